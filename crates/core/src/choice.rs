@@ -1,0 +1,137 @@
+//! Which task is chosen when none is named: one total order for `next`, `claim`, `list` and counts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::task::State;
+
+/// The place of a task in the order of choice: priority, then creation number, then id.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// 0 is first.
+    pub priority: i64,
+    /// Creation number.
+    pub number: i64,
+    /// Makes the order total.
+    pub id: String,
+}
+
+/// The rule by which a task was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// The caller named it.
+    Named,
+    /// The caller named it and holds it already.
+    Own,
+    /// First of the ready tasks.
+    Ready,
+    /// First, and the hold of its last holder has lapsed.
+    Lapsed,
+    /// Nothing can be taken.
+    None,
+}
+
+/// Merges streams that are each in the order of choice into one page of at most `limit`.
+pub fn merge<T>(streams: Vec<Vec<T>>, limit: usize, rank: impl Fn(&T) -> Rank) -> Vec<T> {
+    let mut all: Vec<T> = streams.into_iter().flatten().collect();
+    all.sort_by_cached_key(|item| rank(item));
+    all.truncate(limit);
+    all
+}
+
+/// Says in words why a task was chosen.
+pub fn reason(rule: Rule, priority: i64, lapsed_from: Option<&str>) -> String {
+    match (rule, lapsed_from) {
+        (Rule::Named, Some(agent)) => format!("named; the hold of {agent} has lapsed"),
+        (Rule::Named, None) => "named".to_owned(),
+        (Rule::Own, _) => "already yours: the same hold, renewed".to_owned(),
+        (Rule::Lapsed, Some(agent)) => {
+            format!("first in order with priority {priority}; the hold of {agent} has lapsed")
+        }
+        (Rule::Ready | Rule::Lapsed, _) => format!("first of the ready tasks, priority {priority}"),
+        (Rule::None, _) => "nothing can be taken".to_owned(),
+    }
+}
+
+/// How many tasks there are in each state: what an empty-handed answer explains itself with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Ready to be claimed.
+    pub ready: i64,
+    /// Waiting for a dependency.
+    pub waiting: i64,
+    /// Waiting for a cancelled dependency.
+    pub stuck: i64,
+    /// Held by somebody.
+    pub held: i64,
+    /// Blocked.
+    pub blocked: i64,
+    /// Done.
+    pub done: i64,
+    /// Cancelled.
+    pub cancelled: i64,
+}
+
+impl Counts {
+    /// The number in one state.
+    pub fn of(&self, state: State) -> i64 {
+        match state {
+            State::Ready => self.ready,
+            State::Waiting => self.waiting,
+            State::Stuck => self.stuck,
+            State::Held => self.held,
+            State::Blocked => self.blocked,
+            State::Done => self.done,
+            State::Cancelled => self.cancelled,
+        }
+    }
+}
+
+/// Says in words why nothing can be taken.
+pub fn nothing(counts: &Counts, filtered: bool) -> String {
+    if counts.ready > 0 {
+        let whose = if filtered { "none has these labels or is yours to take" } else { "all are assigned to others" };
+        return format!("{} ready, but {whose}", counts.ready);
+    }
+    let shown: Vec<String> = [State::Held, State::Waiting, State::Stuck, State::Blocked]
+        .into_iter()
+        .filter(|&state| counts.of(state) > 0)
+        .map(|state| format!("{} {state}", counts.of(state)))
+        .collect();
+    match (shown.is_empty(), counts.done + counts.cancelled) {
+        (false, _) => format!("nothing is ready: {}", shown.join(", ")),
+        (true, 0) => "there are no tasks".to_owned(),
+        (true, closed) => format!("all {closed} tasks are done or cancelled"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_l7_the_order_of_choice_is_total() {
+        let rank = |priority, number, id: &str| Rank { priority, number, id: id.into() };
+        let mut ranks = [rank(2, 1, "t-b"), rank(2, 1, "t-a"), rank(1, 9, "t-z"), rank(2, 0, "t-z")];
+        ranks.sort();
+        assert_eq!(ranks, [rank(1, 9, "t-z"), rank(2, 0, "t-z"), rank(2, 1, "t-a"), rank(2, 1, "t-b")]);
+    }
+
+    #[test]
+    fn merging_keeps_the_order_and_the_limit() {
+        let streams = vec![vec![(0, 3), (2, 1)], vec![(0, 1), (1, 9)], vec![]];
+        let rank = |&(priority, number): &(i64, i64)| Rank { priority, number, id: String::new() };
+        assert_eq!(merge(streams, 3, rank), [(0, 1), (0, 3), (1, 9)]);
+    }
+
+    #[test]
+    fn an_empty_hand_is_explained() {
+        assert_eq!(nothing(&Counts::default(), false), "there are no tasks");
+        assert_eq!(nothing(&Counts { done: 2, ..Counts::default() }, false), "all 2 tasks are done or cancelled");
+        assert_eq!(
+            nothing(&Counts { held: 1, waiting: 3, ..Counts::default() }, false),
+            "nothing is ready: 1 held, 3 waiting"
+        );
+    }
+}

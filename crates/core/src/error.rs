@@ -1,0 +1,371 @@
+//! The one error type and the one table that maps a kind of error to exit code, HTTP status and retry advice.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// What every fallible function of Tenure returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in the terms that decide what a caller does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The request itself is malformed or over a limit.
+    Usage,
+    /// The caller may not do this.
+    Denied,
+    /// What was named does not exist.
+    NotFound,
+    /// The state does not allow it: held by another, not ready, a cycle, pinned elsewhere.
+    Conflict,
+    /// The caller acts on an old fence, version or cursor.
+    Stale,
+    /// A request id was reused with another payload.
+    Mismatch,
+    /// Not now: a lock, a lost connection, a waiting line.
+    Busy,
+    /// The store cannot be used: disk full, read-only, corrupt, newer schema.
+    Storage,
+    /// A bug.
+    Internal,
+}
+
+impl Kind {
+    /// Every kind, in the order of the table.
+    pub const ALL: [Kind; 9] = [
+        Kind::Usage,
+        Kind::Denied,
+        Kind::NotFound,
+        Kind::Conflict,
+        Kind::Stale,
+        Kind::Mismatch,
+        Kind::Busy,
+        Kind::Storage,
+        Kind::Internal,
+    ];
+
+    /// (name, exit code, HTTP status, whether the same request may succeed later without any change).
+    const fn row(self) -> (&'static str, u8, u16, bool) {
+        match self {
+            Kind::Usage => ("usage", 2, 400, false),
+            Kind::Denied => ("denied", 1, 403, false),
+            Kind::NotFound => ("not_found", 1, 404, false),
+            Kind::Conflict => ("conflict", 1, 409, false),
+            Kind::Stale => ("stale", 1, 412, false),
+            Kind::Mismatch => ("mismatch", 1, 422, false),
+            Kind::Busy => ("busy", 3, 503, true),
+            Kind::Storage => ("storage", 4, 500, false),
+            Kind::Internal => ("internal", 4, 500, false),
+        }
+    }
+
+    /// The name used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The process exit code.
+    pub const fn exit(self) -> u8 {
+        self.row().1
+    }
+
+    /// The HTTP status.
+    pub const fn http(self) -> u16 {
+        self.row().2
+    }
+
+    /// Whether the same request may succeed later as it is.
+    pub const fn retryable(self) -> bool {
+        self.row().3
+    }
+}
+
+/// Where in the life of a request it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Reading arguments, input or configuration.
+    Arguments,
+    /// Finding identity, project, checkout and store.
+    Resolve,
+    /// Opening, creating or migrating the store.
+    Open,
+    /// Waiting for the write lock.
+    Lock,
+    /// Looking up or storing a request id.
+    Idempotency,
+    /// Deciding, on rows that were read under the lock.
+    Decide,
+    /// Reading rows.
+    Read,
+    /// Writing rows.
+    Write,
+    /// Committing.
+    Commit,
+    /// Handing the answer over.
+    Reply,
+}
+
+/// An error with everything a person or an agent needs to act on it.
+///
+/// A refusal has four parts: what (`message`), who stands in the way (`who`), at most three commands that help now
+/// (`tries`) and how a person overrides it (`person`). `hint` is advice for errors that are not refusals.
+#[derive(Debug)]
+pub struct Error(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    code: &'static str,
+    kind: Kind,
+    stage: Stage,
+    entity: Option<String>,
+    message: String,
+    who: Option<String>,
+    tries: Vec<String>,
+    person: Option<String>,
+    hint: Option<String>,
+    details: Map<String, Value>,
+    retryable: bool,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// A new error. `code` is a stable snake_case word that has a page in `docs/errors`.
+    pub fn new(kind: Kind, code: &'static str, stage: Stage, message: impl Into<String>) -> Error {
+        Error(Box::new(Parts {
+            code,
+            kind,
+            stage,
+            entity: None,
+            message: message.into(),
+            who: None,
+            tries: Vec::new(),
+            person: None,
+            hint: None,
+            details: Map::new(),
+            retryable: kind.retryable(),
+            source: None,
+        }))
+    }
+
+    /// A usage error found while reading the request.
+    pub fn usage(code: &'static str, message: impl Into<String>) -> Error {
+        Error::new(Kind::Usage, code, Stage::Arguments, message)
+    }
+
+    /// A refusal decided on rows that were read under the lock.
+    pub fn refused(kind: Kind, code: &'static str, message: impl Into<String>) -> Error {
+        Error::new(kind, code, Stage::Decide, message)
+    }
+
+    /// A state that the code promises cannot be reached.
+    pub fn bug(message: impl Into<String>) -> Error {
+        Error::new(Kind::Internal, "internal", Stage::Decide, message)
+            .hint("This is a defect in Tenure. Please report it with the command that led here.")
+    }
+
+    /// What the error is about: an id, a path, a name.
+    pub fn entity(mut self, entity: impl Into<String>) -> Error {
+        self.0.entity = Some(entity.into());
+        self
+    }
+
+    /// Who stands in the way: alive, since when, until when, for what.
+    pub fn who(mut self, who: impl Into<String>) -> Error {
+        self.0.who = Some(who.into());
+        self
+    }
+
+    /// One command that helps now; only the first three are kept.
+    pub fn attempt(mut self, command: impl Into<String>) -> Error {
+        if self.0.tries.len() < 3 {
+            self.0.tries.push(command.into());
+        }
+        self
+    }
+
+    /// How a person overrides the refusal, in words, never as a complete destructive command.
+    pub fn person(mut self, how: impl Into<String>) -> Error {
+        self.0.person = Some(how.into());
+        self
+    }
+
+    /// Advice.
+    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// One more machine-readable detail.
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Error {
+        self.0.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The underlying error.
+    pub fn cause(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The stage at which it failed, where the edge that met it knows better than the one that made it.
+    pub fn at(mut self, stage: Stage) -> Error {
+        self.0.stage = stage;
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// The stage.
+    pub fn stage(&self) -> Stage {
+        self.0.stage
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> Option<&str> {
+        self.0.entity.as_deref()
+    }
+
+    /// What went wrong, in one sentence.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Who stands in the way.
+    pub fn blocker(&self) -> Option<&str> {
+        self.0.who.as_deref()
+    }
+
+    /// The commands that help now.
+    pub fn attempts(&self) -> &[String] {
+        &self.0.tries
+    }
+
+    /// How a person overrides it.
+    pub fn override_by_person(&self) -> Option<&str> {
+        self.0.person.as_deref()
+    }
+
+    /// Plain advice.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// A detail by name.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.details.get(key)
+    }
+
+    /// Whether the same request may succeed later as it is.
+    pub fn retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// Whether the op was refused by a decision (its own rows are undone, settling and presence stay).
+    pub fn is_refusal(&self) -> bool {
+        matches!(self.0.stage, Stage::Decide | Stage::Arguments)
+            && matches!(
+                self.0.kind,
+                Kind::Usage | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale
+            )
+    }
+
+    /// The JSON object of DESIGN §4: `{"code","kind","message","hint","retryable","details"}`.
+    pub fn to_json(&self) -> Value {
+        let parts = &self.0;
+        let mut hint: Vec<String> = Vec::new();
+        hint.extend(parts.hint.clone());
+        if !parts.tries.is_empty() {
+            hint.push(format!("Try: {}.", parts.tries.join("; ")));
+        }
+        hint.extend(parts.person.clone());
+        let mut details = parts.details.clone();
+        details.insert("stage".into(), json!(parts.stage));
+        details.insert("entity".into(), json!(parts.entity));
+        if let Some(who) = &parts.who {
+            details.insert("who".into(), json!(who));
+        }
+        if !parts.tries.is_empty() {
+            details.insert("try".into(), json!(parts.tries));
+        }
+        if let Some(source) = &parts.source {
+            details.insert("cause".into(), json!(source.to_string()));
+        }
+        json!({
+            "code": parts.code,
+            "kind": parts.kind.as_str(),
+            "message": parts.message,
+            "hint": if hint.is_empty() { Value::Null } else { Value::String(hint.join(" ")) },
+            "retryable": parts.retryable,
+            "details": details,
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_t8_an_error_carries_code_kind_stage_entity_retryable_and_hint() {
+        let error = Error::refused(Kind::Conflict, "task_held", "task t-1 is held")
+            .entity("t-1")
+            .who("b, alive")
+            .attempt("tenure next")
+            .person("A person can take it over with --force.");
+        let json = error.to_json();
+        assert_eq!(json["code"], "task_held");
+        assert_eq!(json["kind"], "conflict");
+        assert_eq!(json["retryable"], false);
+        assert_eq!(json["details"]["stage"], "decide");
+        assert_eq!(json["details"]["entity"], "t-1");
+        assert_eq!(json["hint"], "Try: tenure next. A person can take it over with --force.");
+    }
+
+    #[test]
+    fn a_refusal_names_at_most_three_commands() {
+        let error = (0..9).fold(Error::usage("x", "y"), |error, n| error.attempt(format!("c{n}")));
+        assert_eq!(error.attempts().len(), 3);
+    }
+
+    #[test]
+    fn the_table_of_kinds_is_the_contract() {
+        let rows: Vec<_> = Kind::ALL.iter().map(|kind| (kind.as_str(), kind.exit(), kind.http())).collect();
+        assert_eq!(
+            rows,
+            [
+                ("usage", 2, 400),
+                ("denied", 1, 403),
+                ("not_found", 1, 404),
+                ("conflict", 1, 409),
+                ("stale", 1, 412),
+                ("mismatch", 1, 422),
+                ("busy", 3, 503),
+                ("storage", 4, 500),
+                ("internal", 4, 500),
+            ]
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! Events: facts that ops append. This page names them and tells each in a plain sentence.
+
+use serde_json::Value;
+
+use crate::text::cut;
+
+/// Names of all kinds of events.
+pub mod kind {
+    /// The first op of a project.
+    pub const PROJECT_CREATED: &str = "project.created";
+    /// The first op of an agent.
+    pub const AGENT_REGISTERED: &str = "agent.registered";
+    /// The clock was set back by more than a minute.
+    pub const CLOCK_STEPPED: &str = "clock.stepped";
+    /// A hold ran out of time.
+    pub const HOLD_EXPIRED: &str = "hold.expired";
+    /// A hold went to another agent.
+    pub const HOLD_TRANSFERRED: &str = "hold.transferred";
+    /// A task was added.
+    pub const TASK_ADDED: &str = "task.added";
+    /// A task was changed.
+    pub const TASK_EDITED: &str = "task.edited";
+    /// A task was taken.
+    pub const TASK_CLAIMED: &str = "task.claimed";
+    /// Progress was noted.
+    pub const TASK_NOTED: &str = "task.noted";
+    /// A task was finished.
+    pub const TASK_DONE: &str = "task.done";
+    /// A task cannot go on.
+    pub const TASK_BLOCKED: &str = "task.blocked";
+    /// A task can go on.
+    pub const TASK_UNBLOCKED: &str = "task.unblocked";
+    /// A task was given back.
+    pub const TASK_RELEASED: &str = "task.released";
+    /// A finished task was opened again.
+    pub const TASK_REOPENED: &str = "task.reopened";
+    /// A task was given up.
+    pub const TASK_CANCELLED: &str = "task.cancelled";
+    /// The last dependency of a task was met.
+    pub const TASK_READY: &str = "task.ready";
+    /// A dependency of a task is unmet again.
+    pub const TASK_WAITING: &str = "task.waiting";
+    /// The agent a task was assigned to is gone.
+    pub const TASK_UNASSIGNED: &str = "task.unassigned";
+
+    /// All kinds, for filters and documentation.
+    pub const ALL: [&str; 18] = [
+        PROJECT_CREATED,
+        AGENT_REGISTERED,
+        CLOCK_STEPPED,
+        HOLD_EXPIRED,
+        HOLD_TRANSFERRED,
+        TASK_ADDED,
+        TASK_EDITED,
+        TASK_CLAIMED,
+        TASK_NOTED,
+        TASK_DONE,
+        TASK_BLOCKED,
+        TASK_UNBLOCKED,
+        TASK_RELEASED,
+        TASK_REOPENED,
+        TASK_CANCELLED,
+        TASK_READY,
+        TASK_WAITING,
+        TASK_UNASSIGNED,
+    ];
+}
+
+/// Tells an event in one sentence. Text written by agents is quoted and cut.
+pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String {
+    let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
+    let number = |key: &str| data.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let flag = |key: &str| data.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let quoted = |key: &str| match text(key) {
+        "" => String::new(),
+        words => format!(": “{}”", cut(words, 120)),
+    };
+    let overrode = match text("overrode") {
+        "" => String::new(),
+        holder => format!(", overriding {holder}"),
+    };
+    match kind {
+        kind::PROJECT_CREATED => format!("{actor} used this project for the first time"),
+        kind::AGENT_REGISTERED => format!("{actor} appeared"),
+        kind::CLOCK_STEPPED => format!("the clock was set back by {} s", number("seconds")),
+        kind::HOLD_EXPIRED if flag("proven_dead") => {
+            format!("the hold of {} on {subject} ended: its process is gone", text("holder"))
+        }
+        kind::HOLD_EXPIRED => format!("the hold of {} on {subject} ran out of time", text("holder")),
+        kind::HOLD_TRANSFERRED => {
+            format!("{actor} handed {subject} from {} to {}{overrode}", text("from"), text("holder"))
+        }
+        kind::TASK_ADDED => format!("{actor} added {subject}{}", quoted("title")),
+        kind::TASK_EDITED => {
+            let fields: Vec<&str> =
+                data.get("changes").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+            format!("{actor} changed {} of {subject}", fields.join(", "))
+        }
+        kind::TASK_CLAIMED => match (number("attempt"), text("lapsed_from")) {
+            (attempt, _) if attempt <= 1 => format!("{actor} took {subject}"),
+            (attempt, "") => format!("{actor} took {subject}, attempt {attempt}"),
+            (attempt, from) => format!("{actor} took {subject} over from {from}, attempt {attempt}"),
+        },
+        kind::TASK_NOTED => format!("{actor} noted on {subject}{}", quoted("text")),
+        kind::TASK_DONE if flag("late") => {
+            format!("{actor} finished {subject} late: its hold had lapsed and nobody had taken over")
+        }
+        kind::TASK_DONE => format!("{actor} finished {subject}{overrode}"),
+        kind::TASK_BLOCKED => {
+            let on = match text("on") {
+                "" => String::new(),
+                task => format!(" on {task}"),
+            };
+            format!("{actor} blocked {subject}{on}{overrode}{}", quoted("reason"))
+        }
+        kind::TASK_UNBLOCKED => format!("{actor} unblocked {subject}"),
+        kind::TASK_RELEASED => format!("{actor} gave {subject} back{overrode}{}", quoted("reason")),
+        kind::TASK_REOPENED => format!("{actor} opened {subject} again{}", quoted("reason")),
+        kind::TASK_CANCELLED => format!("{actor} cancelled {subject}{overrode}{}", quoted("reason")),
+        kind::TASK_READY => format!("{subject} became ready: {} was the last it waited for", text("unlocked_by")),
+        kind::TASK_WAITING => format!("{subject} waits again: {} is no longer done", text("waits_for")),
+        kind::TASK_UNASSIGNED => format!("{subject} is no longer reserved for {}, who is gone", text("assignee")),
+        other => format!("{actor}: {other} {subject}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_own_sentence() {
+        let mut told: Vec<String> = kind::ALL
+            .iter()
+            .map(|kind| sentence(kind, "a", "t-1", &json!({ "changes": { "title": ["x", "y"] } })))
+            .collect();
+        assert!(told.iter().zip(kind::ALL).all(|(sentence, kind)| !sentence.contains(kind)));
+        told.sort();
+        told.dedup();
+        assert_eq!(told.len(), kind::ALL.len());
+    }
+
+    #[test]
+    fn agents_text_is_quoted_and_cut() {
+        let told = sentence(kind::TASK_NOTED, "a", "t-1", &json!({ "text": "x\n".repeat(200) }));
+        assert!(told.starts_with("a noted on t-1: “x x") && told.chars().count() < 150);
+    }
+}

@@ -1,0 +1,185 @@
+//! Holds: an exclusive or shared right for a limited time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Kind, Result};
+use crate::time::{Span, Time};
+
+/// Shortest time to live.
+pub const TTL_MIN: Span = Span::seconds(1);
+/// Longest time to live. No hold is without an end.
+pub const TTL_MAX: Span = Span::hours(24);
+/// Time to live of a task hold when nothing else is said.
+pub const TASK_TTL: Span = Span::minutes(60);
+
+/// Checks a time to live.
+pub fn ttl(span: Span) -> Result<Span> {
+    if (TTL_MIN..=TTL_MAX).contains(&span) {
+        return Ok(span);
+    }
+    Err(Error::usage("bad_ttl", format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
+        .hint("Give 1s to 24h; a holder's own calls renew its hold."))
+}
+
+/// The only test for expiry anywhere.
+pub fn lapsed(now: Time, expires_at: Time) -> bool {
+    now >= expires_at
+}
+
+/// How a hold came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Its time ran out.
+    Expired,
+    /// Its holder gave it back.
+    Released,
+    /// Its task was finished, blocked or cancelled.
+    Finished,
+    /// It was handed to another agent.
+    Transferred,
+    /// A person ended it.
+    Forced,
+}
+
+impl Ending {
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Ending::Expired => "expired",
+            Ending::Released => "released",
+            Ending::Finished => "finished",
+            Ending::Transferred => "transferred",
+            Ending::Forced => "forced",
+        }
+    }
+}
+
+/// A live hold on a task as the right to act sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// Who has it.
+    pub holder: &'a str,
+    /// The number of the event that granted it.
+    pub fence: i64,
+}
+
+/// What a task remembers of its holds, and what the actor was last shown.
+#[derive(Clone, Debug)]
+pub struct Claim<'a> {
+    /// The task.
+    pub task: &'a str,
+    /// The live hold, if there is one.
+    pub live: Option<Standing<'a>>,
+    /// The newest fence ever granted on the task, 0 for none. An override counts as one.
+    pub last_fence: i64,
+    /// Who had it.
+    pub last_holder: &'a str,
+    /// Whether that hold ended by running out of time.
+    pub lapsed: bool,
+    /// The fence last shown to the actor for this task, or given by it; `None` if it never had one.
+    pub shown: Option<i64>,
+}
+
+/// With what right an actor may act on a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// It holds the task.
+    Holder,
+    /// It held the task until its time ran out, and nobody took it since.
+    Late,
+    /// Nobody holds the task and the actor never did.
+    Free,
+}
+
+/// Decides whether `actor` may act on a task: the heart of fencing.
+///
+/// A fence shown to a process is proof of which grant it works under; the row of the hold is never asked what fence
+/// the actor *should* have. So a holder that lapsed and was replaced, even by itself in another process, is stale.
+pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
+    let stale = |text: String| {
+        Err(Error::refused(Kind::Stale, "stale_fence", text)
+            .entity(claim.task)
+            .attempt(format!("tenure show {}", claim.task))
+            .attempt("tenure next")
+            .detail("fence", claim.shown)
+            .detail("current_fence", claim.last_fence))
+    };
+    match (&claim.live, claim.shown) {
+        (Some(live), shown) if live.holder == actor => match shown {
+            Some(fence) if fence == live.fence => Ok(Right::Holder),
+            Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)),
+            None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
+                .map_err(|error| error.hint(format!("`tenure claim {}` shows it.", claim.task))),
+        },
+        (Some(live), Some(_)) => {
+            stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder))
+        }
+        (Some(live), None) => {
+            Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
+                .entity(claim.task))
+        }
+        (None, Some(fence)) if fence == claim.last_fence && claim.last_holder == actor => {
+            Ok(if claim.lapsed { Right::Late } else { Right::Free })
+        }
+        (None, Some(_)) => stale(format!("your hold on {} is over and another came after it", claim.task)),
+        (None, None) => Ok(Right::Free),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim<'a>(live: Option<(&'a str, i64)>, last: (&'a str, i64), lapsed: bool, shown: Option<i64>) -> Claim<'a> {
+        Claim {
+            task: "t-1",
+            live: live.map(|(holder, fence)| Standing { holder, fence }),
+            last_fence: last.1,
+            last_holder: last.0,
+            lapsed,
+            shown,
+        }
+    }
+
+    #[test]
+    fn inv_l4_the_right_to_act_is_the_fence() {
+        let kind = |result: Result<Right>| result.map_err(|error| error.kind());
+        // The holder with its fence.
+        assert_eq!(kind(right("a", &claim(Some(("a", 5)), ("a", 5), false, Some(5)))), Ok(Right::Holder));
+        // The same agent with an older fence, or none.
+        assert_eq!(kind(right("a", &claim(Some(("a", 9)), ("a", 9), false, Some(5)))), Err(Kind::Stale));
+        assert_eq!(kind(right("a", &claim(Some(("a", 9)), ("a", 9), false, None))), Err(Kind::Stale));
+        // Lapsed and taken over; lapsed, taken over and finished.
+        assert_eq!(kind(right("a", &claim(Some(("b", 9)), ("b", 9), false, Some(5)))), Err(Kind::Stale));
+        assert_eq!(kind(right("a", &claim(None, ("b", 9), false, Some(5)))), Err(Kind::Stale));
+        // Lapsed and not taken over.
+        assert_eq!(kind(right("a", &claim(None, ("a", 5), true, Some(5)))), Ok(Right::Late));
+        // Somebody else's fence does not help.
+        assert_eq!(kind(right("c", &claim(None, ("a", 5), true, Some(5)))), Err(Kind::Stale));
+        // Strangers: free if nobody holds it, conflict otherwise.
+        assert_eq!(kind(right("c", &claim(None, ("a", 5), true, None))), Ok(Right::Free));
+        assert_eq!(kind(right("c", &claim(Some(("a", 5)), ("a", 5), false, None))), Err(Kind::Conflict));
+    }
+
+    #[test]
+    fn inv_l2_a_ttl_is_finite() {
+        for bad in [Span(0), Span::seconds(-1), Span(999_999), TTL_MAX + 1] {
+            assert_eq!(ttl(bad).unwrap_err().code(), "bad_ttl");
+        }
+        assert!(ttl(TTL_MIN).is_ok() && ttl(TTL_MAX).is_ok());
+    }
+
+    #[test]
+    fn inv_t9_a_hold_ends_at_its_expiry_and_not_after_it() {
+        assert!(!lapsed(Time(9), Time(10)));
+        assert!(lapsed(Time(10), Time(10)));
+    }
+
+    impl std::ops::Add<i64> for Span {
+        type Output = Span;
+        fn add(self, us: i64) -> Span {
+            Span(self.0 + us)
+        }
+    }
+}

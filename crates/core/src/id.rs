@@ -1,0 +1,172 @@
+//! Ids: a kind letter, a dash, and base32 without look-alikes, such as `t-7k3fq`.
+//!
+//! An id is drawn at random and checked against what exists inside the transaction that issues it. It is short while
+//! few have been issued and grows with their number, so that a collision stays rarer than one in a thousand draws.
+
+use crate::error::{Error, Kind, Result, Stage};
+
+/// Digits and lowercase letters without i, l, o and u.
+pub const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// Shortest id, in characters after the dash.
+pub const SHORTEST: usize = 5;
+
+/// Longest id, in characters after the dash; `u64` counters never need more.
+pub const LONGEST: usize = 26;
+
+/// What an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A task.
+    Task,
+    /// A hold.
+    Hold,
+    /// A note.
+    Note,
+    /// A project.
+    Project,
+    /// A checkout.
+    Checkout,
+    /// A store, or one incarnation of it.
+    Store,
+}
+
+impl Sort {
+    /// The kind letter.
+    pub const fn letter(self) -> char {
+        match self {
+            Sort::Task => 't',
+            Sort::Hold => 'h',
+            Sort::Note => 'n',
+            Sort::Project => 'p',
+            Sort::Checkout => 'c',
+            Sort::Store => 's',
+        }
+    }
+
+    /// The word for messages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Sort::Task => "task",
+            Sort::Hold => "hold",
+            Sort::Note => "note",
+            Sort::Project => "project",
+            Sort::Checkout => "checkout",
+            Sort::Store => "store",
+        }
+    }
+}
+
+/// How many characters the next id has when `issued` of its sort exist: 32 to that power is at least 1,024 times as
+/// many, so a draw collides with probability below 0.1 %.
+pub fn length(issued: u64) -> usize {
+    let mut length = SHORTEST;
+    let mut room: u64 = 1 << (5 * SHORTEST - 10);
+    while issued >= room && length < 12 {
+        length += 1;
+        room <<= 5;
+    }
+    length
+}
+
+/// Makes an id of `length` characters out of random bytes, five bits of each.
+pub fn draw(sort: Sort, length: usize, fill: &mut dyn FnMut(&mut [u8])) -> String {
+    let mut bytes = [0u8; LONGEST];
+    let bytes = &mut bytes[..length];
+    fill(bytes);
+    let mut id = String::with_capacity(length + 2);
+    id.push(sort.letter());
+    id.push('-');
+    id.extend(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte & 31)])));
+    id
+}
+
+/// Whether a text could be the beginning of an id of this sort (with or without its kind letter).
+pub fn is_prefix(text: &str) -> bool {
+    let rest = match text.as_bytes() {
+        [letter, b'-', ..] if letter.is_ascii_lowercase() => &text[2..],
+        _ => text,
+    };
+    rest.len() <= LONGEST && rest.bytes().all(|byte| ALPHABET.contains(&byte))
+}
+
+/// What a text typed for an id means, given the ids that begin with it (at most a page of them, in order).
+///
+/// An exact match wins over longer ids that begin with it.
+pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<String> {
+    if let Some(exact) = candidates.iter().position(|id| id == typed) {
+        return Ok(candidates.swap_remove(exact));
+    }
+    match candidates.len() {
+        1 => Ok(candidates.remove(0)),
+        0 => Err(unknown(typed, sort)),
+        _ => {
+            candidates.truncate(10);
+            Err(Error::new(
+                Kind::Usage,
+                "ambiguous_id",
+                Stage::Resolve,
+                format!("`{typed}` could be {}", candidates.join(", ")),
+            )
+            .entity(typed)
+            .hint("Type more characters of the id.")
+            .detail("candidates", candidates))
+        }
+    }
+}
+
+/// The answer to an id that names nothing, whatever its characters.
+pub fn unknown(typed: &str, sort: Sort) -> Error {
+    let shown = crate::text::excerpt(typed);
+    Error::refused(Kind::NotFound, "not_found", format!("there is no {} `{shown}` in this project", sort.word()))
+        .entity(shown)
+        .attempt("tenure list --all")
+        .attempt("tenure whoami")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_short_at_first_and_grow() {
+        assert_eq!(length(0), 5);
+        assert_eq!(length(32_767), 5);
+        assert_eq!(length(32_768), 6);
+        assert_eq!(length(1 << 20), 7);
+        assert_eq!(length(u64::MAX), 12);
+    }
+
+    #[test]
+    fn an_id_has_a_letter_a_dash_and_no_look_alikes() {
+        let mut n = 0u8;
+        let id = draw(Sort::Task, 26, &mut |bytes| {
+            bytes.iter_mut().for_each(|b| {
+                *b = n;
+                n = n.wrapping_add(37);
+            });
+        });
+        assert!(id.starts_with("t-") && id.len() == 28);
+        assert!(!id[2..].contains(['i', 'l', 'o', 'u']));
+        assert!(is_prefix(&id) && is_prefix(&id[..4]) && is_prefix(&id[2..6]) && !is_prefix("t-UPPER"));
+    }
+
+    #[test]
+    fn an_exact_match_wins_and_ambiguity_lists_the_candidates() {
+        let ids = || vec!["t-7k3fq".to_owned(), "t-7k3fqx".to_owned()];
+        assert_eq!(resolve("t-7k3fq", Sort::Task, ids()).unwrap(), "t-7k3fq");
+        let error = resolve("t-7k", Sort::Task, ids()).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (Kind::Usage, "ambiguous_id"));
+        assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 2);
+        assert_eq!(resolve("t-zz", Sort::Task, vec![]).unwrap_err().kind(), Kind::NotFound);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_prefix_or_not(text in ".{0,40}") {
+            let _ = is_prefix(&text);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Words and pure decisions of Tenure.
+//!
+//! Nothing here does I/O, reads a clock or an environment, draws a random number or knows SQL: whatever a decision
+//! needs is an argument. The vocabulary is that of the user (task, hold, agent, event); an *op* changes state, a
+//! *query* does not.
+
+#![warn(missing_docs)]
+
+pub mod agent;
+pub mod choice;
+pub mod error;
+pub mod event;
+pub mod graph;
+pub mod hold;
+pub mod id;
+pub mod name;
+pub mod task;
+pub mod text;
+pub mod time;
+
+pub use error::{Error, Kind, Result, Stage};
+pub use time::{Span, Time};

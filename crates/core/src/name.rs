@@ -1,0 +1,65 @@
+//! Names of agents and people: one grammar, checked at one place.
+
+use crate::error::{Error, Result};
+
+/// Longest name, in bytes.
+pub const NAME_MAX: usize = 64;
+
+/// Prefix of people's names.
+pub const PERSON: &str = "person:";
+
+/// Whether a name is that of a person.
+pub fn is_person(name: &str) -> bool {
+    name.starts_with(PERSON)
+}
+
+/// Checks a name that somebody gave: `[a-z0-9][a-z0-9._:-]{0,63}`.
+pub fn check(name: &str) -> Result<&str> {
+    let mut bytes = name.bytes();
+    let first = bytes.next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let rest = bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._:-".contains(&b));
+    if first && rest && name.len() <= NAME_MAX && name != PERSON {
+        return Ok(name);
+    }
+    Err(Error::usage("bad_name", format!("`{}` is not a name", crate::text::excerpt(name)))
+        .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
+}
+
+/// Makes a name out of an id or user name that Tenure found rather than was given: lowered, other characters `-`.
+pub fn fit(found: &str) -> String {
+    let mut name: String = found
+        .chars()
+        .flat_map(char::to_lowercase)
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || "._:-".contains(c) { c } else { '-' })
+        .take(NAME_MAX)
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        name.insert(0, 'x');
+        name.truncate(NAME_MAX);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn inv_i1_given_names_are_checked_not_bent() {
+        for good in ["a", "7", "claude-3f", "person:ann", "a.b_c:d-e", &"x".repeat(64)] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        for bad in ["", "A", "-a", ".a", "a b", "ä", "a/b", "a\n", "person:", &"x".repeat(65)] {
+            assert_eq!(check(bad).unwrap_err().code(), "bad_name", "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn inv_i1_found_names_always_fit(found in ".{0,90}") {
+            prop_assert!(check(&fit(&found)).is_ok() || fit(&found) == PERSON);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Limits on what people and agents write.
+
+use crate::error::{Error, Result};
+
+/// Longest title, in characters.
+pub const TITLE_MAX: usize = 500;
+/// Longest other text, in bytes.
+pub const TEXT_MAX: usize = 64 * 1024;
+/// Most labels on one task.
+pub const LABELS_MAX: usize = 20;
+/// Longest label, in characters.
+pub const LABEL_MAX: usize = 64;
+
+/// A title: one line of 1 to 500 characters without control characters, not only blanks. Returned trimmed.
+pub fn title(text: &str) -> Result<String> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err(Error::usage("title_empty", "the title is empty").hint("Give one line of 1 to 500 characters."));
+    }
+    refuse_control(trimmed, "title", |_| false)?;
+    let length = trimmed.chars().count();
+    if length > TITLE_MAX {
+        return Err(Error::usage("title_too_long", format!("the title has {length} characters, at most {TITLE_MAX} fit"))
+            .hint("Put the rest into --description."));
+    }
+    Ok(trimmed.to_owned())
+}
+
+/// A text of several lines: at most 64 KiB; newline and tab are the only control characters.
+pub fn body(text: &str, what: &'static str) -> Result<String> {
+    if text.len() > TEXT_MAX {
+        return Err(Error::usage(
+            "text_too_long",
+            format!("the {what} has {} bytes, at most {TEXT_MAX} fit", text.len()),
+        )
+        .hint("Keep long material in a file of the repository and name it here."));
+    }
+    // CRLF is how some editors spell a newline; it is stored as one.
+    let text = text.replace("\r\n", "\n");
+    refuse_control(&text, what, |c| c == '\n' || c == '\t')?;
+    Ok(text)
+}
+
+/// A text that must say something.
+pub fn required(text: &str, what: &'static str) -> Result<String> {
+    let text = body(text, what)?;
+    if text.trim().is_empty() {
+        return Err(Error::usage("text_empty", format!("the {what} is empty")));
+    }
+    Ok(text)
+}
+
+/// Labels: at most 20 of 1 to 64 characters each, sorted and without repeats.
+pub fn labels(labels: &[String]) -> Result<Vec<String>> {
+    let mut kept = labels.iter().map(|text| label(text)).collect::<Result<Vec<_>>>()?;
+    kept.sort();
+    kept.dedup();
+    if kept.len() > LABELS_MAX {
+        return Err(Error::usage("too_many_labels", format!("{} labels given, at most {LABELS_MAX} fit", kept.len())));
+    }
+    Ok(kept)
+}
+
+/// One label.
+pub fn label(text: &str) -> Result<String> {
+    let text = text.trim();
+    let length = text.chars().count();
+    if length == 0 || length > LABEL_MAX {
+        return Err(Error::usage(
+            "bad_label",
+            format!("the label `{}` has {length} characters", excerpt(text)),
+        )
+        .hint("A label has 1 to 64 characters."));
+    }
+    refuse_control(text, "label", |_| false)?;
+    Ok(text.to_owned())
+}
+
+fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool) -> Result<()> {
+    // U+2028 and U+2029 break lines in terminals and scripts just as a newline does, so they count as control.
+    let found = text
+        .char_indices()
+        .find(|(_, c)| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c));
+    match found {
+        None => Ok(()),
+        Some((at, c)) => Err(Error::usage(
+            "control_character",
+            format!("the {what} has the control character U+{:04X} at byte {at}", c as u32),
+        )
+        .hint("Remove it; only newline and tab are allowed, and only in texts of several lines.")),
+    }
+}
+
+/// The beginning of a text for use inside a message: at most 40 characters, control characters made visible.
+pub fn excerpt(text: &str) -> String {
+    cut(text, 40)
+}
+
+/// At most `max` characters of a text on one line, with an ellipsis where something was cut.
+pub fn cut(text: &str, max: usize) -> String {
+    let mut shown: String =
+        text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(max).is_some() {
+        shown.pop();
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_of_1_to_500_characters() {
+        assert_eq!(title("  fix it ").unwrap(), "fix it");
+        assert!(title(&"é".repeat(500)).is_ok());
+        for (bad, code) in [
+            ("", "title_empty"),
+            (" \t ", "title_empty"),
+            ("a\nb", "control_character"),
+            ("a\0b", "control_character"),
+            ("a\u{1b}[31m", "control_character"),
+            ("a\u{2028}b", "control_character"),
+            (&"x".repeat(501), "title_too_long"),
+        ] {
+            assert_eq!(title(bad).unwrap_err().code(), code, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_body_keeps_newlines_and_tabs_and_nothing_else() {
+        assert_eq!(body("a\r\n\tb", "note").unwrap(), "a\n\tb");
+        assert!(body(&"x".repeat(TEXT_MAX), "note").is_ok());
+        assert_eq!(body(&"x".repeat(TEXT_MAX + 1), "note").unwrap_err().code(), "text_too_long");
+        assert_eq!(body("a\u{7f}", "note").unwrap_err().code(), "control_character");
+        assert_eq!(required(" \n", "reason").unwrap_err().code(), "text_empty");
+    }
+
+    #[test]
+    fn labels_are_a_set() {
+        let given = ["b".to_owned(), "a".to_owned(), "b ".to_owned()];
+        assert_eq!(labels(&given).unwrap(), ["a", "b"]);
+        let many: Vec<String> = (0..21).map(|n| n.to_string()).collect();
+        assert_eq!(labels(&many).unwrap_err().code(), "too_many_labels");
+        assert_eq!(labels(&[String::new()]).unwrap_err().code(), "bad_label");
+    }
+
+    #[test]
+    fn cuts_fall_on_characters() {
+        assert_eq!(cut("äöü", 3), "äöü");
+        assert_eq!(cut("äöüß", 3), "äö…");
+    }
+}

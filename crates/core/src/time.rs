@@ -1,0 +1,193 @@
+//! Instants and spans, in microseconds. A clock is never read here: time comes in as an argument.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result};
+
+const SECOND: i64 = 1_000_000;
+
+/// An instant: microseconds since 1970-01-01T00:00:00Z. Always UTC; no time zone exists inside Tenure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub i64);
+
+/// A length of time in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(pub i64);
+
+impl Span {
+    /// Whole seconds.
+    pub const fn seconds(n: i64) -> Span {
+        Span(n * SECOND)
+    }
+
+    /// Whole minutes.
+    pub const fn minutes(n: i64) -> Span {
+        Span::seconds(n * 60)
+    }
+
+    /// Whole hours.
+    pub const fn hours(n: i64) -> Span {
+        Span::minutes(n * 60)
+    }
+
+    /// Whole days.
+    pub const fn days(n: i64) -> Span {
+        Span::hours(n * 24)
+    }
+
+    /// Whole seconds, rounded towards zero.
+    pub const fn as_seconds(self) -> i64 {
+        self.0 / SECOND
+    }
+
+    /// Reads `90s`, `10m`, `2h` or `7d`. One number, one unit, nothing else: what is typed is what is meant.
+    pub fn parse(text: &str) -> Result<Span> {
+        let bad = || {
+            Error::usage("bad_duration", format!("`{}` is not a duration", crate::text::excerpt(text)))
+                .hint("Write a whole number and a unit: 90s, 10m, 2h or 7d.")
+        };
+        let (number, unit) = text.split_at_checked(text.len().wrapping_sub(1)).ok_or_else(bad)?;
+        let unit = match unit {
+            "s" => SECOND,
+            "m" => 60 * SECOND,
+            "h" => 3_600 * SECOND,
+            "d" => 86_400 * SECOND,
+            _ => return Err(bad()),
+        };
+        // `+5s` parses as an integer but nobody means it; a minus is answered by the limit of whoever asked.
+        if number.starts_with('+') {
+            return Err(bad());
+        }
+        let number: i64 = number.parse().map_err(|_| bad())?;
+        number.checked_mul(unit).map(Span).ok_or_else(bad)
+    }
+}
+
+impl fmt::Display for Span {
+    /// The shortest form that a person reads at a glance: `0s`, `45s`, `12m`, `3h 5m`, `2d 4h`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.as_seconds().max(0);
+        let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+        match (days, hours, minutes) {
+            (0, 0, 0) => write!(f, "{seconds}s"),
+            (0, 0, _) => write!(f, "{minutes}m"),
+            (0, _, 0) => write!(f, "{hours}h"),
+            (0, _, _) => write!(f, "{hours}h {minutes}m"),
+            (_, 0, _) => write!(f, "{days}d"),
+            (_, _, _) => write!(f, "{days}d {hours}h"),
+        }
+    }
+}
+
+impl Time {
+    /// Reads an RFC 3339 instant; an offset is converted, a missing one refused (the machine's zone never counts).
+    pub fn parse(text: &str) -> Result<Time> {
+        text.parse::<jiff::Timestamp>().map(|at| Time(at.as_microsecond())).map_err(|_| {
+            Error::usage("bad_time", format!("`{}` is not a time", crate::text::excerpt(text)))
+                .hint("Write RFC 3339 with an offset, such as 2030-01-31T09:00:00Z.")
+        })
+    }
+
+    /// How long ago `self` was at `now`; never negative.
+    pub fn age(self, now: Time) -> Span {
+        Span((now.0 - self.0).max(0))
+    }
+}
+
+impl fmt::Display for Time {
+    /// RFC 3339 in UTC with six decimals, so that texts sort as the instants do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(at) => write!(f, "{at:.6}"),
+            // Beyond year 9999 only by a corrupt row; the raw number is then more honest than a wrong date.
+            Err(_) => write!(f, "{}us", self.0),
+        }
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Time;
+    fn add(self, span: Span) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+}
+
+impl Sub<Span> for Time {
+    type Output = Time;
+    fn sub(self, span: Span) -> Time {
+        Time(self.0.saturating_sub(span.0))
+    }
+}
+
+impl Sub for Time {
+    type Output = Span;
+    fn sub(self, other: Time) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Time::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_have_one_spelling() {
+        assert_eq!(Span::parse("90s").unwrap(), Span::seconds(90));
+        assert_eq!(Span::parse("10m").unwrap(), Span::minutes(10));
+        assert_eq!(Span::parse("2h").unwrap(), Span::hours(2));
+        assert_eq!(Span::parse("7d").unwrap(), Span::days(7));
+        for bad in ["", "s", "10", "10 m", "1.5h", "+5s", "5S", "5µ", "٣s", "99999999999999999d", "1h30m"] {
+            assert_eq!(Span::parse(bad).unwrap_err().kind(), crate::Kind::Usage, "{bad}");
+        }
+    }
+
+    #[test]
+    fn inv_t9_times_are_utc_and_sort_as_text() {
+        let early = Time(1_700_000_000_000_000);
+        assert_eq!(early.to_string(), "2023-11-14T22:13:20.000000Z");
+        assert_eq!(Time::parse("2023-11-15T00:13:20+02:00").unwrap(), early);
+        assert!(Time::parse("2023-11-14T22:13:20").is_err());
+        assert!(early.to_string() < (early + Span(1)).to_string());
+    }
+
+    #[test]
+    fn spans_read_at_a_glance() {
+        let shown: Vec<_> = [0, 59, 60, 3_599, 3_600, 7_500, 90_000, 180_000]
+            .map(|n| Span::seconds(n).to_string())
+            .into_iter()
+            .collect();
+        assert_eq!(shown, ["0s", "59s", "1m", "59m", "1h", "2h 5m", "1d 1h", "2d 2h"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_span_or_a_usage_error(text in ".{0,24}") {
+            if let Err(error) = Span::parse(&text) {
+                prop_assert_eq!(error.kind(), crate::Kind::Usage);
+            }
+        }
+
+        #[test]
+        fn a_time_survives_its_text(us in 0i64..253_402_300_799_000_000) {
+            prop_assert_eq!(Time::parse(&Time(us).to_string()).unwrap(), Time(us));
+        }
+    }
+}
