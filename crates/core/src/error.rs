@@ -274,10 +274,7 @@ impl Error {
     /// Whether the op was refused by a decision (its own rows are undone, settling and presence stay).
     pub fn is_refusal(&self) -> bool {
         matches!(self.0.stage, Stage::Decide | Stage::Arguments)
-            && matches!(
-                self.0.kind,
-                Kind::Usage | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale
-            )
+            && matches!(self.0.kind, Kind::Usage | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale)
     }
 
     /// The JSON object of DESIGN §4: `{"code","kind","message","hint","retryable","details"}`.

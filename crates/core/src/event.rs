@@ -92,8 +92,13 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         }
         kind::TASK_ADDED => format!("{actor} added {subject}{}", quoted("title")),
         kind::TASK_EDITED => {
-            let fields: Vec<&str> =
-                data.get("changes").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+            let fields: Vec<&str> = data
+                .get("changes")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .map(|(key, _)| key.as_str())
+                .collect();
             format!("{actor} changed {} of {subject}", fields.join(", "))
         }
         kind::TASK_CLAIMED => match (number("attempt"), text("lapsed_from")) {

@@ -112,9 +112,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
             None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
                 .map_err(|error| error.hint(format!("`tenure claim {}` shows it.", claim.task))),
         },
-        (Some(live), Some(_)) => {
-            stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder))
-        }
+        (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
         (Some(live), None) => {
             Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
                 .entity(claim.task))

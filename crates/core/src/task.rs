@@ -41,8 +41,7 @@ pub enum Status {
 
 impl Status {
     /// All, in the order a task usually passes through them.
-    pub const ALL: [Status; 5] =
-        [Status::Open, Status::Started, Status::Blocked, Status::Done, Status::Cancelled];
+    pub const ALL: [Status; 5] = [Status::Open, Status::Started, Status::Blocked, Status::Done, Status::Cancelled];
 
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
@@ -94,15 +93,8 @@ pub enum State {
 
 impl State {
     /// All, in the order lists show them.
-    pub const ALL: [State; 7] = [
-        State::Ready,
-        State::Waiting,
-        State::Stuck,
-        State::Held,
-        State::Blocked,
-        State::Done,
-        State::Cancelled,
-    ];
+    pub const ALL: [State; 7] =
+        [State::Ready, State::Waiting, State::Stuck, State::Held, State::Blocked, State::Done, State::Cancelled];
 
     /// The word shown.
     pub const fn as_str(self) -> &'static str {

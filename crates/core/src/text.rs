@@ -20,8 +20,11 @@ pub fn title(text: &str) -> Result<String> {
     refuse_control(trimmed, "title", |_| false)?;
     let length = trimmed.chars().count();
     if length > TITLE_MAX {
-        return Err(Error::usage("title_too_long", format!("the title has {length} characters, at most {TITLE_MAX} fit"))
-            .hint("Put the rest into --description."));
+        return Err(Error::usage(
+            "title_too_long",
+            format!("the title has {length} characters, at most {TITLE_MAX} fit"),
+        )
+        .hint("Put the rest into --description."));
     }
     Ok(trimmed.to_owned())
 }
@@ -66,11 +69,8 @@ pub fn label(text: &str) -> Result<String> {
     let text = text.trim();
     let length = text.chars().count();
     if length == 0 || length > LABEL_MAX {
-        return Err(Error::usage(
-            "bad_label",
-            format!("the label `{}` has {length} characters", excerpt(text)),
-        )
-        .hint("A label has 1 to 64 characters."));
+        return Err(Error::usage("bad_label", format!("the label `{}` has {length} characters", excerpt(text)))
+            .hint("A label has 1 to 64 characters."));
     }
     refuse_control(text, "label", |_| false)?;
     Ok(text.to_owned())
@@ -78,9 +78,8 @@ pub fn label(text: &str) -> Result<String> {
 
 fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool) -> Result<()> {
     // U+2028 and U+2029 break lines in terminals and scripts just as a newline does, so they count as control.
-    let found = text
-        .char_indices()
-        .find(|(_, c)| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c));
+    let found =
+        text.char_indices().find(|(_, c)| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c));
     match found {
         None => Ok(()),
         Some((at, c)) => Err(Error::usage(
@@ -98,8 +97,7 @@ pub fn excerpt(text: &str) -> String {
 
 /// At most `max` characters of a text on one line, with an ellipsis where something was cut.
 pub fn cut(text: &str, max: usize) -> String {
-    let mut shown: String =
-        text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut shown: String = text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(max).is_some() {
         shown.pop();
         shown.push('…');

@@ -142,6 +142,24 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
+/// How far a machine's own clock may be behind the last time used before it counts as set back.
+pub const STEP: Span = Span::seconds(60);
+
+/// The time of a transaction, from a clock and the last time its project used, and by how much the clock was set back.
+///
+/// Time does not run backwards: while the clock is behind by at most a minute, or is the clock that all machines share,
+/// the last time used stands in. A machine's own clock that is further behind was set back on purpose (or had been
+/// wrong before): it is believed, and the step is told.
+pub fn reading(clock: Time, last: Time, may_step: bool) -> (Time, Option<Span>) {
+    if clock >= last {
+        (clock, None)
+    } else if may_step && last - clock > STEP {
+        (clock, Some(last - clock))
+    } else {
+        (last, None)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -166,6 +184,16 @@ mod tests {
         assert_eq!(Time::parse("2023-11-15T00:13:20+02:00").unwrap(), early);
         assert!(Time::parse("2023-11-14T22:13:20").is_err());
         assert!(early.to_string() < (early + Span(1)).to_string());
+    }
+
+    #[test]
+    fn inv_t9_a_small_step_back_stands_still_and_a_large_one_is_told() {
+        let last = Time(1_000_000_000_000);
+        assert_eq!(reading(last + Span(5), last, true), (last + Span(5), None));
+        assert_eq!(reading(last - STEP, last, true), (last, None));
+        let hour_ago = last - Span::hours(1);
+        assert_eq!(reading(hour_ago, last, true), (hour_ago, Some(Span::hours(1))));
+        assert_eq!(reading(hour_ago, last, false), (last, None));
     }
 
     #[test]

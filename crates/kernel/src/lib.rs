@@ -1,1 +1,16 @@
+//! The kernel of Tenure: ops change state, queries do not, and both go through one pipeline.
+//!
+//! The kernel never prints, spawns, opens sockets or reads the environment. A door (the CLI, later a server) parses a
+//! request, resolves who asks and where, and hands both to [`Kernel::run`] or one of the queries.
 
+mod call;
+mod kernel;
+pub mod op;
+pub mod query;
+mod settle;
+pub mod shape;
+mod unit;
+
+pub use call::{Actor, Call, Checkout, RequestId, Trust};
+pub use kernel::{Kernel, Reply};
+pub use op::Op;

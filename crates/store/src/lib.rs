@@ -1,1 +1,18 @@
+//! The store of Tenure: one small transaction trait over SQLite and PostgreSQL, the schema, and one file per table.
+//!
+//! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits what the kernel tells
+//! it to. Nothing here prints, exits or reads the environment.
 
+pub mod error;
+pub mod migrate;
+mod postgres;
+mod sqlite;
+mod store;
+pub mod table;
+mod tx;
+mod world;
+
+pub use postgres::redact;
+pub use store::{Durability, Entered, Identity, Location, Options, Store, Verdict};
+pub use tx::{Row, Sql, Tx, Value};
+pub use world::{Clock, Entropy, OsEntropy, SystemClock};

@@ -25,7 +25,9 @@ clean_up() {
     trap '' EXIT HUP INT TERM PIPE
     if [ -n "$dir" ]; then
         # `immediate` skips the last checkpoint: nobody will read these files again.
-        [ ! -f "$dir/data/postmaster.pid" ] || $as "$bin/pg_ctl" -D "$dir/data" -m immediate -w -t 30 stop >/dev/null 2>&1
+        if [ -f "$dir/data/postmaster.pid" ]; then
+            $as "$bin/pg_ctl" -D "$dir/data" -m immediate -w -t 30 stop >/dev/null 2>&1
+        fi
         cd / && rm -rf "$dir"
     fi
 }
@@ -42,7 +44,8 @@ find_programs() {
     return 1
 }
 
-find_programs || give_up "no PostgreSQL found: neither initdb on PATH nor in the usual places; run ./test, which installs one, or set TENURE_TEST_PG to the URL of a server"
+find_programs || give_up "no initdb on PATH or in the usual places: run ./test, which installs PostgreSQL, \
+or set TENURE_TEST_PG to the URL of a server"
 if [ "${1-}" = --find ]; then
     echo "$bin"
     exit 0
@@ -57,7 +60,7 @@ dir=$(mktemp -d /tmp/tn-XXXXXX) || give_up "cannot make a directory in /tmp"
 
 if [ "$(id -u)" = 0 ]; then
     # PostgreSQL refuses to run as root. setpriv becomes the program it starts; su would stay in between.
-    command -v setpriv >/dev/null || give_up "PostgreSQL does not run as root and there is no setpriv to become another user"
+    command -v setpriv >/dev/null || give_up "PostgreSQL refuses to run as root, and there is no setpriv"
     user=postgres
     id "$user" >/dev/null 2>&1 || user=nobody
     chown "$user" "$dir" || give_up "cannot give $dir to $user"

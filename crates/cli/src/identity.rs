@@ -1,0 +1,278 @@
+//! Who acts: the one resolver of identity for the command line.
+//!
+//! In order: `--agent`, `TENURE_AGENT`, the session variable of an agent tool, else the person at the terminal. A tool
+//! that is recognised without a session has no name of its own: its queries are answered, its ops refused, because two
+//! sessions under one name would not be fenced from each other.
+
+use tenure_core::{Error, Kind, Result, Stage, name};
+
+use crate::env::Env;
+use crate::globals::Globals;
+
+/// An agent tool as its environment shows it. Nothing else, such as a process name, recognises one.
+struct Tool {
+    name: &'static str,
+    /// Holds the id of the session.
+    session: Option<&'static str>,
+    /// Set in the tool's shells, also by versions that give no session.
+    marks: &'static [&'static str],
+}
+
+const TOOLS: [Tool; 5] = [
+    Tool { name: "claude", session: Some("CLAUDE_CODE_SESSION_ID"), marks: &["CLAUDECODE"] },
+    Tool { name: "codex", session: Some("CODEX_THREAD_ID"), marks: &["CODEX_SANDBOX"] },
+    Tool { name: "gemini", session: None, marks: &["GEMINI_CLI"] },
+    Tool { name: "opencode", session: None, marks: &["OPENCODE"] },
+    Tool { name: "cursor", session: None, marks: &["CURSOR_AGENT"] },
+];
+
+/// Agent or person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    Agent,
+    Person,
+}
+
+/// Where a name came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// `--agent`.
+    Flag,
+    /// `TENURE_AGENT`.
+    Variable,
+    /// The session variable of a tool.
+    Session(&'static str),
+    /// The user of this process.
+    User,
+}
+
+impl Source {
+    /// The word shown by `whoami`.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Source::Flag => "--agent",
+            Source::Variable => "TENURE_AGENT",
+            Source::Session(variable) => variable,
+            Source::User => "user",
+        }
+    }
+}
+
+/// Who acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) kind: Who,
+    pub(crate) source: Source,
+    /// The tool it runs in, if exactly one is recognised.
+    pub(crate) tool: Option<&'static str>,
+}
+
+/// What the resolver found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Known(Identity),
+    /// An agent tool, but no session to tell it from others: the tools that were recognised.
+    Unnamed(Vec<&'static str>),
+}
+
+impl Caller {
+    /// Who acts, for an op: without a name it is refused.
+    pub(crate) fn for_op(self) -> Result<Identity> {
+        let tools = match self {
+            Caller::Known(identity) => return Ok(identity),
+            Caller::Unnamed(tools) => tools,
+        };
+        let message = match tools.as_slice() {
+            [tool] => format!("this runs inside {tool}, which does not say which session it is"),
+            several => format!("this runs inside {}, and the environment does not say whose session it is", {
+                several.join(" and ")
+            }),
+        };
+        Err(Error::new(Kind::Denied, "identity_missing", Stage::Resolve, message)
+            .hint("Pass `--agent NAME` or set TENURE_AGENT, with a name that no other session uses.")
+            .attempt("tenure whoami")
+            .detail("tools", tools))
+    }
+
+    /// Who asks, for a query: everyone is answered.
+    pub(crate) fn for_query(self) -> Option<Identity> {
+        match self {
+            Caller::Known(identity) => Some(identity),
+            Caller::Unnamed(_) => None,
+        }
+    }
+}
+
+/// Finds out who acts.
+pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
+    let mut tools = Vec::new();
+    let mut session = None;
+    for tool in &TOOLS {
+        let id = match tool.session {
+            Some(variable) => env.var(variable)?.map(|id| (variable, id)),
+            None => None,
+        };
+        if id.is_some() || tool.marks.iter().any(|mark| env.says_yes(mark)) {
+            tools.push(tool.name);
+            session = id.map(|(variable, id)| (variable, session_name(tool.name, id)));
+        }
+    }
+    let tool = if let [tool] = tools[..] { Some(tool) } else { None };
+
+    if let Some(typed) = &globals.agent {
+        return given(typed, Source::Flag, tool);
+    }
+    if let Some(typed) = env.var("TENURE_AGENT")? {
+        return given(typed, Source::Variable, tool);
+    }
+    match (tool, session) {
+        (Some(_), Some((variable, name))) => {
+            Ok(Caller::Known(Identity { name, kind: Who::Agent, source: Source::Session(variable), tool }))
+        }
+        // One tool started another and both left their marks. Which of them is the inner one cannot be told, and a
+        // guess would let two sessions act as one agent.
+        _ if !tools.is_empty() => Ok(Caller::Unnamed(tools)),
+        _ => Ok(Caller::Known(Identity { name: user(env), kind: Who::Person, source: Source::User, tool: None })),
+    }
+}
+
+/// The agent name of a tool's session. Hooks, MCP and the command line all use this one, so that one session is one
+/// agent through every door.
+pub(crate) fn session_name(tool: &str, id: &str) -> String {
+    fit(&format!("{tool}-"), id)
+}
+
+fn given(typed: &str, source: Source, tool: Option<&'static str>) -> Result<Caller> {
+    let name = name::check(typed).map_err(|error| error.entity(source.as_str()))?.to_owned();
+    let kind = if name::is_person(&name) { Who::Person } else { Who::Agent };
+    Ok(Caller::Known(Identity { name, kind, source, tool }))
+}
+
+fn user(env: &Env) -> String {
+    let variable = |name| env.os(name).map(|value| value.to_string_lossy().into_owned());
+    // A name of which nothing readable is left would be shared by everyone with such a name.
+    let readable = |name: &String| name.chars().any(|c| c.is_ascii_alphanumeric());
+    let found = variable("USER")
+        .filter(readable)
+        .or_else(|| variable("LOGNAME").filter(readable))
+        .or_else(|| env.user_name().filter(readable))
+        .unwrap_or_else(|| format!("uid-{}", env.uid()));
+    fit(name::PERSON, &found)
+}
+
+/// Fits a found name to the grammar. One that is too long keeps its beginning and ends in a hash of the whole, so that
+/// two long names that differ only at the end stay two.
+fn fit(prefix: &str, found: &str) -> String {
+    let kept: String = found
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c) { c } else { '-' })
+        .collect();
+    let room = name::NAME_MAX - prefix.len();
+    if kept.len() <= room {
+        return format!("{prefix}{kept}");
+    }
+    format!("{prefix}{}-{:016x}", &kept[..room - 17], crate::place::fnv1a(found.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn env<const N: usize>(vars: [(&str, &str); N]) -> Env {
+        Env::of(Path::new("/"), vars).with("USER", "ann")
+    }
+
+    fn who(agent: Option<&str>, env: &Env) -> Result<Identity> {
+        resolve(&Globals { agent: agent.map(Into::into), ..Globals::default() }, env)?.for_op()
+    }
+
+    #[test]
+    fn inv_i1_the_flag_wins_over_the_variable_over_the_session() {
+        let session = ("CLAUDE_CODE_SESSION_ID", "3F2A-77");
+        let both = env([session, ("TENURE_AGENT", "builder")]);
+        let flag = who(Some("reviewer"), &both).unwrap();
+        assert_eq!((flag.name.as_str(), flag.source, flag.tool), ("reviewer", Source::Flag, Some("claude")));
+        let variable = who(None, &both).unwrap();
+        assert_eq!((variable.name.as_str(), variable.source), ("builder", Source::Variable));
+        let session = who(None, &env([session])).unwrap();
+        assert_eq!((session.name.as_str(), session.kind), ("claude-3f2a-77", Who::Agent));
+        assert_eq!(session.source.as_str(), "CLAUDE_CODE_SESSION_ID");
+        assert_eq!(who(None, &env([("CODEX_THREAD_ID", "01ab")])).unwrap().name, "codex-01ab");
+        assert_eq!(who(None, &env([("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "a")])).unwrap().name, "claude-a");
+    }
+
+    #[test]
+    fn inv_i1_given_names_are_refused_rather_than_bent() {
+        for bad in ["", "Ann", "a b", "person:", "-a", "a/b", &"x".repeat(65)] {
+            assert_eq!(who(Some(bad), &env([])).unwrap_err().kind(), Kind::Usage, "{bad:?}");
+        }
+        let error = who(None, &env([("TENURE_AGENT", "Bad Name")])).unwrap_err();
+        assert_eq!(error.about(), Some("TENURE_AGENT"));
+        let person = who(Some("person:ann"), &env([])).unwrap();
+        assert_eq!((person.name.as_str(), person.kind), ("person:ann", Who::Person));
+    }
+
+    #[test]
+    fn inv_i2_a_tool_without_a_session_may_ask_but_not_act() {
+        for (variable, tool) in [
+            ("CLAUDECODE", "claude"),
+            ("CODEX_SANDBOX", "codex"),
+            ("GEMINI_CLI", "gemini"),
+            ("OPENCODE", "opencode"),
+            ("CURSOR_AGENT", "cursor"),
+        ] {
+            let env = env([(variable, "1"), ("CLAUDE_CODE_SESSION_ID", "")]);
+            let error = who(None, &env).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Denied, "identity_missing"), "{variable}");
+            assert!(error.message().contains(tool) && error.advice().unwrap().contains("--agent NAME"));
+            assert_eq!(resolve(&Globals::default(), &env).unwrap().for_query(), None);
+            assert_eq!(who(Some("named"), &env).unwrap().tool, Some(tool));
+        }
+        assert_eq!(who(None, &env([("GEMINI_CLI", "0")])).unwrap().kind, Who::Person);
+    }
+
+    #[test]
+    fn inv_i1_two_tools_at_once_are_nobody() {
+        let nested = env([("CLAUDE_CODE_SESSION_ID", "a"), ("CODEX_THREAD_ID", "b")]);
+        let error = who(None, &nested).unwrap_err();
+        assert!(error.message().contains("claude and codex"), "{error}");
+        assert!(who(None, &env([("CLAUDE_CODE_SESSION_ID", "a"), ("GEMINI_CLI", "1")])).is_err());
+        assert_eq!(who(Some("inner"), &nested).unwrap().tool, None);
+    }
+
+    #[test]
+    fn people_are_named_after_the_user() {
+        let bare = |vars: &[(&str, &str)]| {
+            let env = vars.iter().fold(Env::of(Path::new("/"), []), |env, (name, value)| env.with(name, value));
+            who(None, &env).unwrap().name
+        };
+        assert_eq!(bare(&[("USER", "Ann.B"), ("LOGNAME", "x")]), "person:ann.b");
+        assert_eq!(bare(&[("USER", ""), ("LOGNAME", "bob")]), "person:bob");
+        assert_eq!(bare(&[("USER", r"CORP\ann")]), "person:corp-ann");
+        assert_eq!(bare(&[("USER", "_apt")]), "person:_apt");
+        assert_eq!(bare(&[("USER", "用户")]), "person:uid-54321");
+        assert_eq!(bare(&[]), "person:uid-54321");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "carl:x:54321:1::/home/carl:/bin/sh\n").unwrap();
+        let env = Env::of(Path::new("/"), []).with_passwd(file.path());
+        assert_eq!(who(None, &env).unwrap().name, "person:carl");
+    }
+
+    #[test]
+    fn inv_i1_found_names_always_fit_and_long_ones_stay_apart() {
+        let long = |end: &str| session_name("claude", &format!("{}{end}", "s".repeat(90)));
+        assert_ne!(long("1"), long("2"));
+        let exact = "e".repeat(57);
+        assert_eq!(session_name("claude", &exact), format!("claude-{exact}"));
+        for found in ["x", "ÄÖÜ", "a\nb\0", "İ", &"é".repeat(100), &"y".repeat(58), "5f0e:12"] {
+            let name = session_name("claude", found);
+            assert!(name::check(&name).is_ok(), "{name}");
+        }
+        let uuid = "0b5e1c9e-8f60-4b6e-9d43-2a9d4c1e77aa";
+        assert_eq!(session_name("claude", uuid), format!("claude-{uuid}"));
+    }
+}

@@ -1,0 +1,280 @@
+//! Configuration: the project's `tenure.toml` over the user's `config.toml`, read once into an immutable value.
+//!
+//! Anything unknown or of the wrong type is refused with file and line, because a misspelt key that is silently ignored
+//! is a setting that somebody believes in.
+
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tenure_core::{Error, Kind, Result, Span, Stage, hold, text};
+use toml::Spanned;
+
+use super::{Location, fnv1a, project};
+use crate::env::Env;
+
+/// The name of a project's file.
+pub(crate) const FILE: &str = "tenure.toml";
+
+/// How much an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Durability {
+    /// A power cut.
+    #[default]
+    Full,
+    /// A crash of the process.
+    Fast,
+}
+
+/// Whose file a setting stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Project,
+    User,
+}
+
+/// The `store` setting and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoreSetting {
+    pub(crate) value: String,
+    pub(crate) file: PathBuf,
+    pub(crate) level: Level,
+}
+
+/// The configuration of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// The project's name.
+    pub(crate) project: Option<String>,
+    pub(crate) store: Option<StoreSetting>,
+    /// The label filter of calls that give none.
+    pub(crate) labels: Vec<String>,
+    pub(crate) durability: Durability,
+    /// The time to live of task holds.
+    pub(crate) task_ttl: Option<Span>,
+    /// Changes when the contents do.
+    pub(crate) revision: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    project: Option<Spanned<String>>,
+    store: Option<Spanned<String>>,
+    labels: Option<Spanned<Vec<String>>>,
+    durability: Option<Durability>,
+    hold: Hold,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Hold {
+    task_ttl: Option<Spanned<String>>,
+}
+
+/// Loads the configuration. `dirs` are the places of the project's file, nearest first; the first that has one counts.
+pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
+    let mut project = None;
+    for dir in dirs {
+        project = read(dir.join(FILE))?;
+        if project.is_some() {
+            break;
+        }
+    }
+    // Without a home there is no user's file; whether that matters is for the search for the store to say.
+    let user = match env.config_home() {
+        Some(dir) => read(dir.join("tenure/config.toml"))?,
+        None => None,
+    };
+    let mut contents = Vec::new();
+    for text in [&project, &user] {
+        contents.extend_from_slice(text.as_ref().map_or("", |(_, text)| text).as_bytes());
+        contents.push(0);
+    }
+    let mut config = Config {
+        project: None,
+        store: None,
+        labels: Vec::new(),
+        durability: Durability::default(),
+        task_ttl: None,
+        revision: format!("{:016x}", fnv1a(&contents)),
+    };
+    for (file, level) in [(user, Level::User), (project, Level::Project)] {
+        if let Some((path, text)) = file {
+            config = add(config, &path, &text, level)?;
+        }
+    }
+    Ok(config)
+}
+
+/// Lays one file over what is there, key by key.
+fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Config> {
+    // The parser's error is not kept as the cause: it quotes the line, which may hold a password.
+    let file: File = toml::from_str(text)
+        .map_err(|error| refuse(path, text, error.span(), &error.message().trim_end().replace('\n', "; ")))?;
+    let because = |at: Range<usize>| move |error: Error| refuse(path, text, Some(at), error.message()).cause(error);
+    if let Some(name) = file.project {
+        if level == Level::User {
+            let message = format!("`project` would make every repository one project; it belongs in {FILE}");
+            return Err(refuse(path, text, Some(name.span()), &message));
+        }
+        project::check_name(name.get_ref()).map_err(because(name.span()))?;
+        config.project = Some(name.into_inner());
+    }
+    if let Some(store) = file.store {
+        Location::check(store.get_ref()).map_err(because(store.span()))?;
+        config.store = Some(StoreSetting { value: store.into_inner(), file: path.to_path_buf(), level });
+    }
+    if let Some(labels) = file.labels {
+        config.labels = text::labels(labels.get_ref()).map_err(because(labels.span()))?;
+    }
+    if let Some(ttl) = file.hold.task_ttl {
+        config.task_ttl = Some(Span::parse(ttl.get_ref()).and_then(hold::ttl).map_err(because(ttl.span()))?);
+    }
+    config.durability = file.durability.unwrap_or(config.durability);
+    Ok(config)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a configuration file")]
+fn read(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some((path, text))),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(refuse(&path, "", None, "it is not UTF-8 text")),
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            Err(Error::new(Kind::Storage, "config_unreadable", Stage::Arguments, message)
+                .entity(path.display().to_string())
+                .hint("Make the file readable, or move it away.")
+                .cause(error))
+        }
+    }
+}
+
+// The line's text is not shown: it may hold a password. The word before `=` is enough to find it.
+fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Error {
+    let start = at.map_or(0, |at| at.start).min(text.len());
+    let before = &text.as_bytes()[..start];
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let content = text.lines().nth(line - 1).unwrap_or_default();
+    let key = content.split_once('=').map(|(key, _)| key.trim().trim_matches(['"', '\'']));
+    let named =
+        key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
+    let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
+        .entity(path.display().to_string())
+        .hint("Known keys: project, store, labels, durability, and task_ttl under [hold].")
+        .detail("line", line);
+    match key {
+        Some(key) => error.detail("key", key),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::fixture::Area;
+    use super::*;
+
+    fn with(area: &Area, project: &str, user: &str) -> Result<Config> {
+        fs::create_dir_all(area.path("config/tenure")).unwrap();
+        fs::write(area.path(FILE), project).unwrap();
+        fs::write(area.path("config/tenure/config.toml"), user).unwrap();
+        load(&[&area.path(".")], &env(area))
+    }
+
+    fn env(area: &Area) -> Env {
+        Env::of(&area.path("."), [("XDG_CONFIG_HOME", area.path("config").to_str().unwrap())])
+    }
+
+    #[test]
+    fn inv_c1_the_project_is_laid_over_the_user_key_by_key() {
+        let area = Area::new();
+        let config = with(
+            &area,
+            "project = \"shop\"\nlabels = [\"b\", \"a\"]\n[hold]\ntask_ttl = \"45m\"\n",
+            "store = \"mine.db\"\nlabels = [\"u\"]\ndurability = \"fast\"\n",
+        )
+        .unwrap();
+        assert_eq!(config.project.as_deref(), Some("shop"));
+        assert_eq!(config.labels, ["a", "b"]);
+        assert_eq!(config.durability, Durability::Fast);
+        assert_eq!(config.task_ttl, Some(Span::minutes(45)));
+        let store = config.store.unwrap();
+        assert_eq!((store.value.as_str(), store.level), ("mine.db", Level::User));
+    }
+
+    #[test]
+    fn inv_c1_the_revision_follows_the_contents() {
+        let area = Area::new();
+        let none = load(&[&area.path("absent")], &env(&area)).unwrap();
+        let one = with(&area, "labels = []", "").unwrap();
+        assert_eq!(one.revision, with(&area, "labels = []", "").unwrap().revision);
+        let other = with(&area, "", "labels = []").unwrap();
+        assert_eq!(none.revision.len(), 16);
+        assert!(one.revision != other.revision && none.revision != one.revision);
+    }
+
+    #[test]
+    fn inv_c1_what_is_wrong_is_refused_with_file_line_and_key() {
+        let area = Area::new();
+        for (text, line, part) in [
+            ("\ncolour = 1\n", 2, "`colour`"),
+            ("project = 7\n", 1, "`project`"),
+            ("# c\nproject = \"Shop\"\n", 2, "`project`"),
+            ("labels = \"x\"\n", 1, "`labels`"),
+            ("labels = [\n  1,\n]\n", 2, "string"),
+            ("durability = \"slow\"\n", 1, "slow"),
+            ("[hold]\ntask_ttl = \"soon\"\n", 2, "`task_ttl`"),
+            ("[hold]\ntask_ttl = \"7d\"\n", 2, "`task_ttl`"),
+            ("[hold]\n\nttl = 1\n", 3, "`ttl`"),
+            ("[store]\npath = \"x\"\n", 1, "string"),
+            ("store = \"\"\n", 1, "`store`"),
+            ("\nstore = \"mysql://h/d\"\n", 2, "mysql"),
+            ("project = \"a\"\nproject = \"b\"\n", 2, "duplicate"),
+            ("\n\nproject = \n", 3, "`project`"),
+        ] {
+            let error = with(&area, text, "").unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Usage, "config_invalid"), "{text}");
+            let expected = format!("tenure.toml line {line}: ");
+            assert!(error.message().contains(&expected) && error.message().contains(part), "{text} → {error}");
+            assert_eq!(error.get("line").unwrap(), line);
+        }
+        let error = with(&area, "", "\nproject = \"all\"\n").unwrap_err();
+        assert!(error.message().contains("config.toml line 2"), "{error}");
+    }
+
+    #[test]
+    fn inv_c1_an_error_never_shows_a_password() {
+        let area = Area::new();
+        for text in ["store = \"postgres://u:secret@h/d\" x\n", "[hold]\nstore = \"postgres://u:secret@h/d\"\n"] {
+            let error = with(&area, text, "").unwrap_err();
+            assert!(!error.to_json().to_string().contains("secret"), "{}", error.to_json());
+        }
+    }
+
+    #[test]
+    fn inv_c4_an_unreadable_file_is_not_an_absent_one() {
+        let area = Area::new();
+        fs::create_dir(area.path(FILE)).unwrap();
+        assert_eq!(load(&[&area.path(".")], &env(&area)).unwrap_err().code(), "config_unreadable");
+        fs::remove_dir(area.path(FILE)).unwrap();
+        fs::write(area.path(FILE), b"project = \"\xff\"").unwrap();
+        assert_eq!(load(&[&area.path(".")], &env(&area)).unwrap_err().code(), "config_invalid");
+    }
+
+    #[test]
+    fn the_nearest_project_file_counts_alone() {
+        let area = Area::new();
+        for (dir, name) in [("near", "one"), ("far", "two")] {
+            fs::create_dir(area.path(dir)).unwrap();
+            fs::write(area.path(dir).join(FILE), format!("project = \"{name}\"")).unwrap();
+        }
+        let name = |dirs: &[&Path]| load(dirs, &env(&area)).unwrap().project.unwrap();
+        assert_eq!(name(&[&area.path("near"), &area.path("far")]), "one");
+        assert_eq!(name(&[&area.path("none"), &area.path("far")]), "two");
+    }
+}

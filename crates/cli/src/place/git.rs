@@ -1,0 +1,333 @@
+//! Which checkout a path is in, read from git's own files. No process is started.
+//!
+//! `GIT_DIR`, `GIT_WORK_TREE` and their kind are ignored on purpose: git sets them in hooks, and a path belongs to the
+//! checkout it lies in whoever asks.
+
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::remote::Settings;
+
+/// One working tree of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkout {
+    /// Canonical top of the working tree; of a bare repository, its directory.
+    pub(crate) top: PathBuf,
+    /// Canonical common git directory: one for all working trees of a repository.
+    pub(crate) common: PathBuf,
+    /// Top of the repository's main checkout; of a bare repository, its directory. With `--separate-git-dir` git does
+    /// not record where the main checkout is: seen from a linked worktree it is then the git directory itself.
+    pub(crate) main: PathBuf,
+}
+
+/// Finds the checkout whose `.git` is nearest above an absolute path; the path itself need not exist.
+///
+/// A `.git` that leads nowhere is an error and not "no git": work would silently go to another project.
+pub(crate) fn locate(path: &Path) -> Result<Option<Checkout>> {
+    let path = canonical(path)?;
+    for dir in path.ancestors() {
+        let dot_git = dir.join(".git");
+        let found = match look(&dot_git)? {
+            Some(meta) => working_tree(dir, &dot_git, &meta)?,
+            None => git_directory(dir)?,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The canonical form of an absolute path whose end may not exist yet: what exists is resolved by the system, the rest
+/// by its text.
+pub(crate) fn canonical(path: &Path) -> Result<PathBuf> {
+    let mut rest: Vec<Component<'_>> = Vec::new();
+    let mut parts = path.components();
+    loop {
+        match fs::canonicalize(parts.as_path()) {
+            Ok(mut real) => {
+                for part in rest.into_iter().rev() {
+                    match part {
+                        Component::ParentDir => _ = real.pop(),
+                        other => real.push(other),
+                    }
+                }
+                return Ok(real);
+            }
+            Err(error) if absent(&error) => match parts.next_back() {
+                Some(part) => rest.push(part),
+                None => return Err(unreadable(path, error)),
+            },
+            Err(error) => return Err(unreadable(path, error)),
+        }
+    }
+}
+
+fn working_tree(top: &Path, dot_git: &Path, meta: &Metadata) -> Result<Option<Checkout>> {
+    // The usual case, and the one that every call pays for: one more look and no further resolving.
+    if meta.is_dir() {
+        let known = is_git_directory(dot_git)?;
+        return Ok(known.then(|| Checkout { top: top.into(), common: dot_git.into(), main: top.into() }));
+    }
+    let target = fs::metadata(dot_git).map_err(|error| broken(dot_git, "leads nowhere").cause(error))?;
+    let named = if target.is_dir() { dot_git.to_path_buf() } else { follow(dot_git, "gitdir: ")? };
+    let gitdir = fs::canonicalize(&named).map_err(|error| gone(dot_git, &named, error))?;
+    if look(&gitdir.join("HEAD"))?.is_none() {
+        return Err(broken(dot_git, &format!("names {}, which is not a git directory", gitdir.display())));
+    }
+
+    let pointer = gitdir.join("commondir");
+    if look(&pointer)?.is_none() {
+        let main = if is_dot_git(&gitdir) { parent(&gitdir) } else { top.into() };
+        return Ok(Some(Checkout { top: top.into(), common: gitdir, main }));
+    }
+    let named = follow(&pointer, "")?;
+    let common = fs::canonicalize(&named).map_err(|error| gone(&pointer, &named, error))?;
+    let main = main_checkout(&common)?;
+    Ok(Some(Checkout { top: top.into(), common, main }))
+}
+
+/// Whether a directory called `.git` is a repository. git itself passes over one that is not, and some tools leave an
+/// empty one behind; but one that has lost its HEAD and still has the rest is damaged.
+fn is_git_directory(dot_git: &Path) -> Result<bool> {
+    if look(&dot_git.join("HEAD"))?.is_some() {
+        return Ok(true);
+    }
+    for part in ["objects", "config", "tenure"] {
+        if look(&dot_git.join(part))?.is_some() {
+            return Err(broken(dot_git, "has no HEAD"));
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a directory is itself a git directory: a bare repository, a submodule's or a separate git directory.
+/// A `.git` is left to the directory above it.
+fn git_directory(dir: &Path) -> Result<Option<Checkout>> {
+    if is_dot_git(dir) || look(&dir.join("HEAD"))?.is_none() {
+        return Ok(None);
+    }
+    let is_dir = |name| Ok::<_, Error>(look(&dir.join(name))?.is_some_and(|meta| !meta.is_file()));
+    if !is_dir("objects")? || !is_dir("refs")? {
+        return Ok(None);
+    }
+    let settings = Settings::read(dir)?;
+    let Some(bare) = settings.flag("core", "bare") else { return Ok(None) };
+    let main = main_checkout(dir)?;
+    let top = if bare { dir.into() } else { main.clone() };
+    Ok(Some(Checkout { top, common: dir.into(), main }))
+}
+
+/// The top of the main checkout, told from the common directory alone so that every worktree gets the same answer.
+fn main_checkout(common: &Path) -> Result<PathBuf> {
+    if is_dot_git(common) {
+        return Ok(parent(common));
+    }
+    // A submodule's git directory lies inside the repository around it and says where its files are.
+    if let Some(worktree) = Settings::read(common)?.last("core", None, "worktree")
+        && let Ok(top) = fs::canonicalize(common.join(OsStr::from_bytes(worktree)))
+    {
+        return Ok(top);
+    }
+    // A bare repository beside its worktrees, with a `.git` file that names it: people think of the directory around
+    // both as the project.
+    let around = parent(common);
+    let dot_git = around.join(".git");
+    if look(&dot_git)?.is_some_and(|meta| meta.is_file())
+        && fs::canonicalize(follow(&dot_git, "gitdir: ")?).is_ok_and(|named| named == common)
+    {
+        return Ok(around);
+    }
+    Ok(common.into())
+}
+
+/// The path that one of git's one-line files names, seen from the directory that the file is in.
+#[expect(clippy::disallowed_methods, reason = "one of git's files")]
+fn follow(file: &Path, prefix: &str) -> Result<PathBuf> {
+    let text = fs::read(file).map_err(|error| broken(file, "cannot be read").cause(error))?;
+    let text = text.strip_prefix(prefix.as_bytes()).ok_or_else(|| broken(file, "does not begin with `gitdir: `"))?;
+    let end = text.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |last| last + 1);
+    if end == 0 {
+        return Err(broken(file, "names nothing"));
+    }
+    Ok(parent(file).join(OsStr::from_bytes(&text[..end])))
+}
+
+fn look(path: &Path) -> Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if absent(&error) => Ok(None),
+        Err(error) => Err(unreadable(path, error)),
+    }
+}
+
+// A name that is too long for the file system cannot exist either, but somebody may ask about it.
+fn absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename)
+}
+
+fn is_dot_git(dir: &Path) -> bool {
+    dir.file_name() == Some(OsStr::new(".git"))
+}
+
+fn parent(path: &Path) -> PathBuf {
+    path.parent().unwrap_or(path).into()
+}
+
+fn broken(file: &Path, what: &str) -> Error {
+    Error::new(Kind::Storage, "git_broken", Stage::Resolve, format!("{} {what}", file.display()))
+        .entity(file.display().to_string())
+        .hint("Repair the repository (`git worktree repair` mends moved worktrees), then call again.")
+}
+
+fn gone(file: &Path, named: &Path, error: io::Error) -> Error {
+    broken(file, &format!("names {}, which is not there", named.display())).cause(error)
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    let message = format!("{} cannot be looked up: {error}", path.display());
+    Error::new(Kind::Storage, "path_unreadable", Stage::Resolve, message)
+        .entity(path.display().to_string())
+        .hint("Check the permissions of the directories above it.")
+        .cause(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::fixture::{Area, git};
+    use super::*;
+
+    fn at(path: &Path) -> Checkout {
+        locate(path).unwrap().expect("a checkout")
+    }
+
+    #[test]
+    fn inv_i5_subdirectories_symlinks_slashes_and_unborn_files_are_one_checkout() {
+        let area = Area::new();
+        let repo = area.repo("repo");
+        let expected = Checkout { top: repo.clone(), common: repo.join(".git"), main: repo.clone() };
+        fs::create_dir_all(repo.join("src/deep")).unwrap();
+        fs::write(repo.join("src/file"), "").unwrap();
+        symlink(&repo, area.path("link")).unwrap();
+        for path in ["repo", "repo/", "repo/src/deep//", "repo/src/file", "link", "link/src/", "repo/src/../src"] {
+            assert_eq!(at(&area.path(path)), expected, "{path}");
+        }
+        for path in ["repo/new/file", "repo/src/file/below", "repo/gone/../other", "repo/.git/hooks", "link/new"] {
+            assert_eq!(at(&area.path(path)), expected, "{path}");
+        }
+        assert_eq!(at(&repo.join("x".repeat(300)).join("y")), expected);
+        assert_eq!(locate(&area.path("repo/gone/../../x")).unwrap(), None);
+        assert_eq!(locate(&area.path(".")).unwrap(), None);
+    }
+
+    #[test]
+    fn inv_i5_worktrees_share_the_common_directory_wherever_they_are() {
+        let area = Area::new();
+        let repo = area.repo("repo");
+        git(&repo, &["worktree", "add", "-q", "../side"]);
+        git(&repo, &["worktree", "add", "-q", "nested/tree"]);
+        for top in [area.path("side"), repo.join("nested/tree")] {
+            fs::create_dir(top.join("sub")).unwrap();
+            let found = at(&top.join("sub"));
+            assert_eq!(found, Checkout { top, common: repo.join(".git"), main: repo.clone() });
+        }
+        assert_eq!(at(&repo.join("nested")).top, repo);
+    }
+
+    #[test]
+    fn inv_i5_a_submodule_is_a_project_of_its_own_with_its_own_worktrees() {
+        let area = Area::new();
+        let (repo, lib) = (area.repo("repo"), area.repo("lib"));
+        git(&repo, &["submodule", "--quiet", "add", lib.to_str().unwrap(), "vendor/lib"]);
+        let sub = repo.join("vendor/lib");
+        let common = repo.join(".git/modules/vendor/lib");
+        let expected = Checkout { top: sub.clone(), common: common.clone(), main: sub.clone() };
+        assert_eq!(at(&sub), expected);
+        assert_eq!(at(&common.join("hooks")), expected);
+        git(&sub, &["worktree", "add", "-q", area.path("libtree").to_str().unwrap()]);
+        assert_eq!(at(&area.path("libtree")), Checkout { top: area.path("libtree"), common, main: sub });
+        assert_eq!(at(&repo.join("vendor")).common, repo.join(".git"));
+    }
+
+    #[test]
+    fn inv_i5_a_bare_repository_and_its_worktrees_are_one_project() {
+        let area = Area::new();
+        let repo = area.repo("repo");
+        git(&repo, &["clone", "-q", "--bare", ".", "../store.git"]);
+        let bare = area.path("store.git");
+        git(&bare, &["worktree", "add", "-q", "../tree"]);
+        let inside = Checkout { top: bare.clone(), common: bare.clone(), main: bare.clone() };
+        assert_eq!(at(&bare), inside);
+        assert_eq!(at(&bare.join("refs/heads")), inside);
+        assert_eq!(at(&area.path("tree")), Checkout { top: area.path("tree"), ..inside.clone() });
+        // With this extension git moves `core.bare` to a file of its own.
+        git(&bare, &["config", "extensions.worktreeConfig", "true"]);
+        git(&bare, &["config", "--unset", "core.bare"]);
+        git(&bare, &["config", "--worktree", "core.bare", "true"]);
+        assert_eq!(at(&bare), inside);
+
+        fs::create_dir(area.path("proj")).unwrap();
+        git(&repo, &["clone", "-q", "--bare", ".", "../proj/.bare"]);
+        fs::write(area.path("proj/.git"), "gitdir: ./.bare\n").unwrap();
+        git(&area.path("proj"), &["worktree", "add", "-q", "feature"]);
+        for path in ["proj", "proj/feature", "proj/.bare/refs"] {
+            let found = at(&area.path(path));
+            assert_eq!((found.common, found.main), (area.path("proj/.bare"), area.path("proj")), "{path}");
+        }
+    }
+
+    #[test]
+    fn inv_i5_separate_and_symlinked_git_directories_are_followed() {
+        let area = Area::new();
+        git(&area.path("."), &["init", "-q", "--separate-git-dir", "meta", "apart"]);
+        let apart = Checkout { top: area.path("apart"), common: area.path("meta"), main: area.path("apart") };
+        assert_eq!(at(&area.path("apart")), apart);
+        let repo = area.repo("repo");
+        fs::create_dir(area.path("view")).unwrap();
+        symlink(repo.join(".git"), area.path("view/.git")).unwrap();
+        let view = at(&area.path("view"));
+        assert_eq!(view, Checkout { top: area.path("view"), common: repo.join(".git"), main: repo });
+    }
+
+    #[test]
+    fn inv_c4_a_broken_git_is_an_error_that_names_the_file() {
+        let area = Area::new();
+        let repo = area.repo("repo");
+        git(&repo, &["worktree", "add", "-q", "../side"]);
+        let refuse = |path: &Path, part: &str| {
+            let error = locate(path).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Storage, "git_broken"));
+            assert!(error.message().contains(".git") && error.message().contains(part), "{error}");
+        };
+        fs::rename(&repo, area.path("moved")).unwrap();
+        refuse(&area.path("side"), "not there");
+        git(&area.path("moved"), &["worktree", "repair", "../side"]);
+        assert_eq!(at(&area.path("side")).common, area.path("moved/.git"));
+        for (text, part) in
+            [("", "begin"), ("gitdir: ", "nothing"), ("garbage", "begin"), ("gitdir: ..\n", "not a git")]
+        {
+            fs::write(area.path("side/.git"), text).unwrap();
+            refuse(&area.path("side"), part);
+        }
+        fs::remove_file(area.path("side/.git")).unwrap();
+        symlink("nowhere", area.path("side/.git")).unwrap();
+        refuse(&area.path("side"), "nowhere");
+        fs::remove_file(area.path("moved/.git/HEAD")).unwrap();
+        refuse(&area.path("moved"), "HEAD");
+    }
+
+    #[test]
+    fn an_empty_dot_git_is_passed_over_as_git_does() {
+        let area = Area::new();
+        let repo = area.repo("repo");
+        fs::create_dir_all(repo.join("sub/.git")).unwrap();
+        assert_eq!(at(&repo.join("sub")).top, repo);
+    }
+}

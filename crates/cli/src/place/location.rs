@@ -1,0 +1,187 @@
+//! Where a store is: a SQLite file or a PostgreSQL database.
+
+use std::path::{Path, PathBuf};
+
+use tenure_core::{Error, Kind, Result, Stage, text};
+
+use crate::env::Env;
+
+/// The name of the database file in a directory that is given for a store.
+const DATABASE: &str = "tenure.db";
+
+/// Where a store is.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// The absolute path of the database file.
+    Sqlite(PathBuf),
+    /// A `postgres://` URL, with its password if it has one: for connecting, never for showing.
+    Postgres(String),
+}
+
+// Debug output ends up in logs and failed assertions.
+impl std::fmt::Debug for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.display())
+    }
+}
+
+impl Location {
+    /// Reads what was given for a store: a path seen from `base`, or a URL. A directory means `tenure.db` inside it.
+    pub(crate) fn parse(given: &str, base: &Path, env: &Env) -> Result<Location> {
+        let Some(file) = form(given)? else { return Ok(Location::Postgres(given.to_owned())) };
+        // Shells expand the tilde, files do not; taken as it is it would make a directory of that name.
+        let path = match file.strip_prefix("~/") {
+            Some(below) => env.home().ok_or_else(no_home)?.join(below),
+            None => base.join(file),
+        };
+        let directory = file.ends_with('/') || path.is_dir();
+        let path: PathBuf = path.components().collect();
+        Ok(Location::Sqlite(if directory { path.join(DATABASE) } else { path }))
+    }
+
+    /// Checks what was given for a store by its text alone.
+    pub(crate) fn check(given: &str) -> Result<()> {
+        form(given).map(|_| ())
+    }
+
+    /// The store of a project that keeps it in its own directory.
+    pub(crate) fn inside(dir: &Path) -> Location {
+        Location::Sqlite(dir.join(DATABASE))
+    }
+
+    /// The store of everything that has no other.
+    pub(crate) fn of_user(env: &Env) -> Result<Location> {
+        Ok(Location::inside(&env.data_home().ok_or_else(no_home)?.join("tenure")))
+    }
+
+    /// How it is shown: without a password, wherever the URL carries it.
+    pub(crate) fn display(&self) -> String {
+        match self {
+            Location::Sqlite(path) => path.display().to_string(),
+            Location::Postgres(url) => without_secrets(url),
+        }
+    }
+}
+
+/// The file that is meant; None for a PostgreSQL URL.
+fn form(given: &str) -> Result<Option<&str>> {
+    let (scheme, rest) = match given.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
+        _ => match given.split_once(':') {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("sqlite") => ("sqlite".to_owned(), rest),
+            _ => (String::new(), given),
+        },
+    };
+    match scheme.as_str() {
+        "postgres" | "postgresql" => Ok(None),
+        "" | "sqlite" if !rest.is_empty() && !rest.contains('\0') => Ok(Some(rest)),
+        "" | "sqlite" => Err(refuse("bad_store", format!("`{}` names no file", text::excerpt(given)))),
+        other => Err(refuse("unknown_store_scheme", format!("`{}://` is not a kind of store", text::excerpt(other)))),
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
+}
+
+// The password ends at the last `@` before the parameters that follow it: one that holds an unescaped `@`, `/` or `?`
+// is not a valid URL, but still not to be shown. Of the parameters only those known to be harmless stay.
+fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (user, rest) = match rest.find('@') {
+        Some(first) => {
+            let query = rest[first..].find('?').map_or(rest.len(), |at| first + at);
+            let last = rest[..query].rfind('@').unwrap_or(first);
+            let user = rest[..last].split(':').next().unwrap_or_default();
+            (format!("{user}@"), &rest[last + 1..])
+        }
+        None => (String::new(), rest),
+    };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let shown: Vec<&str> = query
+        .split('&')
+        .filter(|parameter| {
+            let name = parameter.split('=').next().unwrap_or_default();
+            ["host", "hostaddr", "port", "dbname", "user"].contains(&name)
+        })
+        .collect();
+    let mark = if shown.is_empty() { "" } else { "?" };
+    format!("{scheme}://{user}{place}{mark}{}", shown.join("&"))
+}
+
+fn refuse(code: &'static str, message: String) -> Error {
+    Error::new(Kind::Usage, code, Stage::Resolve, message)
+        .hint("A store is a file path, `sqlite:PATH`, or a `postgres://` URL (also `postgresql://`).")
+}
+
+fn no_home() -> Error {
+    Error::new(Kind::Usage, "no_home", Stage::Resolve, "HOME is not set and the user has no home directory")
+        .hint("Set HOME, or name a store with --store or TENURE_STORE.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Area;
+    use super::*;
+
+    #[test]
+    fn paths_are_seen_from_the_base_and_directories_hold_a_database() {
+        let area = Area::new();
+        std::fs::create_dir(area.path("dir")).unwrap();
+        let env = Env::of(&area.path("."), [("HOME", "/home/ann")]);
+        let parse = |given: &str| Location::parse(given, &area.path("."), &env).unwrap();
+        for given in ["x.db", "./x.db", "sqlite:x.db", "sqlite://x.db", "SQLite:.//x.db"] {
+            assert_eq!(parse(given), Location::Sqlite(area.path("x.db")), "{given}");
+        }
+        for given in ["dir", "dir/", "./dir", "sqlite:dir"] {
+            assert_eq!(parse(given), Location::Sqlite(area.path("dir/tenure.db")), "{given}");
+        }
+        assert_eq!(parse("new/"), Location::Sqlite(area.path("new/tenure.db")));
+        assert_eq!(parse("sqlite:///abs/x"), Location::Sqlite("/abs/x".into()));
+        assert_eq!(parse("~/x.db"), Location::Sqlite("/home/ann/x.db".into()));
+        assert_eq!(parse("a:b"), Location::Sqlite(area.path("a:b")));
+    }
+
+    #[test]
+    fn urls_are_taken_as_they_are_and_unknown_schemes_refused() {
+        let env = Env::of(Path::new("/"), []);
+        let parse = |given: &str| Location::parse(given, Path::new("/"), &env);
+        for given in ["postgres://h/d", "postgresql://u:p@h/d", "Postgres://h/d"] {
+            assert_eq!(parse(given).unwrap(), Location::Postgres(given.into()));
+        }
+        for given in ["mysql://h/d", "http://u:secret@h", "file:///x"] {
+            let error = parse(given).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Usage, "unknown_store_scheme"));
+            assert!(error.advice().unwrap().contains("postgres://") && !error.to_json().to_string().contains("secret"));
+        }
+        for given in ["", "sqlite:", "sqlite://"] {
+            assert_eq!(parse(given).unwrap_err().code(), "bad_store");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (url, shown) in [
+            ("postgres://u:secret@h:5433/d", "postgres://u@h:5433/d"),
+            ("postgres://u:se/cr@et@h/d?x=1", "postgres://u@h/d"),
+            ("postgres://u:se?cret@h/d", "postgres://u@h/d"),
+            ("postgresql://h/d?sslmode=require&password=secret", "postgresql://h/d"),
+            ("postgres:///d?host=/run/pg&user=u&options=secret", "postgres:///d?host=/run/pg&user=u"),
+            ("postgres://u@h,i/d", "postgres://u@h,i/d"),
+        ] {
+            let location = Location::Postgres(url.into());
+            assert_eq!((location.display().as_str(), format!("{location:?}").as_str()), (shown, shown));
+        }
+    }
+
+    #[test]
+    fn the_user_store_needs_a_home() {
+        let env = Env::of(Path::new("/"), [("HOME", "/h")]);
+        assert_eq!(Location::of_user(&env).unwrap().display(), "/h/.local/share/tenure/tenure.db");
+        let env = env.with("XDG_DATA_HOME", "/data");
+        assert_eq!(Location::of_user(&env).unwrap().display(), "/data/tenure/tenure.db");
+        let error = Location::of_user(&Env::of(Path::new("/"), [])).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (Kind::Usage, "no_home"));
+    }
+}

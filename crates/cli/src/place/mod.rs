@@ -1,0 +1,235 @@
+//! Where a call happens: which checkout, which project, which store.
+//!
+//! Everything is resolved from the project, never from the working directory alone, so that worktrees, subdirectories,
+//! hooks and other homes meet in one project and one store, or are told that they do not.
+
+pub(crate) mod config;
+pub(crate) mod git;
+pub(crate) mod location;
+pub(crate) mod pin;
+pub(crate) mod process;
+pub(crate) mod project;
+pub(crate) mod remote;
+
+#[cfg(test)]
+mod fixture;
+
+use std::path::{Path, PathBuf};
+
+use tenure_core::{Error, Kind, Result, Stage};
+
+use crate::env::Env;
+use crate::globals::Globals;
+
+use config::{Config, Level};
+pub(crate) use location::Location;
+use pin::Pin;
+use project::{ProjectRef, RecordedPlace};
+
+/// The directory that a project keeps its own store in.
+const STORE_DIR: &str = ".tenure";
+
+/// Where a call happens.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// What paths are relative to: the top of the checkout, or of a project without git.
+    pub(crate) dir: PathBuf,
+    pub(crate) checkout: Option<git::Checkout>,
+    pub(crate) project: ProjectRef,
+    pub(crate) store: Location,
+    /// What named the store.
+    pub(crate) store_from: StoreFrom,
+    pub(crate) config: Config,
+}
+
+/// What named the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreFrom {
+    Flag,
+    Variable,
+    ProjectConfig,
+    ProjectDirectory,
+    UserConfig,
+    User,
+}
+
+impl StoreFrom {
+    /// The words shown.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            StoreFrom::Flag => "--store",
+            StoreFrom::Variable => "TENURE_STORE",
+            StoreFrom::ProjectConfig => "tenure.toml",
+            StoreFrom::ProjectDirectory => "the project's .tenure directory",
+            StoreFrom::UserConfig => "the user's config.toml",
+            StoreFrom::User => "the user's store",
+        }
+    }
+}
+
+/// Resolves the place of a call from the working directory.
+pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Place> {
+    resolve_at(env.cwd()?, globals, env)
+}
+
+/// Resolves the place that a path is in, wherever the process is.
+pub(crate) fn resolve_at(path: &Path, globals: &Globals, env: &Env) -> Result<Place> {
+    let checkout = git::locate(path)?;
+    let (dir, root) = match &checkout {
+        Some(checkout) => (checkout.top.clone(), checkout.main.clone()),
+        None => {
+            let dir = directory_without_git(path)?;
+            (dir.clone(), dir)
+        }
+    };
+    let places = [dir.as_path(), root.as_path()];
+    let config = config::load(if dir == root { &places[..1] } else { &places }, env)?;
+    let (store, store_from) = find_store(globals, env, &config, &root)?;
+    let name = match &globals.project {
+        Some(name) => Some(name.as_str()),
+        None => env.var("TENURE_PROJECT")?.or(config.project.as_deref()),
+    };
+    let project = match (name, &checkout, &store) {
+        (Some(name), _, _) => ProjectRef::named(name)?,
+        (None, Some(checkout), Location::Sqlite(_)) => ProjectRef::by_id(checkout)?,
+        (None, Some(checkout), Location::Postgres(_)) => shared_repository(checkout)?,
+        (None, None, Location::Sqlite(_)) => ProjectRef::by_dir(&dir, None),
+        (None, None, Location::Postgres(_)) => ProjectRef::by_dir(&dir, Some(&env.hostname())),
+    };
+    Ok(Place { dir, checkout, project, store, store_from, config })
+}
+
+/// The project's directory where there is no git: the nearest one above that has a store or a configuration of its own,
+/// so that subdirectories are one project; else the directory itself.
+fn directory_without_git(path: &Path) -> Result<PathBuf> {
+    let start = git::canonical(path)?;
+    let marked = |dir: &&Path| dir.join(STORE_DIR).is_dir() || dir.join(config::FILE).is_file();
+    Ok(start.ancestors().find(marked).unwrap_or(&start).to_path_buf())
+}
+
+/// The store: `root` is the top of the main checkout, so that all worktrees find the same one.
+fn find_store(globals: &Globals, env: &Env, config: &Config, root: &Path) -> Result<(Location, StoreFrom)> {
+    if let Some(given) = &globals.store {
+        return Ok((Location::parse(given, env.cwd()?, env)?, StoreFrom::Flag));
+    }
+    if let Some(given) = env.var("TENURE_STORE")? {
+        return Ok((Location::parse(given, env.cwd()?, env)?, StoreFrom::Variable));
+    }
+    let set = config.store.as_ref();
+    // A committed `tenure.toml` is in every worktree: seen from the file, a relative path would be as many stores.
+    if let Some(setting) = set.filter(|setting| setting.level == Level::Project) {
+        return Ok((Location::parse(&setting.value, root, env)?, StoreFrom::ProjectConfig));
+    }
+    let own = root.join(STORE_DIR);
+    if own.is_dir() {
+        return Ok((Location::inside(&own), StoreFrom::ProjectDirectory));
+    }
+    match set {
+        Some(setting) => {
+            let base = setting.file.parent().unwrap_or(root);
+            Ok((Location::parse(&setting.value, base, env)?, StoreFrom::UserConfig))
+        }
+        None => Ok((Location::of_user(env)?, StoreFrom::User)),
+    }
+}
+
+/// The key of a repository on a store that several machines share. The pinned key counts whichever store it was pinned
+/// for: if that is not the one resolved, the pin refuses the call anyway.
+fn shared_repository(checkout: &git::Checkout) -> Result<ProjectRef> {
+    if let Some(pin) = pin::read_pin(&checkout.common)? {
+        return ProjectRef::by_pin(&pin.key, checkout);
+    }
+    let url = remote::origin(&checkout.common)?;
+    match url.as_deref().and_then(remote::normalise_url) {
+        Some(url) => Ok(ProjectRef::by_url(&url)),
+        None => ProjectRef::by_id(checkout),
+    }
+}
+
+impl Place {
+    /// The project's key for a write: a repository without an id gets one now.
+    pub(crate) fn ensure_key(&self, fill: &mut dyn FnMut(&mut [u8])) -> Result<String> {
+        match (&self.project.key, &self.checkout) {
+            (Some(key), _) => Ok(key.clone()),
+            (None, Some(checkout)) => Ok(project::id_key(&pin::make_id(&checkout.common, fill)?)),
+            (None, None) => Err(Error::bug("a project without git has no key")),
+        }
+    }
+
+    /// Refuses the call if the project is pinned to another store than the one with this id.
+    pub(crate) fn check_pin(&self, store_id: &str) -> Result<()> {
+        match self.pin()? {
+            Some(pin) if pin.store != store_id => Err(self.pinned_elsewhere(&pin)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses the call if the resolved store does not exist while the project is pinned to one: an empty answer, or a
+    /// new store, would hide the work that is there.
+    pub(crate) fn check_no_pin(&self) -> Result<()> {
+        let Some(pin) = self.pin()? else { return Ok(()) };
+        if pin.location != self.store.display() {
+            return Err(self.pinned_elsewhere(&pin));
+        }
+        let message = format!("the store that project {} is pinned to is gone: {}", self.project.label, pin.location);
+        Err(Error::new(Kind::Storage, "pinned_store_gone", Stage::Resolve, message)
+            .entity(pin.location)
+            .hint("Put it back from a backup or a move.")
+            .person("If it is lost for good, a person starts anew with `tenure project pin`."))
+    }
+
+    /// Pins the project to the store with this id, unless it is pinned; refuses if that is another store.
+    pub(crate) fn ensure_pin(&self, store_id: &str, key: &str) -> Result<()> {
+        let Some(checkout) = &self.checkout else { return Ok(()) };
+        let wanted = Pin { store: store_id.into(), location: self.store.display(), key: key.into() };
+        let pin = pin::make_pin(&checkout.common, &wanted)?;
+        if pin.store == store_id { Ok(()) } else { Err(self.pinned_elsewhere(&pin)) }
+    }
+
+    /// The pin, if the project has one.
+    pub(crate) fn pin(&self) -> Result<Option<Pin>> {
+        self.checkout.as_ref().map_or(Ok(None), |checkout| pin::read_pin(&checkout.common))
+    }
+
+    /// Path, device and inode of the common git directory; None without git.
+    pub(crate) fn common_identity(&self) -> Option<RecordedPlace> {
+        RecordedPlace::of(&self.checkout.as_ref()?.common).ok()
+    }
+
+    /// Whether this repository is a copy of the one at a recorded place; false also where nothing can be compared.
+    pub(crate) fn is_copy_of(&self, recorded: &RecordedPlace, key: &str) -> Result<bool> {
+        self.common_identity().map_or(Ok(false), |ours| project::is_copy(recorded, &ours, key))
+    }
+
+    fn pinned_elsewhere(&self, pin: &Pin) -> Error {
+        let here = self.store.display();
+        let message = if pin.location == here {
+            format!("the store at {here} is not the one that project {} was pinned to there", self.project.label)
+        } else {
+            format!(
+                "project {} is pinned to the store at {}, but this call resolved the store at {here} ({})",
+                self.project.label,
+                pin.location,
+                self.store_from.as_str(),
+            )
+        };
+        let file = self.checkout.as_ref().map(|checkout| pin::pin_file(&checkout.common).display().to_string());
+        Error::new(Kind::Conflict, "pinned_elsewhere", Stage::Resolve, message)
+            .entity(self.project.key.clone().unwrap_or_else(|| self.project.label.clone()))
+            .hint("Check --store, TENURE_STORE, HOME and tenure.toml: all sessions of a project share one store.")
+            .attempt("tenure whoami")
+            .person("If the project is meant to use the other store, a person changes that with `tenure project pin`.")
+            .detail("pinned", pin.location.clone())
+            .detail("resolved", here)
+            .detail("file", file)
+    }
+}
+
+/// FNV-1a over 64 bits: a short stable mark for names and revisions, not a defence against anyone.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "reads small files of its own")]
+mod tests;

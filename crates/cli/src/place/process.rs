@@ -1,0 +1,143 @@
+//! Evidence about processes of this machine: whether one is proven dead. What cannot be told counts as alive.
+//!
+//! Linux only, through `/proc`; elsewhere nothing is ever proven.
+
+use tenure_core::agent::Process;
+
+use crate::env::Env;
+
+/// Where this process runs: a pid means something only on the same host, in the same boot and pid namespace. A fact
+/// that could not be read is empty and never equals anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostFacts {
+    pub(crate) host: String,
+    pub(crate) boot: String,
+    pub(crate) pidns: String,
+}
+
+impl HostFacts {
+    /// Reads the facts: three small files, so only callers that need evidence ask.
+    #[expect(clippy::disallowed_methods, reason = "files of the system")]
+    pub(crate) fn read(env: &Env) -> HostFacts {
+        // Two containers of one image may share the machine id; their boots or namespaces then differ.
+        let machine = std::fs::read_to_string("/etc/machine-id").map(|id| id.trim().to_owned()).unwrap_or_default();
+        let pidns = std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
+        HostFacts {
+            host: if machine.is_empty() { env.hostname() } else { machine },
+            boot: env.boot_id(),
+            pidns: pidns.unwrap_or_default(),
+        }
+    }
+
+    /// A process of this host as others will record or judge it.
+    pub(crate) fn process(self, pid: i64, started: i64) -> Process {
+        Process { host: self.host, boot: self.boot, pidns: self.pidns, pid, started }
+    }
+}
+
+/// The part of `/proc/PID/stat` that tells processes apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) state: u8,
+    pub(crate) parent: i64,
+    /// In clock ticks since boot.
+    pub(crate) started: i64,
+}
+
+/// Reads a process's state; `None` when it is not there or not ours to see.
+#[expect(clippy::disallowed_methods, reason = "a file of the system")]
+pub(crate) fn stat(pid: i64) -> Option<Stat> {
+    if pid <= 0 {
+        return None;
+    }
+    parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Whether the process with this pid and start time is proven dead: nothing has the pid, or something that started at
+/// another time has it, or it is a zombie.
+///
+/// An absent `/proc/PID` alone proves nothing: `/proc` may not be mounted, or hide other users' processes. The kernel
+/// itself is asked then; only "no such process" counts, "not permitted" is a sign of life.
+pub(crate) fn proven_dead(pid: i64, started: i64) -> bool {
+    if !cfg!(target_os = "linux") || pid <= 0 {
+        return false;
+    }
+    match stat(pid) {
+        Some(stat) => matches!(stat.state, b'Z' | b'X' | b'x') || stat.started != started,
+        None => no_such_process(pid),
+    }
+}
+
+fn no_such_process(pid: i64) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+}
+
+// The second field is the command name in parentheses and may itself hold spaces and parentheses, so fields are counted
+// from the last one: state is the third, the parent the fourth, the start time the 22nd.
+fn parse(stat: &[u8]) -> Option<Stat> {
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    let rest = str::from_utf8(&stat[end + 1..]).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.parse().ok()?;
+    Some(Stat { state, parent, started })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_command_name_may_hold_anything() {
+        let line = |name: &[u8]| {
+            let rest = b" S 41 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21\n";
+            [b"7 (".as_slice(), name, b")", rest].concat()
+        };
+        for name in [b"sh".as_slice(), b"a b", b"x) Z 1 (y", b")))", b"\xff("] {
+            assert_eq!(parse(&line(name)), Some(Stat { state: b'S', parent: 41, started: 4242 }), "{name:?}");
+        }
+        assert_eq!(parse(b""), None);
+        assert_eq!(parse(b"7 (sh) S 1 2"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn inv_i4_only_proof_counts() {
+        let me = i64::from(std::process::id());
+        let mine = stat(me).unwrap();
+        assert!(!proven_dead(me, mine.started));
+        assert!(proven_dead(me, mine.started - 1), "the pid was reused");
+        for nobody in [0, -1, i64::MAX] {
+            assert!(!proven_dead(nobody, 1), "{nobody} cannot be a pid, so nothing is known");
+        }
+
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        let pid = i64::from(child.id());
+        let started = stat(pid).unwrap().started;
+        assert_eq!(stat(pid).unwrap().parent, me);
+        assert!(!proven_dead(pid, started));
+        child.kill().unwrap();
+        // Killed but not yet waited for: a zombie, as soon as the kernel has delivered the signal.
+        while stat(pid).is_some_and(|stat| stat.state != b'Z') {
+            std::thread::yield_now();
+        }
+        assert!(proven_dead(pid, started));
+        child.wait().unwrap();
+        assert!(proven_dead(pid, started));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_facts_of_this_host_are_stable_and_complete() {
+        let env = Env::of(Path::new("/"), []);
+        let facts = HostFacts::read(&env);
+        assert_eq!(facts, HostFacts::read(&env));
+        assert!(!facts.host.is_empty() && !facts.boot.is_empty() && facts.pidns.starts_with("pid:["));
+        assert_eq!(facts.process(7, 1).pid, 7);
+    }
+}

@@ -1,0 +1,144 @@
+//! Who asks, where, and under which request id: what a door knows before the kernel is entered.
+
+use tenure_core::agent::Process;
+use tenure_core::{Error, Kind, Result, Stage, id, name};
+use tenure_store::Entropy;
+use tenure_store::table::{checkout, project};
+
+/// Everything about a request but its payload.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The project it is about.
+    pub project: project::Name,
+    /// Who asks.
+    pub actor: Actor,
+    /// The id that every retry of it carries.
+    pub request_id: RequestId,
+    /// The working tree it comes from, if there is one.
+    pub checkout: Option<Checkout>,
+    /// The store that this project is pinned to, if it is.
+    pub pinned_store: Option<String>,
+    /// Agents whose processes the door has just proven dead. Gathered before the transaction; it can only shorten.
+    pub proven_dead: Vec<String>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// The name.
+    pub name: String,
+    /// The tool, empty if unknown.
+    pub tool: String,
+    /// The tool's process, if it is known.
+    pub process: Option<Process>,
+}
+
+impl Actor {
+    /// An actor known by name only.
+    pub fn named(name: &str) -> Actor {
+        Actor { name: name.to_owned(), tool: String::new(), process: None }
+    }
+
+    /// Whether this is a person.
+    pub fn is_person(&self) -> bool {
+        name::is_person(&self.name)
+    }
+}
+
+/// A request id: drawn once, before the first attempt, by the outermost process; never computed from the payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestId {
+    value: String,
+    given: bool,
+}
+
+impl RequestId {
+    /// Draws 128 random bits and a little more.
+    pub fn draw(entropy: &dyn Entropy) -> RequestId {
+        let drawn = id::draw(id::Sort::Note, id::LONGEST, &mut |bytes| entropy.fill(bytes));
+        RequestId { value: drawn[2..].to_owned(), given: false }
+    }
+
+    /// Takes an id that the caller gave: 1 to 128 visible ASCII characters.
+    pub fn given(value: &str) -> Result<RequestId> {
+        if (1..=128).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Ok(RequestId { value: value.to_owned(), given: true });
+        }
+        Err(Error::usage("bad_request_id", "the request id is not 1 to 128 visible ASCII characters"))
+    }
+
+    /// The id.
+    pub fn as_str(&self) -> &str {
+        &self.value
+    }
+
+    /// Whether a caller gave it: such answers are kept longer.
+    pub fn is_given(&self) -> bool {
+        self.given
+    }
+}
+
+/// The working tree a call comes from.
+#[derive(Clone, Debug)]
+pub struct Checkout {
+    /// The machine.
+    pub host: String,
+    /// Top of the working tree.
+    pub path: String,
+    /// The common git directory: path, device, inode.
+    pub common: Option<(String, i64, i64)>,
+    /// What the door found out about it.
+    pub trust: Trust,
+}
+
+/// Whether a project may be used from a place where it has not been seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The project is shared by name or address: any place may use it.
+    Any,
+    /// The project belongs to one repository: another place is refused until the door has looked at the old one.
+    Known,
+    /// The door has looked: the places named are gone, the repository has moved here.
+    Moved(Vec<String>),
+    /// A person said that this copy belongs to the project.
+    Joined,
+}
+
+/// Where a project was seen, for a door that must find out whether a repository moved or was copied.
+pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
+    let places: Vec<_> = recorded
+        .iter()
+        .map(|row| {
+            serde_json::json!({ "path": row.common_path, "device": row.common_device, "inode": row.common_inode })
+        })
+        .collect();
+    Error::new(Kind::Conflict, "place_differs", Stage::Resolve, "this project was seen in another repository")
+        .detail("places", places)
+}
+
+/// What a place in the store says about the checkout of a call.
+pub(crate) enum Sighting {
+    /// Seen before, nothing to write.
+    Known,
+    /// To be written, and these common directories to be forgotten.
+    New(Vec<String>),
+}
+
+/// Compares the checkout of a call with the ones recorded for its project and host.
+pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting> {
+    let Some(here) = &call.checkout else { return Ok(Sighting::Known) };
+    let common = |row: &checkout::Row| (row.common_path.clone(), row.common_device, row.common_inode);
+    let ours = here.common.clone().unwrap_or_default();
+    let known = recorded.iter().any(|row| row.path == here.path && common(row) == ours);
+    if known {
+        return Ok(Sighting::Known);
+    }
+    let elsewhere: Vec<&checkout::Row> = recorded.iter().filter(|row| common(row) != ours).collect();
+    let same_repository = recorded.iter().any(|row| common(row) == ours);
+    match &here.trust {
+        Trust::Any | Trust::Joined => Ok(Sighting::New(Vec::new())),
+        Trust::Known if same_repository || elsewhere.is_empty() => Ok(Sighting::New(Vec::new())),
+        Trust::Known => Err(place_differs(&elsewhere)),
+        Trust::Moved(gone) => Ok(Sighting::New(gone.clone())),
+    }
+}

@@ -1,0 +1,200 @@
+//! The pipeline that every op runs through:
+//! lock → time → idempotency → settle → presence → [savepoint: decide → write → append → store response] → commit.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use tenure_core::time::reading;
+use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
+use tenure_store::table::{agent, checkout, hold, project, request};
+use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
+
+use crate::call::{Call, sight};
+use crate::op::Op;
+use crate::settle;
+use crate::unit::Unit;
+
+/// How long the answer to a self-drawn request id is kept.
+const KEEP_DRAWN: Span = Span::hours(1);
+/// How long the answer to a given request id is kept.
+const KEEP_GIVEN: Span = Span::days(7);
+/// How many events pass between two looks for answers whose time is over.
+const PRUNE_EVERY: i64 = 64;
+
+/// The kernel on a store. It has no state of its own: two kernels in one process do not meet.
+pub struct Kernel {
+    store: Store,
+    entropy: Arc<dyn Entropy>,
+}
+
+/// The answer to an op.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The response as JSON, byte for byte what a replay returns.
+    pub body: String,
+    /// Whether it was read from the record of an earlier run.
+    pub replayed: bool,
+}
+
+impl Kernel {
+    /// A kernel on a store.
+    pub fn new(location: tenure_store::Location, options: Options) -> Result<Kernel> {
+        let entropy = options.entropy.clone();
+        Ok(Kernel { store: Store::new(location, options)?, entropy })
+    }
+
+    /// The store, for what is not an op: its identity and its health.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Runs an op: all of it or nothing, once for each request id.
+    pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
+        tenure_core::name::check(&call.actor.name)?;
+        op.check()?;
+        let fingerprint = fingerprint(op)?;
+        // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
+        // takes back the op's rows while settling and presence are committed.
+        self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, op, &fingerprint))?
+    }
+
+    fn once(
+        &self,
+        tx: &mut dyn Tx,
+        entered: Entered,
+        call: &Call,
+        op: &Op,
+        fingerprint: &str,
+    ) -> Result<Verdict<Result<Reply>>> {
+        check_store(call, &entered)?;
+        let own_clock = entered.own_clock;
+        let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
+        let (now, stepped) = reading(entered.clock, project.last_time, own_clock && project.last_event > 0);
+        let key = request::Key {
+            project: &project.id,
+            actor: &call.actor.name,
+            op: op.name(),
+            request_id: call.request_id.as_str(),
+        };
+        let host = call.checkout.as_ref().map_or("", |here| here.host.as_str());
+        let answers = tx.query_all(vec![
+            request::get_call(&key),
+            hold::due_call(&project.id, now, settle::AT_MOST),
+            agent::due_call(&project.id, now - tenure_core::hold::TASK_TTL, now),
+            agent::get_call(&project.id, &call.actor.name),
+            (checkout::OF_HOST, vec![(&project.id).into(), host.into()]),
+        ])?;
+        let [kept, due, quiet, actor, places]: [_; 5] =
+            answers.try_into().map_err(|_| Error::bug("five questions have five answers"))?;
+
+        if let Some(kept) = request::decode(kept)?.filter(|kept| kept.expires_at > now) {
+            if kept.fingerprint != fingerprint {
+                return Err(mismatch(call.request_id.as_str()));
+            }
+            return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
+        }
+        let places = places.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+        let sighting = sight(call, &places)?;
+
+        let project_id = project.id.clone();
+        let agent = agent::one(actor)?;
+        let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
+        if let Some(back) = stepped {
+            let data = serde_json::json!({ "seconds": back.as_seconds() });
+            unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
+            hold::cap(unit.tx, &project_id, now)?;
+        }
+        settle::holds(&mut unit, hold::many(due)?)?;
+        settle::agents(&mut unit, agent::many(quiet)?)?;
+        unit.be_present()?;
+        unit.begin()?;
+        unit.register(sighting)?;
+        let answer = op.apply(&mut unit);
+        let answer = match answer {
+            Ok(body) => {
+                let keep = if call.request_id.is_given() { KEEP_GIVEN } else { KEEP_DRAWN };
+                let row = request::Row {
+                    fingerprint: fingerprint.to_owned(),
+                    response: body.clone(),
+                    expires_at: now + keep,
+                };
+                let key = request::Key { project: &project_id, ..key_of(call, op) };
+                request::insert(unit.tx, &key, &row)?;
+                Ok(Reply { body, replayed: false })
+            }
+            Err(refusal) if refusal.is_refusal() => {
+                unit.take_back()?;
+                Err(refusal)
+            }
+            Err(failure) => return Err(failure),
+        };
+        let Unit { tx, project, first_event, .. } = unit;
+        if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
+            request::prune(tx, &project.id, now)?;
+        }
+        project::save(tx, &project)?;
+        Ok(Verdict::Commit(answer))
+    }
+
+    /// Runs a query over one snapshot; see [`crate::query`].
+    pub(crate) fn ask<T>(
+        &self,
+        call: &Call,
+        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.store.read(&call.project.key, |tx, entered| {
+            check_store(call, &entered)?;
+            let last_time = entered.project.as_ref().map_or(Time(0), |project| project.last_time);
+            let seen = entered.project.as_ref().is_some_and(|project| project.last_event > 0);
+            let (now, _) = reading(entered.clock, last_time, entered.own_clock && seen);
+            if let (Some(here), Some(project)) = (&call.checkout, &entered.project) {
+                let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
+                sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;
+            }
+            let scene =
+                crate::query::Scene { call, identity: &entered.identity, project: entered.project.as_ref(), now };
+            body(tx, &scene)
+        })
+    }
+}
+
+fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {
+    request::Key { project: "", actor: &call.actor.name, op: op.name(), request_id: call.request_id.as_str() }
+}
+
+/// A process that resolved another store than the one its project is pinned to must not read or write it. An empty
+/// identity is that of a store that does not exist: the door decides what that means.
+fn check_store(call: &Call, entered: &Entered) -> Result<()> {
+    match &call.pinned_store {
+        Some(pinned) if *pinned != entered.identity.id && !entered.identity.id.is_empty() => {
+            Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
+                .detail("found", entered.identity.id.clone())
+                .detail("pinned", pinned.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn mismatch(request_id: &str) -> Error {
+    Error::new(
+        Kind::Mismatch,
+        "request_mismatch",
+        Stage::Idempotency,
+        "this request id was used before with another request",
+    )
+    .entity(request_id)
+    .hint("Nothing was changed. Use a new request id for a new request.")
+}
+
+/// SHA-256 of the request as sent, with the op's name.
+fn fingerprint(op: &Op) -> Result<String> {
+    let mut hasher = Sha256::new();
+    hasher.update(op.name().as_bytes());
+    hasher.update([0]);
+    hasher.update(op.canonical()?.as_bytes());
+    let mut text = String::with_capacity(64);
+    for byte in hasher.finalize() {
+        text.push_str(&format!("{byte:02x}"));
+    }
+    Ok(text)
+}

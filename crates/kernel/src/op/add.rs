@@ -1,0 +1,158 @@
+//! Adds a task.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::task::{PRIORITY_DEFAULT, Status, priority};
+use tenure_core::{Result, Time, event, id, text};
+use tenure_store::table::{dep, label, task};
+
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// One line of 1 to 500 characters.
+    pub title: String,
+    /// More lines, at most 64 KiB.
+    #[serde(default)]
+    pub description: String,
+    /// What must be true when it is done.
+    #[serde(default)]
+    pub acceptance: String,
+    /// 0 is first, 4 is last.
+    #[serde(default = "default_priority")]
+    pub priority: i64,
+    /// At most 20 of 64 characters.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// The tasks it comes after.
+    #[serde(default)]
+    pub after: Vec<String>,
+    /// The agent it is for.
+    #[serde(default)]
+    pub assignee: Option<String>,
+}
+
+fn default_priority() -> i64 {
+    PRIORITY_DEFAULT
+}
+
+impl Request {
+    /// A task with a title and defaults.
+    pub fn titled(title: &str) -> Request {
+        Request {
+            title: title.to_owned(),
+            description: String::new(),
+            acceptance: String::new(),
+            priority: PRIORITY_DEFAULT,
+            labels: Vec::new(),
+            after: Vec::new(),
+            assignee: None,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        draft(&self.title, &self.description, &self.acceptance, self.priority, &self.labels).map(|_| ())
+    }
+}
+
+/// A task's own words, checked.
+pub(crate) struct Draft {
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) acceptance: String,
+    pub(crate) priority: i64,
+    pub(crate) labels: Vec<String>,
+}
+
+/// Checks the words of a task.
+pub(crate) fn draft(title: &str, description: &str, acceptance: &str, rank: i64, labels: &[String]) -> Result<Draft> {
+    Ok(Draft {
+        title: text::title(title)?,
+        description: text::body(description, "description")?,
+        acceptance: text::body(acceptance, "acceptance")?,
+        priority: priority(rank)?,
+        labels: text::labels(labels)?,
+    })
+}
+
+/// The row of a new task.
+pub(crate) fn row(unit: &Unit<'_>, id: String, number: i64, draft: Draft, deps: &[Status]) -> task::Row {
+    let unmet = deps.iter().filter(|status| **status != Status::Done).count();
+    let cancelled = deps.iter().filter(|status| **status == Status::Cancelled).count();
+    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    task::Row {
+        id,
+        number,
+        title: draft.title,
+        description: draft.description,
+        acceptance: draft.acceptance,
+        priority: draft.priority,
+        labels: draft.labels,
+        assignee: String::new(),
+        status: Status::Open,
+        ready: unmet == 0,
+        reason: String::new(),
+        blocked_on: String::new(),
+        deps: count(deps.len()),
+        unmet: count(unmet),
+        cancelled_deps: count(cancelled),
+        attempt: 0,
+        version: 1,
+        last_fence: 0,
+        last_holder: String::new(),
+        lapsed: false,
+        created_by: unit.me().to_owned(),
+        created_at: unit.now,
+        updated_at: unit.now,
+        finished_by: String::new(),
+        finished_at: Time(0),
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
+    let draft = draft(&request.title, &request.description, &request.acceptance, request.priority, &request.labels)?;
+    let mut after = request.after.clone();
+    after.sort();
+    after.dedup();
+    let project = unit.project.id.clone();
+
+    // The drawn id is looked up together with the dependencies: one look tells what exists.
+    let drawn = unit.draw_next(id::Sort::Task);
+    let mut asked = after.clone();
+    asked.push(drawn.clone());
+    let found = task::existing(unit.tx, &project, &asked)?;
+    let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
+    let edges = after
+        .iter()
+        .map(|after| {
+            let (_, status) =
+                found.iter().find(|(id, _)| id == after).ok_or_else(|| id::unknown(after, id::Sort::Task))?;
+            Ok(dep::Edge { task: id.clone(), after: after.clone(), status: *status })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
+
+    let number = unit.project.last_task + 1;
+    let mut row = row(unit, id, number, draft, &statuses);
+    if let Some(assignee) = &request.assignee {
+        row.assignee = unit.known_agent(assignee)?.name;
+    }
+    unit.project.last_task = number;
+    unit.project.counts[row.class() as usize] += 1;
+    task::insert(unit.tx, &project, &row)?;
+    if !row.labels.is_empty() {
+        label::put(unit.tx, &project, &row)?;
+    }
+    if !edges.is_empty() {
+        let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
+        dep::insert_many(unit.tx, &project, &pairs)?;
+    }
+    let data = json!({ "title": row.title, "priority": row.priority, "number": number, "after": after });
+    unit.append(event::kind::TASK_ADDED, &row.id, "", None, &data)?;
+    let full = task::Full { task: row, held: None };
+    Ok(unit.view(&full, &edges))
+}

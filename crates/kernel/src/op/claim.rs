@@ -1,0 +1,236 @@
+//! Takes a task: the one named, or the best that can be taken.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
+use tenure_core::task::{State, Status, Verb, transition, view};
+use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, text};
+use tenure_store::table::project::Class;
+use tenure_store::table::{agent, dep, hold, project, shown, task};
+
+use crate::shape;
+use crate::unit::{Grant, Loaded, Unit, held_by};
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The task; without it the best that can be taken.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// How long the hold lives after the holder's last op, 1 second to 24 hours.
+    #[serde(default)]
+    pub ttl_s: Option<i64>,
+    /// Only tasks that have all of these labels.
+    #[serde(default)]
+    pub labels: Vec<String>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
+        text::labels(&self.labels).map(|_| ())
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Claimed> {
+    let (loaded, chosen_by) = match &request.task {
+        Some(named) => (unit.load(named, id::Sort::Hold)?, Rule::Named),
+        None => match choose(unit, &text::labels(&request.labels)?)? {
+            Some(found) => found,
+            None => {
+                let counts = counts(&unit.project);
+                return Ok(shape::Claimed {
+                    task: None,
+                    hold: None,
+                    rule: Rule::None,
+                    reason: nothing(&counts, !request.labels.is_empty()),
+                });
+            }
+        },
+    };
+    match &loaded.full.held {
+        Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s),
+        Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
+        None => take(unit, loaded, request.ttl_s, chosen_by),
+    }
+}
+
+/// The actor's own task: the same hold and fence, renewed, and in focus. No event.
+fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<shape::Claimed> {
+    let project = unit.project.id.clone();
+    let task = loaded.full.task.id.clone();
+    let Some(held) = loaded.full.held.as_mut() else { return Err(Error::bug("an own hold that is none")) };
+    held.ttl = ttl_s.map_or(held.ttl, Span::seconds);
+    held.expires_at = unit.now + held.ttl;
+    hold::renew(unit.tx, &project, &held.id, held.expires_at, held.ttl)?;
+    let row = hold::Row {
+        id: held.id.clone(),
+        kind: "task".to_owned(),
+        subject: task.clone(),
+        holder: held.holder.clone(),
+        fence: held.fence,
+        granted_at: held.granted_at,
+        expires_at: held.expires_at,
+        ttl: held.ttl,
+        reason: held.reason.clone(),
+        ended_at: tenure_core::Time(0),
+        ended_how: String::new(),
+    };
+    let me = unit.me();
+    agent::set_focus(unit.tx, &project, me, &task)?;
+    shown::put(unit.tx, &project, me, &task, row.fence)?;
+    Ok(claimed(unit, &loaded, &row, Rule::Own, None))
+}
+
+/// A free task: a new hold, whose fence is the number of its event.
+fn take(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>, chosen_by: Rule) -> Result<shape::Claimed> {
+    let full = &mut loaded.full;
+    let (status, state) = view(full.task.status, full.task.unmet, full.task.cancelled_deps, false);
+    let next = transition(&full.task.id, status, Verb::Claim).map_err(|error| finished(error, &full.task))?;
+    if state != State::Ready {
+        return Err(not_ready(&full.task, state, &loaded.edges));
+    }
+    let lapsed_from = Some(full.task.last_holder.clone()).filter(|from| full.task.lapsed && !from.is_empty());
+    let chosen_by = if chosen_by == Rule::Ready && lapsed_from.is_some() { Rule::Lapsed } else { chosen_by };
+    let before = full.task.class();
+    let ttl = ttl_s.map_or(rule::TASK_TTL, Span::seconds);
+    let grant =
+        Grant { kind: event::kind::TASK_CLAIMED, data: json!({ "rule": chosen_by, "lapsed_from": lapsed_from }) };
+    let (me, expires_at) = (unit.me(), unit.now + ttl);
+    let hold = unit.grant(full, loaded.fresh.clone(), me, (ttl, expires_at), &grant)?;
+    full.task.set_status(next);
+    full.task.version += 1;
+    full.task.updated_at = unit.now;
+    unit.store_task(before, &full.task)?;
+    let project = unit.project.id.clone();
+    shown::put(unit.tx, &project, me, &full.task.id, hold.fence)?;
+    Ok(claimed(unit, &loaded, &hold, chosen_by, lapsed_from.as_deref()))
+}
+
+fn claimed(unit: &Unit<'_>, loaded: &Loaded, hold: &hold::Row, by: Rule, lapsed_from: Option<&str>) -> shape::Claimed {
+    shape::Claimed {
+        task: Some(unit.view(&loaded.full, &loaded.edges)),
+        hold: Some(shape::Hold::granted(hold, unit.now)),
+        rule: by,
+        reason: reason(by, loaded.full.task.priority, lapsed_from),
+    }
+}
+
+/// The first task in the order of choice that the actor may take, settled if its hold has lapsed.
+///
+/// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
+/// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
+fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<(Loaded, Rule)>> {
+    let mut best = ready(unit, labels)?;
+    if unit.more_due || !unit.call.proven_dead.is_empty() {
+        let over = first_over(unit, labels)?;
+        best = [best, over].into_iter().flatten().min_by_key(|full| full.task.rank());
+    }
+    match best {
+        None => Ok(None),
+        Some(full) => {
+            // Loaded by its id like a named one: with its dependencies, and settled first where its hold is over.
+            let task = full.task.id;
+            Ok(Some((unit.load(&task, id::Sort::Hold)?, Rule::Ready)))
+        }
+    }
+}
+
+fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
+    let project = unit.project.id.clone();
+    let me = unit.me();
+    let start = unit.first_rank();
+    let Some(first) = labels.first() else {
+        let streams = [String::new(), me.to_owned()].map(task::Stream::ReadyFor);
+        let answers = unit.tx.query_all(streams.iter().map(|stream| stream.call(&project, &start, 1)).collect())?;
+        let heads = answers.into_iter().map(task::one).collect::<Result<Vec<_>>>()?;
+        return Ok(heads.into_iter().flatten().min_by_key(|full| full.task.rank()));
+    };
+    let stream = task::Stream::Label(first.clone(), Status::Open, true);
+    first_that(unit, &stream, &start, |full| suits(&full.task, labels, me))
+}
+
+/// The first started task whose hold is over for this op.
+fn first_over(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
+    let start = unit.first_rank();
+    let me = unit.me();
+    let (now, dead) = (unit.now, unit.call.proven_dead.clone());
+    let stream = task::Stream::Status(Status::Started, false);
+    first_that(unit, &stream, &start, |full| {
+        let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+        full.held.as_ref().is_some_and(over) && full.task.unmet == 0 && suits(&full.task, labels, me)
+    })
+}
+
+fn first_that(
+    unit: &mut Unit<'_>,
+    stream: &task::Stream,
+    start: &Rank,
+    wanted: impl Fn(&task::Full) -> bool,
+) -> Result<Option<task::Full>> {
+    let mut after = start.clone();
+    loop {
+        let (sql, args) = stream.call(&unit.project.id, &after, 64);
+        let page = task::many(unit.tx.query(sql, &args)?)?;
+        let last = page.last().map(|full| full.task.rank());
+        let full_page = page.len() == 64;
+        if let Some(found) = page.into_iter().find(&wanted) {
+            return Ok(Some(found));
+        }
+        match last {
+            Some(rank) if full_page => after = rank,
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// Whether a task may be chosen by an agent that did not name it.
+pub(crate) fn suits(task: &task::Row, labels: &[String], me: &str) -> bool {
+    (task.assignee.is_empty() || task.assignee == me) && labels.iter().all(|label| task.labels.contains(label))
+}
+
+/// The counters of a project, as they are stored.
+pub(crate) fn counts(project: &project::Row) -> Counts {
+    Counts {
+        ready: project.count(Class::Ready),
+        waiting: project.count(Class::Waiting),
+        stuck: project.count(Class::Stuck),
+        held: project.count(Class::Started),
+        blocked: project.count(Class::Blocked),
+        done: project.count(Class::Done),
+        cancelled: project.count(Class::Cancelled),
+    }
+}
+
+/// Says who finished a task that is over, and when.
+pub(crate) fn finished(error: Error, task: &task::Row) -> Error {
+    if !task.status.is_closed() {
+        return error;
+    }
+    let how = match task.status {
+        Status::Done => "finished",
+        _ => "cancelled",
+    };
+    error
+        .who(format!("{how} by {} at {}", task.finished_by, task.finished_at))
+        .detail("finished_by", task.finished_by.clone())
+        .detail("finished_at", task.finished_at.to_string())
+}
+
+fn not_ready(task: &task::Row, state: State, edges: &[dep::Edge]) -> Error {
+    let unmet: Vec<&str> =
+        edges.iter().filter(|edge| edge.status != Status::Done).map(|edge| edge.after.as_str()).collect();
+    let shown = unmet.iter().take(10).copied().collect::<Vec<_>>().join(", ");
+    let message = match state {
+        State::Stuck => format!("{} cannot start: a task it comes after was cancelled ({shown})", task.id),
+        _ => format!("{} is not ready: it comes after {shown}", task.id),
+    };
+    Error::refused(Kind::Conflict, "not_ready", message)
+        .entity(&task.id)
+        .attempt("tenure claim")
+        .attempt(format!("tenure show {} --graph", task.id))
+        .person("A person can change what it comes after with `edit` and --after.")
+        .detail("unmet", unmet)
+}

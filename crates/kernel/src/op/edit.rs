@@ -1,0 +1,180 @@
+//! Changes a task.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tenure_core::task::{Status, priority};
+use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_store::table::{dep, label, task};
+
+use crate::shape;
+use crate::unit::{Unit, people_only};
+
+/// The request. What is absent stays as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The task.
+    pub task: String,
+    /// A new title.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// A new description.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// A new acceptance.
+    #[serde(default)]
+    pub acceptance: Option<String>,
+    /// A new priority.
+    #[serde(default)]
+    pub priority: Option<i64>,
+    /// Labels to add.
+    #[serde(default)]
+    pub add_labels: Vec<String>,
+    /// Labels to take away.
+    #[serde(default)]
+    pub remove_labels: Vec<String>,
+    /// The agent it is for; empty for anyone.
+    #[serde(default)]
+    pub assignee: Option<String>,
+    /// The tasks it comes after, in place of those it has. People only.
+    #[serde(default)]
+    pub after: Option<Vec<String>>,
+    /// The version that the change was made for.
+    #[serde(default)]
+    pub expect_version: Option<i64>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        let changes = self.title.is_some()
+            || self.description.is_some()
+            || self.acceptance.is_some()
+            || self.priority.is_some()
+            || !self.add_labels.is_empty()
+            || !self.remove_labels.is_empty()
+            || self.assignee.is_some()
+            || self.after.is_some();
+        if !changes {
+            return Err(Error::usage("nothing_to_change", "nothing to change was given")
+                .hint("Give at least one of --title, --description, --acceptance, --priority, --label, --unlabel, --for, --after."));
+        }
+        self.title.as_deref().map(text::title).transpose()?;
+        self.description.as_deref().map(|words| text::body(words, "description")).transpose()?;
+        self.acceptance.as_deref().map(|words| text::body(words, "acceptance")).transpose()?;
+        self.priority.map(priority).transpose()?;
+        text::labels(&self.add_labels)?;
+        text::labels(&self.remove_labels).map(|_| ())
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
+    if request.after.is_some() && !unit.call.actor.is_person() {
+        return Err(people_only("replacing dependencies"));
+    }
+    let mut loaded = unit.load(&request.task, id::Sort::Task)?;
+    let old = loaded.full.task.clone();
+    if let Some(expected) = request.expect_version.filter(|expected| *expected != old.version) {
+        return Err(Error::refused(
+            Kind::Stale,
+            "stale_version",
+            format!("{} has version {} and not {expected}", old.id, old.version),
+        )
+        .entity(&old.id)
+        .attempt(format!("tenure show {}", old.id))
+        .detail("version", old.version));
+    }
+    let mut changes = Map::new();
+    let mut changed = |field: &str, from: Value, to: Value| {
+        if from != to {
+            changes.insert(field.to_owned(), json!([from, to]));
+        }
+    };
+    let row = &mut loaded.full.task;
+    if let Some(title) = &request.title {
+        row.title = text::title(title)?;
+        changed("title", json!(old.title), json!(row.title));
+    }
+    if let Some(description) = &request.description {
+        row.description = text::body(description, "description")?;
+        changed("description", json!(old.description), json!(row.description));
+    }
+    if let Some(acceptance) = &request.acceptance {
+        row.acceptance = text::body(acceptance, "acceptance")?;
+        changed("acceptance", json!(old.acceptance), json!(row.acceptance));
+    }
+    if let Some(rank) = request.priority {
+        row.priority = priority(rank)?;
+        changed("priority", json!(old.priority), json!(row.priority));
+    }
+    let removed = text::labels(&request.remove_labels)?;
+    let mut labels: Vec<String> = row.labels.iter().filter(|label| !removed.contains(label)).cloned().collect();
+    labels.extend(request.add_labels.iter().cloned());
+    row.labels = text::labels(&labels)?;
+    changed("labels", json!(old.labels), json!(row.labels));
+    if let Some(assignee) = &request.assignee {
+        row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
+        changed("assignee", json!(old.assignee), json!(row.assignee));
+    }
+    if let Some(after) = &request.after {
+        let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
+        let edges = replace_edges(unit, &mut loaded.full.task, after)?;
+        let to: Vec<String> = edges.iter().map(|edge| edge.after.clone()).collect();
+        let sorted = |mut ids: Vec<String>| {
+            ids.sort();
+            ids
+        };
+        changed("after", json!(sorted(from)), json!(sorted(to)));
+        loaded.edges = edges;
+    }
+    if changes.is_empty() {
+        return Ok(unit.view(&loaded.full, &loaded.edges));
+    }
+    let row = &mut loaded.full.task;
+    row.version += 1;
+    row.updated_at = unit.now;
+    let id = row.id.clone();
+    unit.append(event::kind::TASK_EDITED, &id, "", None, &json!({ "changes": changes, "version": row.version }))?;
+    unit.store_task(old.class(), &loaded.full.task)?;
+    if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
+        let project = unit.project.id.clone();
+        label::clear(unit.tx, &project, &id)?;
+    }
+    Ok(unit.view(&loaded.full, &loaded.edges))
+}
+
+/// Puts new dependencies in place of the old ones; a cycle is refused and told.
+fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> Result<Vec<dep::Edge>> {
+    let project = unit.project.id.clone();
+    let mut after = after.to_vec();
+    after.sort();
+    after.dedup();
+    let found = task::existing(unit.tx, &project, &after)?;
+    let edges = after
+        .iter()
+        .map(|after| {
+            let (_, status) =
+                found.iter().find(|(id, _)| id == after).ok_or_else(|| id::unknown(after, id::Sort::Task))?;
+            Ok(dep::Edge { task: row.id.clone(), after: after.clone(), status: *status })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let beyond = dep::reachable(unit.tx, &project, &after)?;
+    if let Some(way) = graph::path(&beyond, &after, &row.id) {
+        let shown = format!("{} after {}", row.id, way.join(" after "));
+        return Err(Error::refused(Kind::Conflict, "cycle", format!("these tasks would wait for each other: {shown}"))
+            .entity(&row.id)
+            .attempt(format!("tenure show {} --graph", row.id))
+            .detail("cycle", way));
+    }
+    dep::clear(unit.tx, &project, &row.id)?;
+    let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
+    if !pairs.is_empty() {
+        dep::insert_many(unit.tx, &project, &pairs)?;
+    }
+    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    row.deps = count(edges.len());
+    row.unmet = count(edges.iter().filter(|edge| edge.status != Status::Done).count());
+    row.cancelled_deps = count(edges.iter().filter(|edge| edge.status == Status::Cancelled).count());
+    row.set_status(row.status);
+    Ok(edges)
+}

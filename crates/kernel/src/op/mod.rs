@@ -1,0 +1,196 @@
+//! The ops: a plain list and a match. One op is one file; a reader who knows its name knows the file's.
+
+pub mod add;
+pub mod add_many;
+pub mod block;
+pub mod cancel;
+pub mod claim;
+pub mod done;
+pub mod edit;
+pub mod note;
+pub mod release;
+pub mod reopen;
+pub mod transfer;
+pub mod unblock;
+
+use schemars::{Schema, schema_for};
+use serde::Serialize;
+use tenure_core::{Error, Result};
+
+use crate::unit::Unit;
+
+/// A request that changes state.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Adds a task.
+    Add(add::Request),
+    /// Adds many tasks, all or none.
+    AddMany(add_many::Request),
+    /// Changes a task.
+    Edit(edit::Request),
+    /// Takes a task.
+    Claim(claim::Request),
+    /// Notes progress.
+    Note(note::Request),
+    /// Finishes a task.
+    Done(done::Request),
+    /// Says that a task cannot go on.
+    Block(block::Request),
+    /// Says that it can.
+    Unblock(unblock::Request),
+    /// Gives a task back.
+    Release(release::Request),
+    /// Opens a finished task again.
+    Reopen(reopen::Request),
+    /// Gives a task up.
+    Cancel(cancel::Request),
+    /// Hands a task to another agent.
+    Transfer(transfer::Request),
+}
+
+/// How an op can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// A command of the binary.
+    Cli,
+}
+
+/// What is known about an op without running it.
+pub struct About {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub what: &'static str,
+    /// How it can be reached.
+    pub doors: &'static [Door],
+    /// The schema of its request.
+    pub schema: fn() -> Schema,
+}
+
+/// All ops.
+pub const ALL: [About; 12] = [
+    About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
+    About {
+        name: "add_many",
+        what: "Adds many tasks, all or none",
+        doors: &[Door::Cli],
+        schema: || schema_for!(add_many::Request),
+    },
+    About { name: "edit", what: "Changes a task", doors: &[Door::Cli], schema: || schema_for!(edit::Request) },
+    About {
+        name: "claim",
+        what: "Takes a task: the one named, or the best that is ready",
+        doors: &[Door::Cli],
+        schema: || schema_for!(claim::Request),
+    },
+    About {
+        name: "note",
+        what: "Notes progress on a task",
+        doors: &[Door::Cli],
+        schema: || schema_for!(note::Request),
+    },
+    About { name: "done", what: "Finishes a task", doors: &[Door::Cli], schema: || schema_for!(done::Request) },
+    About {
+        name: "block",
+        what: "Says that a task cannot go on, and why",
+        doors: &[Door::Cli],
+        schema: || schema_for!(block::Request),
+    },
+    About {
+        name: "unblock",
+        what: "Says that a blocked task can go on",
+        doors: &[Door::Cli],
+        schema: || schema_for!(unblock::Request),
+    },
+    About { name: "release", what: "Gives a task back", doors: &[Door::Cli], schema: || schema_for!(release::Request) },
+    About {
+        name: "reopen",
+        what: "Opens a finished or cancelled task again",
+        doors: &[Door::Cli],
+        schema: || schema_for!(reopen::Request),
+    },
+    About { name: "cancel", what: "Gives a task up", doors: &[Door::Cli], schema: || schema_for!(cancel::Request) },
+    About {
+        name: "transfer",
+        what: "Hands a held task to another agent",
+        doors: &[Door::Cli],
+        schema: || schema_for!(transfer::Request),
+    },
+];
+
+impl Op {
+    /// The op's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Add(_) => "add",
+            Op::AddMany(_) => "add_many",
+            Op::Edit(_) => "edit",
+            Op::Claim(_) => "claim",
+            Op::Note(_) => "note",
+            Op::Done(_) => "done",
+            Op::Block(_) => "block",
+            Op::Unblock(_) => "unblock",
+            Op::Release(_) => "release",
+            Op::Reopen(_) => "reopen",
+            Op::Cancel(_) => "cancel",
+            Op::Transfer(_) => "transfer",
+        }
+    }
+
+    /// Checks what can be checked without the store.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Op::Add(request) => request.check(),
+            Op::AddMany(request) => request.check(),
+            Op::Edit(request) => request.check(),
+            Op::Claim(request) => request.check(),
+            Op::Note(request) => request.check(),
+            Op::Block(request) => request.check(),
+            Op::Release(request) => request.check(),
+            Op::Reopen(request) => request.check(),
+            Op::Cancel(request) => request.check(),
+            Op::Transfer(request) => request.check(),
+            Op::Done(_) | Op::Unblock(_) => Ok(()),
+        }
+    }
+
+    /// The request as sent, in one spelling.
+    pub(crate) fn canonical(&self) -> Result<String> {
+        match self {
+            Op::Add(request) => json(request),
+            Op::AddMany(request) => json(request),
+            Op::Edit(request) => json(request),
+            Op::Claim(request) => json(request),
+            Op::Note(request) => json(request),
+            Op::Done(request) => json(request),
+            Op::Block(request) => json(request),
+            Op::Unblock(request) => json(request),
+            Op::Release(request) => json(request),
+            Op::Reopen(request) => json(request),
+            Op::Cancel(request) => json(request),
+            Op::Transfer(request) => json(request),
+        }
+    }
+
+    /// Decides and writes, and returns the response as JSON.
+    pub(crate) fn apply(&self, unit: &mut Unit<'_>) -> Result<String> {
+        match self {
+            Op::Add(request) => json(&add::apply(unit, request)?),
+            Op::AddMany(request) => json(&add_many::apply(unit, request)?),
+            Op::Edit(request) => json(&edit::apply(unit, request)?),
+            Op::Claim(request) => json(&claim::apply(unit, request)?),
+            Op::Note(request) => json(&note::apply(unit, request)?),
+            Op::Done(request) => json(&done::apply(unit, request)?),
+            Op::Block(request) => json(&block::apply(unit, request)?),
+            Op::Unblock(request) => json(&unblock::apply(unit, request)?),
+            Op::Release(request) => json(&release::apply(unit, request)?),
+            Op::Reopen(request) => json(&reopen::apply(unit, request)?),
+            Op::Cancel(request) => json(&cancel::apply(unit, request)?),
+            Op::Transfer(request) => json(&transfer::apply(unit, request)?),
+        }
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::bug(format!("a value has no JSON: {error}")))
+}

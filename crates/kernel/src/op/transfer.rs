@@ -1,0 +1,75 @@
+//! Hands a held task to another agent: the remaining time stays, the fence is new, the focus goes along.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::hold::{Ending, Right};
+use tenure_core::{Error, Kind, Result, event, id, name};
+
+use crate::shape;
+use crate::unit::{Grant, Unit};
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The task; without it the one in focus.
+    #[serde(default)]
+    pub task: Option<String>,
+    /// The agent that gets it.
+    pub to: String,
+    /// The fence to act under, in place of the one last shown.
+    #[serde(default)]
+    pub fence: Option<i64>,
+    /// Whether a person overrides the holder.
+    #[serde(default)]
+    pub force: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        name::check(&self.to).map(|_| ())
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Transferred> {
+    let task = unit.meant(request.task.as_deref())?;
+    let mut loaded = unit.load(&task, id::Sort::Hold)?;
+    let (right, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
+    if right == Right::Late {
+        return Err(Error::refused(
+            Kind::Stale,
+            "lapsed",
+            format!("your hold on {task} has lapsed: there is nothing to hand over"),
+        )
+        .entity(&task)
+        .attempt(format!("tenure claim {task}")));
+    }
+    let Some(held) = loaded.full.held.clone() else {
+        return Err(Error::refused(
+            Kind::NotFound,
+            "not_held",
+            format!("{task} is not held by anyone: nothing to hand over"),
+        )
+        .entity(&task)
+        .attempt(format!("tenure claim {task}")));
+    };
+    let to = unit.known_agent(&request.to)?.name;
+    if to == held.holder {
+        return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already")).entity(&task));
+    }
+    let full = &mut loaded.full;
+    let before = full.task.class();
+    let next_number = unit.project.last_event + 1;
+    unit.end_hold(full, Ending::Transferred, next_number, overrode.as_deref())?;
+    let grant = Grant {
+        kind: event::kind::HOLD_TRANSFERRED,
+        data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
+    };
+    // A new row for the new grant: the old one keeps its own story.
+    let hold = unit.grant(full, loaded.fresh.clone(), &to, (held.ttl, held.expires_at), &grant)?;
+    full.task.version += 1;
+    full.task.updated_at = unit.now;
+    unit.store_task(before, &full.task)?;
+    Ok(shape::Transferred { holds: vec![shape::Hold::granted(&hold, unit.now)] })
+}

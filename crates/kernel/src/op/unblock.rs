@@ -1,0 +1,36 @@
+//! Says that a blocked task can go on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::task::{Verb, transition};
+use tenure_core::{Result, event, id};
+
+use super::claim::finished;
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The task.
+    pub task: String,
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
+    let mut loaded = unit.load(&request.task, id::Sort::Hold)?;
+    let full = &mut loaded.full;
+    let status =
+        transition(&request.task, full.task.status, Verb::Unblock).map_err(|error| finished(error, &full.task))?;
+    let before = full.task.class();
+    let data = json!({ "reason": full.task.reason });
+    unit.append(event::kind::TASK_UNBLOCKED, &request.task, "", None, &data)?;
+    full.task.set_status(status);
+    full.task.reason.clear();
+    full.task.blocked_on.clear();
+    full.task.version += 1;
+    full.task.updated_at = unit.now;
+    unit.store_task(before, &full.task)?;
+    Ok(unit.view(&loaded.full, &loaded.edges))
+}

@@ -1,0 +1,52 @@
+//! Agents: the list that people read, and the processes that a door looks at before an op.
+
+use tenure_core::agent::Process;
+use tenure_core::{Result, Span};
+use tenure_store::table::agent;
+
+use super::limit;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Agent, Page};
+
+/// An agent that holds something, and the process it can be judged by.
+#[derive(Clone, Debug)]
+pub struct Suspect {
+    /// The agent.
+    pub name: String,
+    /// Its tool's process.
+    pub process: Process,
+}
+
+impl Kernel {
+    /// A page of agents by name, or of those seen within a span, latest first.
+    pub fn agents(&self, call: &Call, within: Option<Span>, rows: usize, cursor: Option<&str>) -> Result<Page<Agent>> {
+        limit(rows)?;
+        self.ask(call, |tx, scene| {
+            let project = scene.project_id();
+            let mut found = match within {
+                Some(span) => agent::recent(tx, project, scene.now - span, rows + 1)?,
+                None => agent::list(tx, project, cursor.unwrap_or_default(), rows + 1)?,
+            };
+            let more = found.len() > rows;
+            found.truncate(rows);
+            let next = more.then(|| found.last().map(|row| row.name.clone())).flatten();
+            let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
+            Ok(Page {
+                items: found.iter().map(|row| Agent::of(row, scene.now)).collect(),
+                total,
+                more,
+                next,
+                cursor: None,
+            })
+        })
+    }
+
+    /// The agents of one machine that hold something and whose process is known.
+    pub fn suspects(&self, call: &Call, host: &str) -> Result<Vec<Suspect>> {
+        self.ask(call, |tx, scene| {
+            let rows = agent::holders(tx, scene.project_id(), host)?;
+            Ok(rows.into_iter().map(|row| Suspect { name: row.name, process: row.process }).collect())
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! What `doctor` asks about a project's own rows.
+
+use tenure_core::{Result, Time, hold as rule};
+use tenure_store::table::{hold, project};
+
+use crate::call::Call;
+use crate::kernel::Kernel;
+
+/// The health of a project's rows.
+#[derive(Clone, Debug, Default)]
+pub struct Health {
+    /// Whether the project has any event: whether it is switched on.
+    pub switched_on: bool,
+    /// Counters that differ from what they count: (class, stored, counted).
+    pub wrong_counters: Vec<(usize, i64, i64)>,
+    /// Holds whose time is over and that no write has ended yet.
+    pub lapsed: usize,
+    /// The newest event.
+    pub last_event: i64,
+    /// By how much the clock is behind the last time used.
+    pub clock_behind_s: i64,
+}
+
+impl Kernel {
+    /// Looks over a project's rows.
+    pub fn health(&self, call: &Call) -> Result<Health> {
+        self.ask(call, |tx, scene| {
+            let Some(row) = scene.project else { return Ok(Health::default()) };
+            let counted = project::recount(tx, &row.id)?;
+            let wrong_counters = (0..counted.len())
+                .filter(|&class| counted[class] != row.counts[class])
+                .map(|class| (class, row.counts[class], counted[class]))
+                .collect();
+            let (sql, args) = hold::due_call(&row.id, scene.now, super::LIMIT_MAX);
+            let lapsed = hold::many(tx.query(sql, &args)?)?;
+            debug_assert!(lapsed.iter().all(|hold| rule::lapsed(scene.now, hold.expires_at)));
+            Ok(Health {
+                switched_on: row.last_event > 0,
+                wrong_counters,
+                lapsed: lapsed.len(),
+                last_event: row.last_event,
+                clock_behind_s: (row.last_time - scene.now).as_seconds().max(0),
+            })
+        })
+    }
+
+    /// The time of the project's last op.
+    pub fn last_time(&self, call: &Call) -> Result<Time> {
+        self.ask(call, |_, scene| Ok(scene.project.map_or(Time(0), |row| row.last_time)))
+    }
+
+    /// Whether the project has any event.
+    pub fn switched_on(&self, call: &Call) -> Result<bool> {
+        self.ask(call, |_, scene| Ok(scene.project.is_some_and(|row| row.last_event > 0)))
+    }
+}

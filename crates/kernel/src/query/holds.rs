@@ -1,0 +1,65 @@
+//! `holds`: who has what, by expiry.
+
+use std::collections::HashMap;
+
+use tenure_core::{Result, Time};
+use tenure_store::Tx;
+use tenure_store::table::{agent, hold};
+
+use super::{Scene, bad_cursor, limit};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Hold, Page};
+
+impl Kernel {
+    /// A page of live holds, the next to end first, of all agents or of one.
+    pub fn holds(&self, call: &Call, holder: Option<&str>, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
+        limit(rows)?;
+        let start = cursor.map(parse).transpose()?;
+        self.ask(call, |tx, scene| page(tx, scene, holder, rows, start.as_ref()))
+    }
+}
+
+fn page(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    holder: Option<&str>,
+    rows: usize,
+    start: Option<&(Time, String)>,
+) -> Result<Page<Hold>> {
+    let project = scene.project_id();
+    // A lapsed hold is over, settled or not: the page begins after now.
+    let now = (scene.now, "\u{7f}".to_owned());
+    let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
+    let mut found = match holder {
+        None => hold::page(tx, project, (begin.0, &begin.1), rows + 1)?,
+        Some(holder) => {
+            let mut own = hold::of_holder(tx, project, holder, "", super::LIMIT_MAX + 1)?;
+            own.sort_by(|a, b| (a.expires_at, &a.id).cmp(&(b.expires_at, &b.id)));
+            own.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin);
+            own.truncate(rows + 1);
+            own
+        }
+    };
+    let more = found.len() > rows;
+    found.truncate(rows);
+    let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
+    let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
+    Ok(Page { items: views(tx, scene, &found)?, total, more, next, cursor: None })
+}
+
+/// Holds with the liveness of their holders.
+pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> Result<Vec<Hold>> {
+    let mut holders: HashMap<String, Option<agent::Row>> = HashMap::new();
+    for hold in found {
+        if !holders.contains_key(&hold.holder) {
+            holders.insert(hold.holder.clone(), agent::get(tx, scene.project_id(), &hold.holder)?);
+        }
+    }
+    Ok(found.iter().map(|hold| Hold::of(hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)).collect())
+}
+
+fn parse(text: &str) -> Result<(Time, String)> {
+    let (time, id) = text.split_once('.').ok_or_else(|| bad_cursor(text))?;
+    Ok((Time(time.parse().map_err(|_| bad_cursor(text))?), id.to_owned()))
+}

@@ -1,0 +1,36 @@
+//! What a text typed for an id means: any unique beginning, resolved before a request is built.
+
+use tenure_core::{Result, id};
+use tenure_store::table::{hold, task};
+
+use crate::call::Call;
+use crate::kernel::Kernel;
+
+impl Kernel {
+    /// The id of a task that begins with a text; its kind letter may be left out.
+    pub fn task_id(&self, call: &Call, typed: &str) -> Result<String> {
+        self.expand(call, typed, id::Sort::Task)
+    }
+
+    /// The id of a task or a hold that begins with a text.
+    pub fn any_id(&self, call: &Call, typed: &str) -> Result<String> {
+        let sort = if typed.starts_with("h-") { id::Sort::Hold } else { id::Sort::Task };
+        self.expand(call, typed, sort)
+    }
+
+    fn expand(&self, call: &Call, typed: &str, sort: id::Sort) -> Result<String> {
+        if typed.is_empty() || !id::is_prefix(typed) {
+            return Err(id::unknown(typed, sort));
+        }
+        let letter = format!("{}-", sort.letter());
+        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
+        self.ask(call, |tx, scene| {
+            let project = scene.project_id();
+            let found = match sort {
+                id::Sort::Hold => hold::beginning(tx, project, &prefix, 11)?,
+                _ => task::beginning(tx, project, &prefix, 11)?,
+            };
+            id::resolve(&prefix, sort, found)
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! `list`: tasks in the order of choice, a page at a time.
+
+use tenure_core::choice::{Rank, merge};
+use tenure_core::hold as rule;
+use tenure_core::task::{State, Status};
+use tenure_core::{Result, Time, text};
+use tenure_store::Tx;
+use tenure_store::table::{dep, hold, project, task};
+
+use super::{Scene, bad_cursor, limit};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Page, Task};
+
+/// Which tasks.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    /// Only in these states; empty for all.
+    pub states: Vec<State>,
+    /// With done and cancelled ones.
+    pub all: bool,
+    /// Only with all of these labels.
+    pub labels: Vec<String>,
+    /// Only for this agent.
+    pub assignee: Option<String>,
+    /// Only held by this agent.
+    pub holder: Option<String>,
+    /// Page size.
+    pub limit: usize,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+}
+
+impl Default for Filter {
+    fn default() -> Filter {
+        Filter {
+            states: Vec::new(),
+            all: false,
+            labels: Vec::new(),
+            assignee: None,
+            holder: None,
+            limit: 50,
+            cursor: None,
+        }
+    }
+}
+
+impl Filter {
+    /// The states that are wanted.
+    fn wanted(&self) -> Vec<State> {
+        match (self.states.is_empty(), self.all) {
+            (false, _) => self.states.clone(),
+            (true, true) => State::ALL.to_vec(),
+            (true, false) => vec![State::Ready, State::Waiting, State::Stuck, State::Held, State::Blocked],
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.states.is_empty() && self.labels.is_empty() && self.assignee.is_none() && self.holder.is_none()
+    }
+}
+
+impl Kernel {
+    /// A page of tasks.
+    pub fn list(&self, call: &Call, filter: &Filter) -> Result<Page<Task>> {
+        limit(filter.limit)?;
+        let labels = text::labels(&filter.labels)?;
+        let filter = Filter { labels, ..filter.clone() };
+        let start = filter.cursor.as_deref().map(parse).transpose()?;
+        self.ask(call, |tx, scene| page(tx, scene, &filter, start.as_ref()))
+    }
+}
+
+fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
+    let first = Rank { priority: -1, number: -1, id: String::new() };
+    let mut found = select(tx, scene, filter, start.unwrap_or(&first), filter.limit + 1)?;
+    let more = found.len() > filter.limit;
+    found.truncate(filter.limit);
+    let next = more.then(|| found.last().map(|full| cursor(&full.task.rank()))).flatten();
+    let fits = !more && start.is_none();
+    let total = match scene.project {
+        _ if fits => Some(i64::try_from(found.len()).unwrap_or(i64::MAX)),
+        Some(project) if filter.is_plain() => Some(total(project, filter.all)),
+        _ => None,
+    };
+    Ok(Page { items: views(tx, scene.project_id(), &found, scene.now)?, total, more, next, cursor: None })
+}
+
+fn total(project: &project::Row, all: bool) -> i64 {
+    use project::Class;
+    let open = [Class::Ready, Class::Waiting, Class::Stuck, Class::Started, Class::Blocked];
+    let closed = [Class::Done, Class::Cancelled];
+    let sum = |classes: &[Class]| classes.iter().map(|class| project.count(*class)).sum::<i64>();
+    sum(&open) + if all { sum(&closed) } else { 0 }
+}
+
+/// Tasks as they are seen, with their dependencies.
+pub(crate) fn views(tx: &mut dyn Tx, project: &str, found: &[task::Full], now: Time) -> Result<Vec<Task>> {
+    let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
+    let edges = if with.is_empty() { Vec::new() } else { dep::of(tx, project, &with)? };
+    Ok(found
+        .iter()
+        .map(|full| {
+            // Edges come sorted by task, so each task's are one run.
+            let from = edges.partition_point(|edge| edge.task < full.task.id);
+            let to = edges.partition_point(|edge| edge.task <= full.task.id);
+            Task::of(full, &edges[from..to], now)
+        })
+        .collect())
+}
+
+/// The first `limit` tasks after a place in the order that a filter lets through.
+///
+/// Each stream is a range of one index. A started task may be seen as held, ready, waiting or stuck, depending on its
+/// hold, so its stream is read for each of those and the view decides.
+pub(crate) fn select(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    filter: &Filter,
+    start: &Rank,
+    limit: usize,
+) -> Result<Vec<task::Full>> {
+    let wanted = filter.wanted();
+    let lets_through = |full: &task::Full| {
+        let live = full.held.as_ref().is_some_and(|held| !rule::lapsed(scene.now, held.expires_at));
+        let (_, state) = tenure_core::task::view(full.task.status, full.task.unmet, full.task.cancelled_deps, live);
+        wanted.contains(&state)
+            && filter.labels.iter().all(|label| full.task.labels.contains(label))
+            && filter.assignee.as_ref().is_none_or(|agent| *agent == full.task.assignee)
+            && filter
+                .holder
+                .as_ref()
+                .is_none_or(|agent| live && full.held.as_ref().is_some_and(|held| held.holder == *agent))
+    };
+    if let Some(holder) = &filter.holder {
+        return of_holder(tx, scene, holder, start, limit, lets_through);
+    }
+    let mut found = Vec::new();
+    for stream in streams(filter, &wanted) {
+        found.push(read(tx, scene.project_id(), &stream, start, limit, &lets_through)?);
+    }
+    Ok(merge(found, limit, |full| full.task.rank()))
+}
+
+/// What an agent holds: few enough to sort here.
+fn of_holder(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    holder: &str,
+    start: &Rank,
+    limit: usize,
+    lets_through: impl Fn(&task::Full) -> bool,
+) -> Result<Vec<task::Full>> {
+    let holds = hold::of_holder(tx, scene.project_id(), holder, "", super::LIMIT_MAX)?;
+    let tasks: Vec<String> = holds.into_iter().filter(|hold| hold.kind == "task").map(|hold| hold.subject).collect();
+    let mut found = task::get_many(tx, scene.project_id(), &tasks)?;
+    found.retain(|full| full.task.rank() > *start && lets_through(full));
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn streams(filter: &Filter, wanted: &[State]) -> Vec<task::Stream> {
+    let open_only = !wanted.iter().any(|state| matches!(state, State::Done | State::Cancelled));
+    if let (Some(agent), true) = (&filter.assignee, open_only) {
+        return vec![task::Stream::Assigned(agent.clone())];
+    }
+    let mut ranges: Vec<(Status, bool)> = Vec::new();
+    for state in wanted {
+        ranges.extend(match state {
+            State::Ready => vec![(Status::Open, true), (Status::Started, false)],
+            State::Waiting | State::Stuck => vec![(Status::Open, false), (Status::Started, false)],
+            State::Held => vec![(Status::Started, false)],
+            State::Blocked => vec![(Status::Blocked, false)],
+            State::Done => vec![(Status::Done, false)],
+            State::Cancelled => vec![(Status::Cancelled, false)],
+        });
+    }
+    ranges.sort_by_key(|(status, ready)| (status.as_str(), *ready));
+    ranges.dedup();
+    match (filter.labels.first(), wanted) {
+        (None, [State::Stuck]) => {
+            vec![task::Stream::Stuck, task::Stream::Status(Status::Started, false)]
+        }
+        (None, _) => ranges.into_iter().map(|(status, ready)| task::Stream::Status(status, ready)).collect(),
+        (Some(label), _) => {
+            ranges.into_iter().map(|(status, ready)| task::Stream::Label(label.clone(), status, ready)).collect()
+        }
+    }
+}
+
+/// Reads a stream until enough of it was let through.
+pub(crate) fn read(
+    tx: &mut dyn Tx,
+    project: &str,
+    stream: &task::Stream,
+    start: &Rank,
+    limit: usize,
+    lets_through: &dyn Fn(&task::Full) -> bool,
+) -> Result<Vec<task::Full>> {
+    let mut found = Vec::new();
+    let mut after = start.clone();
+    // A filter that lets little through reads on in growing steps.
+    let mut step = limit.clamp(1, super::LIMIT_MAX + 1);
+    loop {
+        let (sql, args) = stream.call(project, &after, step);
+        let rows = task::many(tx.query(sql, &args)?)?;
+        let last = rows.last().map(|full| full.task.rank());
+        let exhausted = rows.len() < step;
+        found.extend(rows.into_iter().filter(|full| lets_through(full)));
+        if found.len() >= limit || exhausted {
+            found.truncate(limit);
+            return Ok(found);
+        }
+        if let Some(rank) = last {
+            after = rank;
+        }
+        step = (step * 4).min(super::LIMIT_MAX + 1);
+    }
+}
+
+fn cursor(rank: &Rank) -> String {
+    format!("{}.{}.{}", rank.priority, rank.number, rank.id)
+}
+
+fn parse(text: &str) -> Result<Rank> {
+    let mut parts = text.splitn(3, '.');
+    let mut number = || parts.next().and_then(|part| part.parse::<i64>().ok());
+    match (number(), number(), text.splitn(3, '.').nth(2)) {
+        (Some(priority), Some(number), Some(id)) => Ok(Rank { priority, number, id: id.to_owned() }),
+        _ => Err(bad_cursor(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_is_the_place_of_the_last_task() {
+        let rank = Rank { priority: 2, number: 17, id: "t-7k3fq".into() };
+        assert_eq!(parse(&cursor(&rank)).unwrap(), rank);
+        for bad in ["", "1", "1.2", "a.b.c", "1..t"] {
+            assert_eq!(parse(bad).unwrap_err().code(), "bad_cursor", "{bad}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `log`: the events of a project, by number.
+
+use tenure_core::{Error, Kind, Result, Stage, Time, event as words};
+use tenure_store::Tx;
+use tenure_store::table::event;
+
+use super::{Scene, bad_cursor, limit};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Event, Page};
+
+/// From where events are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// After a number.
+    Number(i64),
+    /// At or after an instant.
+    Time(Time),
+    /// After a cursor that an earlier page gave.
+    Cursor(String),
+}
+
+/// Which events.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// About this subject or hold.
+    pub subject: Option<String>,
+    /// By this agent.
+    pub agent: Option<String>,
+    /// Of this kind.
+    pub kind: Option<String>,
+    /// From here forward; without it the newest page.
+    pub since: Option<Since>,
+    /// Page size.
+    pub limit: usize,
+}
+
+impl Kernel {
+    /// A page of events, oldest first inside it.
+    pub fn log(&self, call: &Call, filter: &Filter) -> Result<Page<Event>> {
+        limit(filter.limit)?;
+        if let Some(kind) = filter.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
+            return Err(Error::usage(
+                "unknown_kind",
+                format!("`{}` is not a kind of event", tenure_core::text::excerpt(kind)),
+            )
+            .hint(format!("The kinds are {}.", words::kind::ALL.join(", "))));
+        }
+        self.ask(call, |tx, scene| page(tx, scene, filter))
+    }
+}
+
+fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Event>> {
+    let project = scene.project_id();
+    let (first, last) = scene.project.map_or((1, 0), |project| (project.first_event, project.last_event));
+    let subject = filter.subject.clone().unwrap_or_default();
+    let is_hold = subject.starts_with("h-");
+    let stored = event::Filter {
+        subject: if is_hold { String::new() } else { subject.clone() },
+        hold: if is_hold { subject } else { String::new() },
+        actor: filter.agent.clone().unwrap_or_default(),
+        kind: filter.kind.clone().unwrap_or_default(),
+    };
+    let plain = filter.subject.is_none() && filter.agent.is_none() && filter.kind.is_none();
+    let incarnation = &scene.identity.incarnation;
+    let page = match &filter.since {
+        None => backward(tx, project, &stored, i64::MAX, filter.limit)?,
+        Some(Since::Cursor(text)) if before(text, incarnation)?.is_some() => {
+            let below = before(text, incarnation)?.unwrap_or(0);
+            backward(tx, project, &stored, below, filter.limit)?
+        }
+        Some(since) => {
+            let (after, at_least) = resolve(tx, scene, since, (first, last))?;
+            forward(tx, project, &stored, after, at_least, filter.limit)?
+        }
+    };
+    let (mut found, more, newest_first) = page;
+    if newest_first {
+        found.reverse();
+    }
+    let next = match (more, newest_first) {
+        (false, _) => None,
+        (true, true) => found.first().map(|row| format!("{incarnation}.b{}", row.number)),
+        (true, false) => found.last().map(|row| format!("{incarnation}.{}", row.number)),
+    };
+    let end = match (&filter.since, found.last()) {
+        (Some(_), Some(row)) if more || newest_first => row.number,
+        _ => last,
+    };
+    let total = match scene.project {
+        Some(project) if plain => Some(project.last_event - project.first_event + 1),
+        _ if !more && filter.since.is_none() => Some(i64::try_from(found.len()).unwrap_or(i64::MAX)),
+        _ => None,
+    };
+    let cursor = Some(format!("{incarnation}.{end}"));
+    Ok(Page { items: found.into_iter().map(Event::of).collect(), total, more, next, cursor })
+}
+
+/// Rows, whether there are more, and whether the newest stands first.
+type Rows = (Vec<event::Row>, bool, bool);
+
+/// The newest events below a number.
+fn backward(tx: &mut dyn Tx, project: &str, filter: &event::Filter, below: i64, limit: usize) -> Result<Rows> {
+    let mut found = event::page(tx, project, filter, (0, below), true, limit + 1)?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    Ok((found, more, true))
+}
+
+/// The oldest events after a number and at or after an instant.
+fn forward(
+    tx: &mut dyn Tx,
+    project: &str,
+    filter: &event::Filter,
+    after: i64,
+    at_least: Option<Time>,
+    limit: usize,
+) -> Result<Rows> {
+    let mut found = Vec::new();
+    let mut above = after;
+    loop {
+        let rows = event::page(tx, project, filter, (above, i64::MAX), false, limit + 1)?;
+        let exhausted = rows.len() <= limit;
+        above = rows.last().map_or(above, |row| row.number);
+        found.extend(rows.into_iter().filter(|row| at_least.is_none_or(|time| row.at >= time)));
+        if found.len() > limit || exhausted {
+            let more = found.len() > limit;
+            found.truncate(limit);
+            return Ok((found, more, false));
+        }
+    }
+}
+
+/// The number that a cursor towards older events stands before, if it is one.
+fn before(text: &str, incarnation: &str) -> Result<Option<i64>> {
+    match text.rsplit_once(".b") {
+        Some((made_by, number)) if made_by == incarnation => number.parse().map(Some).map_err(|_| bad_cursor(text)),
+        _ => Ok(None),
+    }
+}
+
+/// The number after which to read, and the instant before which to pass over.
+///
+/// What cannot be answered truthfully is `stale`, with the oldest cursor that can.
+fn resolve(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    since: &Since,
+    (first, last): (i64, i64),
+) -> Result<(i64, Option<Time>)> {
+    let oldest = first - 1;
+    let stale = |message: String| {
+        Err(Error::new(Kind::Stale, "stale_cursor", Stage::Read, message)
+            .hint("Read again from the oldest cursor, and take what it gives as the whole truth.")
+            .detail("oldest", oldest)
+            .detail("oldest_cursor", format!("{}.{oldest}", scene.identity.incarnation))
+            .detail("newest", last))
+    };
+    let number = match since {
+        Since::Time(time) => return first_at(tx, scene, *time, (first, last)).map(|number| (number - 1, Some(*time))),
+        Since::Number(number) => *number,
+        Since::Cursor(text) => {
+            let (incarnation, number) = text.rsplit_once('.').ok_or_else(|| bad_cursor(text))?;
+            let number: i64 = number.trim_start_matches('b').parse().map_err(|_| bad_cursor(text))?;
+            if incarnation != scene.identity.incarnation {
+                return stale("the cursor belongs to another incarnation of this store".to_owned());
+            }
+            number
+        }
+    };
+    if number > last {
+        return stale(format!("event {number} is beyond the end: the newest is {last}"));
+    }
+    if number < oldest {
+        return stale(format!("events up to {oldest} are no longer kept"));
+    }
+    Ok((number, None))
+}
+
+/// The first number at or after an instant. Times rise with numbers, so it is found by halving; only where the clock
+/// was ever set back are all events looked at.
+fn first_at(tx: &mut dyn Tx, scene: &Scene<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
+    let project = scene.project_id();
+    let stepped = event::Filter { kind: words::kind::CLOCK_STEPPED.to_owned(), ..event::Filter::default() };
+    if !event::page(tx, project, &stepped, (0, i64::MAX), false, 1)?.is_empty() {
+        return Ok(first);
+    }
+    let (mut low, mut high) = (first, last + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match event::time_at(tx, project, middle)? {
+            Some(at) if at < time => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}

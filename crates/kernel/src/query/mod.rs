@@ -1,0 +1,59 @@
+//! Queries: they read one snapshot, settle nothing, and show the same view that a write would find.
+
+pub mod agents;
+pub mod health;
+pub mod holds;
+pub mod ids;
+pub mod list;
+pub mod log;
+pub mod next;
+pub mod show;
+pub mod status;
+pub mod why;
+
+use tenure_core::{Error, Kind, Result, Stage, Time};
+use tenure_store::Identity;
+use tenure_store::table::project;
+
+use crate::call::Call;
+
+/// What a query looks at.
+pub struct Scene<'a> {
+    /// Who asks.
+    pub call: &'a Call,
+    /// The store.
+    pub identity: &'a Identity,
+    /// The project's row, if anything happened in it.
+    pub project: Option<&'a project::Row>,
+    /// The time of the snapshot.
+    pub now: Time,
+}
+
+impl Scene<'_> {
+    /// The project's id; of a project that does not exist, one that no row has.
+    pub(crate) fn project_id(&self) -> &str {
+        self.project.map_or("", |project| project.id.as_str())
+    }
+}
+
+/// Most rows on a page.
+pub const LIMIT_MAX: usize = 1_000;
+
+/// Checks a page size.
+pub fn limit(rows: usize) -> Result<usize> {
+    if (1..=LIMIT_MAX).contains(&rows) {
+        return Ok(rows);
+    }
+    Err(Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+}
+
+/// The refusal of a cursor that this program did not make.
+pub(crate) fn bad_cursor(text: &str) -> Error {
+    Error::new(
+        Kind::Usage,
+        "bad_cursor",
+        Stage::Arguments,
+        format!("`{}` is not a cursor", tenure_core::text::excerpt(text)),
+    )
+    .hint("Take `next` of the page before.")
+}

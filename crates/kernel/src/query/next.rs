@@ -1,0 +1,81 @@
+//! `next`: what `claim` would choose now, and why.
+
+use tenure_core::choice::{Rank, Rule, nothing, reason};
+use tenure_core::task::Status;
+use tenure_core::{Result, Time, hold as rule, name, text};
+use tenure_store::Tx;
+use tenure_store::table::{agent, task};
+
+use super::Scene;
+use super::list::{read, views};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::op::claim::suits;
+use crate::shape::Next;
+
+impl Kernel {
+    /// What `claim` without an id would choose.
+    pub fn next(&self, call: &Call, labels: &[String]) -> Result<Next> {
+        let labels = text::labels(labels)?;
+        self.ask(call, |tx, scene| next(tx, scene, &labels))
+    }
+}
+
+fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
+    let project = scene.project_id();
+    let me = scene.call.actor.name.as_str();
+    let gone = gone_agents(tx, scene)?;
+    let start = Rank { priority: -1, number: -1, id: String::new() };
+    let may = |full: &task::Full| {
+        let mut seen = full.task.clone();
+        if gone.contains(&seen.assignee) {
+            seen.assignee.clear();
+        }
+        suits(&seen, labels, me)
+    };
+    let over = |full: &task::Full| {
+        let lapsed = |held: &task::Held| {
+            rule::lapsed(scene.now, held.expires_at) || scene.call.proven_dead.contains(&held.holder)
+        };
+        full.held.as_ref().is_some_and(lapsed) && full.task.unmet == 0 && may(full)
+    };
+    let mut heads = Vec::new();
+    match labels.first() {
+        None => {
+            let mut agents = vec![String::new(), me.to_owned()];
+            agents.extend(gone.iter().cloned());
+            for agent in agents {
+                heads.extend(read(tx, project, &task::Stream::ReadyFor(agent), &start, 1, &may)?);
+            }
+        }
+        Some(label) => {
+            let stream = task::Stream::Label(label.clone(), Status::Open, true);
+            heads.extend(read(tx, project, &stream, &start, 1, &may)?);
+        }
+    }
+    heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
+    let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
+        let counts = super::status::counts(tx, scene)?;
+        return Ok(Next { task: None, rule: Rule::None, reason: nothing(&counts, !labels.is_empty()) });
+    };
+    let priority = best.task.priority;
+    let lapsed_from = match &best.held {
+        Some(held) => Some(held.holder.clone()),
+        None => Some(best.task.last_holder.clone()).filter(|from| best.task.lapsed && !from.is_empty()),
+    };
+    let by = if lapsed_from.is_some() { Rule::Lapsed } else { Rule::Ready };
+    let task = views(tx, project, &[best], scene.now)?.pop();
+    Ok(Next { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
+}
+
+/// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
+fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
+    let quiet: Time = scene.now - rule::TASK_TTL;
+    let (sql, args) = agent::due_call(scene.project_id(), quiet, scene.now);
+    let rows = agent::many(tx.query(sql, &args)?)?;
+    Ok(rows
+        .into_iter()
+        .map(|row| row.name)
+        .filter(|agent| !name::is_person(agent) && *agent != scene.call.actor.name)
+        .collect())
+}

@@ -1,0 +1,85 @@
+//! `show`: one task with its notes, dependents and newest events, or one hold; and the graph around a task.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::task::Status;
+use tenure_core::{Result, id};
+use tenure_store::Tx;
+use tenure_store::table::{agent, dep, event, hold, note, task};
+
+use super::Scene;
+use super::list::views;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Event, Hold, Note, Shown, Task};
+
+/// How many notes and dependents are shown.
+const MANY: usize = 100;
+/// How many events are shown.
+const EVENTS: usize = 20;
+/// How many edges a picture has at the most.
+const EDGES: usize = 500;
+
+/// A task and everything it is connected with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Graph {
+    /// The task in the middle.
+    pub root: String,
+    /// All tasks of the picture.
+    pub tasks: Vec<Task>,
+    /// (task, what it comes after).
+    pub edges: Vec<(String, String)>,
+    /// Whether the picture was cut.
+    pub more: bool,
+}
+
+impl Kernel {
+    /// One task.
+    pub fn show(&self, call: &Call, task: &str) -> Result<Shown> {
+        self.ask(call, |tx, scene| show(tx, scene, task))
+    }
+
+    /// One hold, ended or not.
+    pub fn show_hold(&self, call: &Call, hold: &str) -> Result<Hold> {
+        self.ask(call, |tx, scene| {
+            let row = hold::get(tx, scene.project_id(), hold)?.ok_or_else(|| id::unknown(hold, id::Sort::Hold))?;
+            let holder = agent::get(tx, scene.project_id(), &row.holder)?;
+            Ok(Hold::of(&row, holder.as_ref(), scene.now))
+        })
+    }
+
+    /// The graph around a task.
+    pub fn graph(&self, call: &Call, task: &str) -> Result<Graph> {
+        self.ask(call, |tx, scene| graph(tx, scene, task))
+    }
+}
+
+fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
+    let project = scene.project_id();
+    let full = task::get(tx, project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Task))?;
+    let blocker_gone = match full.task.blocked_on.as_str() {
+        "" => false,
+        on => task::existing(tx, project, &[on.to_owned()])?.iter().all(|(_, status)| *status == Status::Done),
+    };
+    let notes = note::newest(tx, project, named, MANY)?.into_iter().map(Note::of).collect();
+    let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
+    let filter = event::Filter { subject: named.to_owned(), ..event::Filter::default() };
+    let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, EVENTS)?;
+    events.reverse();
+    let mut views = views(tx, project, std::slice::from_ref(&full), scene.now)?;
+    let task = views.pop().ok_or_else(|| id::unknown(named, id::Sort::Task))?;
+    Ok(Shown { task, blocker_gone, notes, dependents, events: events.into_iter().map(Event::of).collect() })
+}
+
+fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {
+    let project = scene.project_id();
+    task::get(tx, project, root)?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
+    let mut edges = dep::around(tx, project, root, EDGES + 1)?;
+    let more = edges.len() > EDGES;
+    edges.truncate(EDGES);
+    let mut ids: Vec<String> = edges.iter().flat_map(|(task, after)| [task.clone(), after.clone()]).collect();
+    ids.push(root.to_owned());
+    ids.sort();
+    ids.dedup();
+    let found = task::get_many(tx, project, &ids)?;
+    Ok(Graph { root: root.to_owned(), tasks: views(tx, project, &found, scene.now)?, edges, more })
+}

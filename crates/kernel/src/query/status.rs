@@ -1,0 +1,134 @@
+//! `status`: why nothing, or what, is happening.
+
+use tenure_core::choice::{Counts, Rank, nothing};
+use tenure_core::task::{State, Status};
+use tenure_core::{Result, Span, hold as rule};
+use tenure_store::Tx;
+use tenure_store::table::{agent, dep, hold, task};
+
+use super::Scene;
+use super::list::{Filter, select};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::op::claim;
+use crate::shape::{Agent, Hindered, Overview, span};
+
+/// How many of each are listed.
+const FIRST: usize = 10;
+
+impl Kernel {
+    /// The state of the project at a glance.
+    pub fn status(&self, call: &Call) -> Result<Overview> {
+        self.ask(call, status)
+    }
+}
+
+/// The counters as they are seen: a started task whose hold has lapsed counts as what it will be.
+pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
+    let Some(project) = scene.project else { return Ok(Counts::default()) };
+    let mut counts = claim::counts(project);
+    let (sql, args) = hold::due_call(&project.id, scene.now, super::LIMIT_MAX);
+    let lapsed: Vec<String> = hold::many(tx.query(sql, &args)?)?.into_iter().map(|hold| hold.subject).collect();
+    if lapsed.is_empty() {
+        return Ok(counts);
+    }
+    for full in task::get_many(tx, &project.id, &lapsed)? {
+        if full.task.status != Status::Started {
+            continue;
+        }
+        counts.held -= 1;
+        match tenure_core::task::view(Status::Started, full.task.unmet, full.task.cancelled_deps, false).1 {
+            State::Ready => counts.ready += 1,
+            State::Stuck => counts.stuck += 1,
+            _ => counts.waiting += 1,
+        }
+    }
+    Ok(counts)
+}
+
+fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
+    let project = scene.project_id();
+    let counts = counts(tx, scene)?;
+    let (held, next_expiry) = hold::summary(tx, project, scene.now)?;
+    let start = Rank { priority: -1, number: -1, id: String::new() };
+    let first = |tx: &mut dyn Tx, state: State| {
+        select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
+    };
+    let blocked = first(tx, State::Blocked)?;
+    let stuck = first(tx, State::Stuck)?;
+    let blocked_by = blocked_by(tx, project, &blocked)?;
+    let stuck_by = stuck_by(tx, project, &stuck)?;
+    let soonest = hold::page(tx, project, (scene.now, "\u{7f}"), FIRST)?;
+    let holds = super::holds::views(tx, scene, &soonest)?;
+    let agents = agent::recent(tx, project, scene.now - rule::TASK_TTL, FIRST)?;
+    let next_expiry_s = next_expiry.map(|at| (at - scene.now).as_seconds());
+    Ok(Overview {
+        ready: counts.ready,
+        waiting: counts.waiting,
+        started: counts.held,
+        blocked: counts.blocked,
+        stuck: counts.stuck,
+        held,
+        done: counts.done,
+        cancelled: counts.cancelled,
+        next_expiry: next_expiry.map(|at| at.to_string()),
+        next_expiry_s,
+        summary: summary(&counts, next_expiry_s),
+        blocked_by,
+        stuck_by,
+        holds,
+        agents: agents.iter().map(|row| Agent::of(row, scene.now)).collect(),
+        last_event: scene.project.map_or(0, |project| project.last_event),
+    })
+}
+
+fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
+    match (counts.ready, counts.held) {
+        (0, 0) => nothing(counts, false),
+        (0, held) => {
+            let until =
+                next_expiry_s.map_or(String::new(), |seconds| format!("; the next hold ends in {}", span(seconds)));
+            format!("{held} under way, nothing else is ready{until}")
+        }
+        (ready, 0) => format!("{ready} ready and nobody is working: `tenure claim` takes one"),
+        (ready, held) => format!("{held} under way, {ready} ready"),
+    }
+}
+
+fn blocked_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<Hindered>> {
+    let blockers: Vec<String> =
+        tasks.iter().map(|full| full.task.blocked_on.clone()).filter(|on| !on.is_empty()).collect();
+    let known = task::existing(tx, project, &blockers)?;
+    Ok(tasks
+        .iter()
+        .map(|full| {
+            let on = full.task.blocked_on.as_str();
+            let gone = known.iter().any(|(id, status)| id == on && *status == Status::Done);
+            let by = match on {
+                "" => full.task.reason.clone(),
+                on => format!("{on}: {}", full.task.reason),
+            };
+            Hindered { id: full.task.id.clone(), title: full.task.title.clone(), by, gone }
+        })
+        .collect())
+}
+
+fn stuck_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<Hindered>> {
+    let ids: Vec<String> = tasks.iter().map(|full| full.task.id.clone()).collect();
+    let edges = if ids.is_empty() { Vec::new() } else { dep::of(tx, project, &ids)? };
+    Ok(tasks
+        .iter()
+        .map(|full| {
+            let cancelled: Vec<&str> = edges
+                .iter()
+                .filter(|edge| edge.task == full.task.id && edge.status == Status::Cancelled)
+                .map(|edge| edge.after.as_str())
+                .collect();
+            let by = format!("{} cancelled", cancelled.join(", "));
+            Hindered { id: full.task.id.clone(), title: full.task.title.clone(), by, gone: false }
+        })
+        .collect())
+}
+
+/// Agents seen within this span count as recent.
+pub const RECENT: Span = rule::TASK_TTL;

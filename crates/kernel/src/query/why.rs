@@ -1,0 +1,37 @@
+//! `why`: the story of a task or a hold, in plain sentences.
+
+use tenure_core::{Result, id};
+use tenure_store::table::{event, hold, task};
+
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Event, Sentence, Story};
+
+/// How many sentences a story has at the most.
+const LONGEST: usize = 200;
+
+impl Kernel {
+    /// The story of a task or a hold.
+    pub fn why(&self, call: &Call, subject: &str) -> Result<Story> {
+        self.ask(call, |tx, scene| {
+            let project = scene.project_id();
+            let filter = if subject.starts_with("h-") {
+                hold::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Hold))?;
+                event::Filter { hold: subject.to_owned(), ..event::Filter::default() }
+            } else {
+                task::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
+                event::Filter { subject: subject.to_owned(), ..event::Filter::default() }
+            };
+            let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, LONGEST + 1)?;
+            let more = events.len() > LONGEST;
+            events.truncate(LONGEST);
+            events.reverse();
+            let story = events
+                .into_iter()
+                .map(Event::of)
+                .map(|event| Sentence { number: event.number, at: event.at.clone(), text: event.sentence() })
+                .collect();
+            Ok(Story { subject: subject.to_owned(), story, more })
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! Ending what is over: every write first ends the lapsed holds of its project, so that nothing waits for a sweep.
+
+use serde_json::json;
+use tenure_core::hold::Ending;
+use tenure_core::task::Status;
+use tenure_core::{Result, event, name};
+use tenure_store::table::{agent, hold, task};
+
+use crate::unit::Unit;
+
+/// How many lapsed holds one write ends at the most, besides those it touches itself.
+pub(crate) const AT_MOST: usize = 64;
+
+/// Ends lapsed holds, given in the order of their expiry.
+pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
+    unit.more_due = due.len() == AT_MOST;
+    if due.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = due.iter().map(|hold| hold.subject.clone()).collect();
+    let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
+    for hold in due {
+        if let Some(at) = tasks.iter().position(|full| full.task.id == hold.subject) {
+            let mut full = tasks.swap_remove(at);
+            expire(unit, &mut full)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again.
+pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
+    let Some(held) = full.held.take() else { return Ok(()) };
+    let over = tenure_core::hold::lapsed(unit.now, held.expires_at);
+    // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
+    let ended_at = if over { held.expires_at } else { unit.now };
+    let data = json!({
+        "holder": held.holder,
+        "fence": held.fence,
+        "granted_at": held.granted_at,
+        "expires_at": held.expires_at,
+        "ended_at": ended_at,
+        "proven_dead": !over,
+    });
+    unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
+    let before = full.task.class();
+    if full.task.status == Status::Started {
+        full.task.set_status(Status::Open);
+    }
+    full.task.lapsed = true;
+    unit.store_task(before, &full.task)
+}
+
+/// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.
+pub(crate) fn agents(unit: &mut Unit<'_>, quiet: Vec<agent::Row>) -> Result<()> {
+    for agent in quiet {
+        if agent.name == unit.call.actor.name {
+            continue;
+        }
+        agent::mark_gone(unit.tx, &unit.project.id, &agent.name)?;
+        if name::is_person(&agent.name) {
+            continue;
+        }
+        loop {
+            let (sql, args) =
+                task::Stream::Assigned(agent.name.clone()).call(&unit.project.id, &unit.first_rank(), 256);
+            let assigned = task::many(unit.tx.query(sql, &args)?)?;
+            let more = assigned.len() == 256;
+            for mut full in assigned {
+                let data = json!({ "assignee": agent.name });
+                unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
+                full.task.assignee.clear();
+                unit.store_task(full.task.class(), &full.task)?;
+            }
+            if !more {
+                break;
+            }
+        }
+    }
+    Ok(())
+}

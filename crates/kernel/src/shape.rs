@@ -1,0 +1,528 @@
+//! The shapes that doors hand out: fields are only ever added.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure_core::agent::{Liveness, liveness};
+use tenure_core::choice::Rule;
+use tenure_core::task::{State, Status, view};
+use tenure_core::{Span, Time, hold as rule};
+use tenure_store::table::{agent, dep, event, hold, note, task};
+
+/// RFC 3339 in UTC.
+pub type Instant = String;
+
+/// A list, one page of it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Page<T> {
+    /// The page.
+    pub items: Vec<T>,
+    /// How many there are in all, where that is known without counting.
+    pub total: Option<i64>,
+    /// Whether there are more.
+    pub more: bool,
+    /// Where the next page begins, where there is one.
+    pub next: Option<String>,
+    /// In logs: where this page ends, to read on from when more has happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A task.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// Its id.
+    pub id: String,
+    /// Its creation number.
+    pub number: i64,
+    /// One line.
+    pub title: String,
+    /// More lines.
+    pub description: String,
+    /// 0 is first, 4 is last.
+    pub priority: i64,
+    /// Sorted.
+    pub labels: Vec<String>,
+    /// What must be true when it is done.
+    pub acceptance: String,
+    /// The stored status, as a write would find it.
+    pub status: Status,
+    /// What follows from status, dependencies and hold.
+    pub state: State,
+    /// The tasks it comes after.
+    pub after: Vec<String>,
+    /// Those of them that are not done.
+    pub unmet: Vec<String>,
+    /// How often it was granted so far.
+    pub attempt: i64,
+    /// Rises with what a person sees.
+    pub version: i64,
+    /// The agent it is for.
+    pub assignee: Option<String>,
+    /// Why it is blocked or was cancelled.
+    pub reason: Option<String>,
+    /// The task that blocks it.
+    pub blocked_on: Option<String>,
+    /// Who holds it.
+    pub holder: Option<Holder>,
+    /// Whose hold on it lapsed, while nobody has taken it since.
+    pub lapsed_from: Option<String>,
+    /// Who finished or cancelled it.
+    pub finished_by: Option<String>,
+    /// When that was.
+    pub finished_at: Option<Instant>,
+    /// When it was added.
+    pub created_at: Instant,
+    /// When what a person sees last changed.
+    pub updated_at: Instant,
+}
+
+/// Who holds a task.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Holder {
+    /// The agent.
+    pub agent: String,
+    /// The hold.
+    pub hold: String,
+    /// Its fence.
+    pub fence: i64,
+    /// When it ends unless renewed.
+    pub expires_at: Instant,
+    /// Whether the agent is there.
+    pub liveness: Liveness,
+}
+
+fn some(text: &str) -> Option<String> {
+    if text.is_empty() { None } else { Some(text.to_owned()) }
+}
+
+fn holder_liveness(held: &task::Held, now: Time) -> Liveness {
+    if rule::lapsed(now, held.expires_at) { Liveness::Gone } else { liveness(now, &held.sign) }
+}
+
+impl Task {
+    /// A task as it is seen at an instant: a lapsed hold is over, settled or not.
+    pub(crate) fn of(full: &task::Full, edges: &[dep::Edge], now: Time) -> Task {
+        let row = &full.task;
+        let live = full.held.as_ref().filter(|held| !rule::lapsed(now, held.expires_at));
+        let (status, state) = view(row.status, row.unmet, row.cancelled_deps, live.is_some());
+        let own = || edges.iter().filter(|edge| edge.task == row.id);
+        let lapsed_from = match &full.held {
+            Some(held) if live.is_none() => some(&held.holder),
+            None if row.lapsed && !row.status.is_closed() => some(&row.last_holder),
+            _ => None,
+        };
+        Task {
+            id: row.id.clone(),
+            number: row.number,
+            title: row.title.clone(),
+            description: row.description.clone(),
+            priority: row.priority,
+            labels: row.labels.clone(),
+            acceptance: row.acceptance.clone(),
+            status,
+            state,
+            after: own().map(|edge| edge.after.clone()).collect(),
+            unmet: own().filter(|edge| edge.status != Status::Done).map(|edge| edge.after.clone()).collect(),
+            attempt: row.attempt,
+            version: row.version,
+            assignee: some(&row.assignee),
+            reason: some(&row.reason),
+            blocked_on: some(&row.blocked_on),
+            holder: live.map(|held| Holder {
+                agent: held.holder.clone(),
+                hold: held.id.clone(),
+                fence: held.fence,
+                expires_at: held.expires_at.to_string(),
+                liveness: holder_liveness(held, now),
+            }),
+            lapsed_from,
+            finished_by: some(&row.finished_by),
+            finished_at: (row.finished_at.0 != 0).then(|| row.finished_at.to_string()),
+            created_at: row.created_at.to_string(),
+            updated_at: row.updated_at.to_string(),
+        }
+    }
+}
+
+/// A hold.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hold {
+    /// Its id.
+    pub id: String,
+    /// `task`, `path`, `name` or `slot`.
+    pub kind: String,
+    /// What is held.
+    pub subject: String,
+    /// Who has it.
+    pub holder: String,
+    /// Proof of which grant one works under.
+    pub fence: i64,
+    /// `exclusive` or `shared`.
+    pub mode: String,
+    /// What it is for.
+    pub reason: String,
+    /// When it was granted.
+    pub granted_at: Instant,
+    /// When it ends unless renewed.
+    pub expires_at: Instant,
+    /// How long that is from now.
+    pub expires_in_s: i64,
+    /// By how much a renewal lengthens it.
+    pub ttl_s: i64,
+    /// `live`, `lapsed` (over, not yet written down) or how it ended.
+    pub state: String,
+    /// Whether the holder is there.
+    pub liveness: Liveness,
+}
+
+impl Hold {
+    pub(crate) fn of(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Hold {
+        let over = rule::lapsed(now, row.expires_at);
+        let state = match (row.ended_how.as_str(), over) {
+            ("", false) => "live",
+            ("", true) => "lapsed",
+            (how, _) => how,
+        };
+        let sign = holder.map(|agent| tenure_core::agent::Sign { ttl: row.ttl, ..agent.sign() });
+        Hold {
+            id: row.id.clone(),
+            kind: row.kind.clone(),
+            subject: row.subject.clone(),
+            holder: row.holder.clone(),
+            fence: row.fence,
+            mode: "exclusive".to_owned(),
+            reason: row.reason.clone(),
+            granted_at: row.granted_at.to_string(),
+            expires_at: row.expires_at.to_string(),
+            expires_in_s: (row.expires_at - now).as_seconds().max(0),
+            ttl_s: row.ttl.as_seconds(),
+            state: state.to_owned(),
+            liveness: match sign {
+                Some(sign) if state == "live" => liveness(now, &sign),
+                _ => Liveness::Gone,
+            },
+        }
+    }
+
+    /// A hold that was granted or renewed just now.
+    pub(crate) fn granted(row: &hold::Row, now: Time) -> Hold {
+        Hold { liveness: Liveness::Alive, ..Hold::of(row, None, now) }
+    }
+}
+
+/// What stands in the way of a request.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Blocker {
+    /// The hold.
+    pub id: String,
+    /// `held`, later also `waiting`.
+    pub state: String,
+    /// Who has it.
+    pub holder: String,
+    /// The pattern, for paths.
+    pub pattern: Option<String>,
+    /// `exclusive` or `shared`.
+    pub mode: String,
+    /// What it is for.
+    pub reason: String,
+    /// How long it has been held.
+    pub age_s: i64,
+    /// How long until it ends unless renewed.
+    pub expires_in_s: i64,
+    /// How long ago the holder did something.
+    pub last_seen_s: i64,
+    /// Whether the holder is there.
+    pub liveness: Liveness,
+    /// The place in the waiting line.
+    pub place: Option<i64>,
+}
+
+impl Blocker {
+    pub(crate) fn of(held: &task::Held, now: Time) -> Blocker {
+        Blocker {
+            id: held.id.clone(),
+            state: "held".to_owned(),
+            holder: held.holder.clone(),
+            pattern: None,
+            mode: "exclusive".to_owned(),
+            reason: held.reason.clone(),
+            age_s: held.granted_at.age(now).as_seconds(),
+            expires_in_s: (held.expires_at - now).as_seconds().max(0),
+            last_seen_s: held.sign.last_seen.age(now).as_seconds(),
+            liveness: holder_liveness(held, now),
+            place: None,
+        }
+    }
+}
+
+/// The answer to `claim`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Claimed {
+    /// The task, or nothing to take.
+    pub task: Option<Task>,
+    /// The hold on it.
+    pub hold: Option<Hold>,
+    /// The rule that chose it.
+    pub rule: Rule,
+    /// The rule in words, or why there is nothing.
+    pub reason: String,
+}
+
+/// The answer to `next`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Next {
+    /// What `claim` would choose now.
+    pub task: Option<Task>,
+    /// The rule that chose it.
+    pub rule: Rule,
+    /// The rule in words, or why there is nothing.
+    pub reason: String,
+}
+
+/// The answer to `done`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Done {
+    /// The task.
+    #[serde(flatten)]
+    pub task: Task,
+    /// Whether the hold had lapsed, and nobody had taken over.
+    pub late: bool,
+    /// The tasks that became ready by this, at most 1,000.
+    pub unlocked: Vec<String>,
+}
+
+/// The answer to `note`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Noted {
+    /// The note.
+    pub id: String,
+    /// The task it is on.
+    pub task: String,
+    /// Whether the author's hold had lapsed, and nobody had taken over.
+    pub late: bool,
+}
+
+/// The answer to `transfer`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Transferred {
+    /// The holds as they are now.
+    pub holds: Vec<Hold>,
+}
+
+/// The answer to a bulk `add`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Added {
+    /// How many tasks were added.
+    pub count: usize,
+    /// The first 1,000 ids, in the order of the input.
+    pub ids: Vec<String>,
+    /// Whether there are more than that.
+    pub more: bool,
+}
+
+/// A note.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// Its id.
+    pub id: String,
+    /// The number of its event.
+    pub number: i64,
+    /// Who wrote it.
+    pub agent: String,
+    /// When.
+    pub at: Instant,
+    /// The text.
+    pub text: String,
+    /// Data given with it.
+    pub data: Option<Value>,
+    /// Whether its author's hold had lapsed.
+    pub late: bool,
+}
+
+impl Note {
+    pub(crate) fn of(row: note::Row) -> Note {
+        Note {
+            id: row.id,
+            number: row.number,
+            agent: row.agent,
+            at: row.at.to_string(),
+            text: row.text,
+            data: serde_json::from_str(&row.data).ok(),
+            late: row.late,
+        }
+    }
+}
+
+/// An event.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// Its number.
+    pub number: i64,
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub kind: String,
+    /// Who.
+    pub actor: String,
+    /// What it is about.
+    pub subject: String,
+    /// The hold it is about.
+    pub hold: Option<String>,
+    /// The op that appended it.
+    pub op: String,
+    /// The request that ran the op.
+    pub request_id: String,
+    /// The event that caused it.
+    pub cause: Option<i64>,
+    /// Everything else.
+    pub data: Value,
+}
+
+impl Event {
+    pub(crate) fn of(row: event::Row) -> Event {
+        Event {
+            number: row.number,
+            at: row.at.to_string(),
+            kind: row.kind,
+            actor: row.actor,
+            subject: row.subject,
+            hold: some(&row.hold),
+            op: row.op,
+            request_id: row.request_id,
+            cause: row.cause,
+            data: serde_json::from_str(&row.data).unwrap_or(Value::Null),
+        }
+    }
+
+    /// The event in one sentence.
+    pub fn sentence(&self) -> String {
+        tenure_core::event::sentence(&self.kind, &self.actor, &self.subject, &self.data)
+    }
+}
+
+/// The answer to `show`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Shown {
+    /// The task.
+    #[serde(flatten)]
+    pub task: Task,
+    /// Whether the task that blocks it is done.
+    pub blocker_gone: bool,
+    /// The newest notes on it, oldest first.
+    pub notes: Vec<Note>,
+    /// The tasks that come after it, at most 100.
+    pub dependents: Vec<String>,
+    /// Its newest events, oldest first.
+    pub events: Vec<Event>,
+}
+
+/// The answer to `why`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Story {
+    /// What it is about.
+    pub subject: String,
+    /// What happened, oldest first.
+    pub story: Vec<Sentence>,
+    /// Whether older sentences were left out.
+    pub more: bool,
+}
+
+/// One sentence of a story.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Sentence {
+    /// The number of the event.
+    pub number: i64,
+    /// When.
+    pub at: Instant,
+    /// The sentence.
+    pub text: String,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Agent {
+    /// Its name.
+    pub name: String,
+    /// The tool.
+    pub tool: Option<String>,
+    /// Whether it is there.
+    pub liveness: Liveness,
+    /// Its last op.
+    pub last_seen: Instant,
+    /// How long ago that was.
+    pub last_seen_s: i64,
+    /// The task it means when it names none.
+    pub focus: Option<String>,
+    /// Its first op.
+    pub registered_at: Instant,
+}
+
+impl Agent {
+    pub(crate) fn of(row: &agent::Row, now: Time) -> Agent {
+        Agent {
+            name: row.name.clone(),
+            tool: some(&row.tool),
+            liveness: liveness(now, &row.sign()),
+            last_seen: row.last_seen.to_string(),
+            last_seen_s: row.last_seen.age(now).as_seconds(),
+            focus: some(&row.focus),
+            registered_at: row.registered_at.to_string(),
+        }
+    }
+}
+
+/// A task that cannot go on, in `status`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hindered {
+    /// The task.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// By what: a reason, a task, a list of cancelled dependencies.
+    pub by: String,
+    /// Whether what blocked it is gone.
+    pub gone: bool,
+}
+
+/// The answer to `status`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Overview {
+    /// What can be claimed.
+    pub ready: i64,
+    /// What waits for a dependency.
+    pub waiting: i64,
+    /// What is being worked on.
+    pub started: i64,
+    /// What is blocked.
+    pub blocked: i64,
+    /// What waits for a cancelled dependency.
+    pub stuck: i64,
+    /// Live holds.
+    pub held: i64,
+    /// Finished.
+    pub done: i64,
+    /// Given up.
+    pub cancelled: i64,
+    /// When the next hold ends unless renewed.
+    pub next_expiry: Option<Instant>,
+    /// How long until then.
+    pub next_expiry_s: Option<i64>,
+    /// In one sentence: why nothing, or what, is happening.
+    pub summary: String,
+    /// The first blocked tasks and by what.
+    pub blocked_by: Vec<Hindered>,
+    /// The first stuck tasks and by what.
+    pub stuck_by: Vec<Hindered>,
+    /// The next holds to end.
+    pub holds: Vec<Hold>,
+    /// Agents seen within the hour, latest first.
+    pub agents: Vec<Agent>,
+    /// The newest event.
+    pub last_event: i64,
+}
+
+/// A short form of a span for sentences.
+pub fn span(seconds: i64) -> String {
+    Span::seconds(seconds).to_string()
+}

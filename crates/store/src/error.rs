@@ -1,0 +1,147 @@
+//! Errors of the engines, classified once, by code and never by text.
+
+use rusqlite::ErrorCode;
+use tenure_core::{Error, Kind, Stage};
+use tokio_postgres::error::SqlState;
+
+use crate::tx::Value;
+
+/// A stored row that does not have the shape this program writes.
+pub(crate) fn corrupt_row(column: usize, wanted: &str, found: Option<&Value>) -> Error {
+    let found = match found {
+        Some(Value::Text(_)) => "a text",
+        Some(Value::Int(_)) => "a number",
+        Some(Value::NullInt) => "nothing",
+        None => "no such column",
+    };
+    corrupt(format!("a stored row is damaged: column {column} should be {wanted} and is {found}"))
+}
+
+/// A store whose content cannot be trusted.
+pub(crate) fn corrupt(message: impl Into<String>) -> Error {
+    Error::new(Kind::Storage, "corrupt_store", Stage::Read, message)
+        .hint("Nothing was changed. `tenure doctor` checks the whole store.")
+}
+
+/// The answer of a store that a newer program has migrated.
+pub(crate) fn newer_schema(found: i64, known: i64) -> Error {
+    Error::new(
+        Kind::Storage,
+        "newer_schema",
+        Stage::Open,
+        format!("the store has schema {found} and this program knows schemas up to {known}"),
+    )
+    .hint("Nothing was written. Install the newer version of tenure on this machine.")
+    .detail("found", found)
+    .detail("known", known)
+}
+
+/// A lock that could not be had in time.
+pub(crate) fn busy(code: &'static str, message: impl Into<String>) -> Error {
+    Error::new(Kind::Busy, code, Stage::Lock, message).hint("Nothing was changed. The same call may be made again.")
+}
+
+/// A directory or file that this process may not write.
+pub(crate) fn not_writable(what: &str) -> Error {
+    Error::new(Kind::Storage, "not_writable", Stage::Open, format!("{what} cannot be written")).hint(
+        "If this shell runs in a sandbox, allow it to write the directory of the store; else check the permissions \
+         and whether the file system is read-only.",
+    )
+}
+
+/// A disk without room.
+pub(crate) fn disk_full() -> Error {
+    Error::new(Kind::Storage, "disk_full", Stage::Write, "the disk of the store is full")
+        .hint("Nothing was changed. Make room and call again; queries still answer.")
+}
+
+/// Classifies an error of SQLite.
+pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
+    let Some(code) = error.sqlite_error_code() else {
+        return match error {
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..) => corrupt("a stored row is damaged").cause(error),
+            other => Error::bug(format!("SQLite refused a call: {other}")).at(stage),
+        };
+    };
+    let classified = match code {
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+            busy("store_busy", "another process is writing and did not finish in time")
+        }
+        ErrorCode::DiskFull => disk_full(),
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => not_writable("the store"),
+        ErrorCode::CannotOpen => Error::new(Kind::Storage, "cannot_open", stage, "the store cannot be opened")
+            .hint("Check that the file and its directory can be read, and written for changes."),
+        ErrorCode::DatabaseCorrupt => corrupt("the store is corrupt"),
+        ErrorCode::NotADatabase => corrupt("the file is not a Tenure store"),
+        ErrorCode::SystemIoFailure => {
+            Error::new(Kind::Storage, "io_failure", stage, "the disk of the store failed to read or write")
+                .hint("Nothing was changed. Check the disk and the system log.")
+        }
+        ErrorCode::ConstraintViolation => Error::bug("a rule of the schema was violated"),
+        _ => Error::new(Kind::Storage, "sqlite", stage, "SQLite could not carry out a statement"),
+    };
+    let classified = if classified.stage() == Stage::Lock { classified } else { classified.at(stage) };
+    classified.cause(error)
+}
+
+/// Whether an error of PostgreSQL says that the tables are not there.
+pub(crate) fn is_absent(error: &tokio_postgres::Error) -> bool {
+    matches!(
+        error.code(),
+        Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME | &SqlState::UNDEFINED_COLUMN)
+    )
+}
+
+/// Whether the connection is gone, so that a new one may be tried.
+pub(crate) fn is_lost(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        None => true,
+        Some(code) => {
+            code.code().starts_with("08")
+                || matches!(
+                    code,
+                    &SqlState::ADMIN_SHUTDOWN
+                        | &SqlState::CRASH_SHUTDOWN
+                        | &SqlState::CANNOT_CONNECT_NOW
+                        | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+                )
+        }
+    }
+}
+
+/// Classifies an error of PostgreSQL.
+pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
+    if is_lost(&error) {
+        return busy("connection_lost", "the connection to PostgreSQL was lost").at(stage).cause(error);
+    }
+    let code = error.code().cloned().unwrap_or(SqlState::INTERNAL_ERROR);
+    let classified = match &code {
+        &SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED => {
+            busy("store_busy", "another process is writing and did not finish in time")
+        }
+        &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => {
+            busy("store_busy", "the transaction met another one")
+        }
+        &SqlState::DISK_FULL => disk_full(),
+        &SqlState::TOO_MANY_CONNECTIONS => busy("too_many_connections", "PostgreSQL has no connection left"),
+        &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE => {
+            not_writable("the PostgreSQL store")
+        }
+        &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            Error::new(Kind::Denied, "postgres_login", stage, "PostgreSQL refused the login")
+                .hint("Check user and password in the store URL.")
+        }
+        &SqlState::INVALID_CATALOG_NAME => {
+            Error::new(Kind::Storage, "no_database", stage, "the PostgreSQL database does not exist")
+                .hint("Create it, or correct the store URL.")
+        }
+        code if code.code().starts_with("23") => Error::bug("a rule of the schema was violated"),
+        _ => Error::new(Kind::Storage, "postgres", stage, "PostgreSQL could not carry out a statement"),
+    };
+    let classified = if classified.stage() == Stage::Lock { classified } else { classified.at(stage) };
+    let text = error.as_db_error().map_or_else(|| error.to_string(), |db| format!("{}: {}", code.code(), db.message()));
+    classified.detail("sqlstate", code.code()).cause(text)
+}

@@ -1,0 +1,57 @@
+//! The schema and how a store gets to it: numbered steps, each applied once, each in a transaction.
+
+/// One step.
+pub struct Step {
+    /// The schema version after it.
+    pub version: i64,
+    /// The text common to both engines.
+    text: &'static str,
+}
+
+/// All steps in order. Within a minor line steps only add.
+pub const STEPS: [Step; 1] = [Step { version: 1, text: include_str!("schema/0001_kernel.sql") }];
+
+/// The schema that this program knows.
+pub const VERSION: i64 = STEPS[STEPS.len() - 1].version;
+
+/// Marks a SQLite file as a store of Tenure (`PRAGMA application_id`): the letters `TENU`.
+pub const APPLICATION_ID: i64 = 0x5445_4E55;
+
+impl Step {
+    /// The step for SQLite: strict tables, so that a value of the wrong type is refused where it is written.
+    pub fn sqlite(&self) -> String {
+        let mut out = String::with_capacity(self.text.len() + 512);
+        for line in self.text.lines().filter(|line| !line.trim_start().starts_with("--")) {
+            let line = line.replace("BIGINT", "INTEGER");
+            match line.as_str() {
+                ");" => out.push_str(") STRICT;"),
+                "); -- clustered" => out.push_str(") STRICT, WITHOUT ROWID;"),
+                other => out.push_str(other),
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The step for PostgreSQL: every text compares byte by byte, as it does in SQLite.
+    pub fn postgres(&self) -> String {
+        self.text.replace(" TEXT", " TEXT COLLATE \"C\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_rise_by_one() {
+        assert!(STEPS.iter().zip(1..).all(|(step, version)| step.version == version));
+    }
+
+    #[test]
+    fn one_text_makes_both_schemas() {
+        let step = &STEPS[0];
+        assert!(step.sqlite().contains("WITHOUT ROWID") && !step.sqlite().contains("BIGINT"));
+        assert!(step.postgres().contains("id TEXT COLLATE \"C\" NOT NULL"));
+    }
+}

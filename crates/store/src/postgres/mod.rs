@@ -1,0 +1,252 @@
+//! The engine for many machines: PostgreSQL.
+//!
+//! Writers of a project take turns on its row. Statements are unnamed and typed, so that one round trip carries each
+//! and a transaction pooler may stand in between; those whose answers are not needed at once travel together with the
+//! next one (see `docs/design/0001-pipelined-postgres.md`).
+
+mod tls;
+mod tx;
+mod url;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tenure_core::{Error, Kind, Result, Stage, id};
+
+pub use url::redact;
+
+use self::tx::{Connection, PostgresTx};
+use self::url::{Defaults, Target};
+use crate::error;
+use crate::migrate::{STEPS, VERSION};
+use crate::sqlite::Sqlite;
+use crate::store::{Body, Entered, Identity, Options, Verdict};
+use crate::table::project;
+use crate::tx::{Sql, Tx, Value};
+
+/// How often a call is made again after its connection was lost.
+const ATTEMPTS: usize = 4;
+
+/// All of Tenure's migrations on one server take turns on this number.
+const MIGRATION_LOCK: i64 = 0x5445_4E55_5245;
+
+pub(crate) struct Postgres {
+    target: Target,
+    options: Options,
+    pool: Mutex<Vec<Connection>>,
+    trips: Arc<AtomicU64>,
+}
+
+impl Postgres {
+    pub(crate) fn new(url: &str, options: Options) -> Result<Postgres> {
+        let defaults = Defaults { user: options.user.clone(), password: options.password.clone() };
+        let target = Target::parse(url, &defaults)?;
+        Ok(Postgres { target, options, pool: Mutex::new(Vec::new()), trips: Arc::new(AtomicU64::new(0)) })
+    }
+
+    pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
+        self.retrying(|remaining| {
+            self.transact(&self.begin_write(remaining), |tx| {
+                let mut entered = self.enter(tx, &project.key, project::Lock::Write)?;
+                if entered.project.is_none() {
+                    let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                    project::insert(tx, &row)?;
+                    // Somebody else may have been quicker: the row that counts is the one that can be locked now.
+                    entered = self.enter(tx, &project.key, project::Lock::Write)?;
+                }
+                let found = entered.project.as_ref().map_or(0, |row| row.schema_version);
+                if found > VERSION {
+                    return Err(error::newer_schema(found, VERSION));
+                }
+                if found < VERSION {
+                    return Err(absent());
+                }
+                body(tx, entered)
+            })
+        })
+    }
+
+    pub(crate) fn read<T>(&self, key: &str, body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
+        let answer = self.again(|_| {
+            self.transact(&self.begin_read(), |tx| {
+                let entered = self.enter(tx, key, project::Lock::Read)?;
+                body(tx, entered).map(Verdict::Undo)
+            })
+        });
+        match answer {
+            Err(error) if error.code() == ABSENT => Sqlite::memory(self.options.clone()).read_absent(body),
+            answer => answer,
+        }
+    }
+
+    pub(crate) fn create(&self) -> Result<Identity> {
+        self.retrying(|_| {
+            self.transact(&self.begin_read(), |tx| Ok(Verdict::Undo(self.enter(tx, "", project::Lock::Read)?.identity)))
+        })
+    }
+
+    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+        let identity = self.read("", &|_, entered| Ok(entered.identity))?;
+        Ok(if identity.id.is_empty() { None } else { Some(identity) })
+    }
+
+    /// PostgreSQL looks after its own pages; what the kernel's counters say is checked above the store.
+    pub(crate) fn integrity(&self) -> Result<Vec<String>> {
+        self.read("", &|_, _| Ok(Vec::new()))
+    }
+
+    pub(crate) fn schema_version(&self) -> Result<i64> {
+        let read = self.again(|_| self.transact(&self.begin_read(), |tx| project::schema(tx).map(Verdict::Undo)));
+        match read {
+            Err(error) if error.code() == ABSENT => Ok(0),
+            other => other,
+        }
+    }
+
+    pub(crate) fn explain(&self, sql: Sql, args: &[Value]) -> Result<String> {
+        self.again(|_| {
+            let begin = format!("{}; SET LOCAL enable_seqscan = off", self.begin_read());
+            self.transact(&begin, |tx| tx.explain(sql, args).map(Verdict::Undo))
+        })
+    }
+
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.trips.load(Ordering::Relaxed)
+    }
+
+    fn draw(&self, sort: id::Sort, length: usize) -> String {
+        id::draw(sort, length, &mut |bytes| self.options.entropy.fill(bytes))
+    }
+
+    fn enter(&self, tx: &mut dyn Tx, key: &str, lock: project::Lock) -> Result<Entered> {
+        let (identity, project, clock) = project::enter(tx, key, lock)?;
+        let clock = match clock {
+            Some(clock) if !self.options.own_clock => clock,
+            _ => self.options.clock.now(),
+        };
+        Ok(Entered { identity, project, clock, own_clock: self.options.own_clock })
+    }
+
+    /// Reads may see one consistent state over several statements.
+    fn begin_read(&self) -> String {
+        format!(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = \"{}\"; \
+             SET LOCAL statement_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = '5s'",
+            self.target.schema
+        )
+    }
+
+    /// READ COMMITTED: under a stricter level the statement that waits for the project's row would fail instead of
+    /// seeing what the writer before it did. A client that stops inside the transaction is thrown out after 5 s.
+    fn begin_write(&self, remaining: Duration) -> String {
+        format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL search_path = \"{}\"; \
+             SET LOCAL lock_timeout = '{}ms'; SET LOCAL statement_timeout = '60s'; \
+             SET LOCAL idle_in_transaction_session_timeout = '5s'",
+            self.target.schema,
+            remaining.as_millis().max(1)
+        )
+    }
+
+    /// Runs a call, making the store first where there is none.
+    fn retrying<T>(&self, call: impl Fn(Duration) -> Result<T>) -> Result<T> {
+        let mut migrated = false;
+        loop {
+            match self.again(&call) {
+                Err(error) if error.code() == ABSENT && !migrated => {
+                    self.migrate()?;
+                    migrated = true;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Runs a call again while its connection is lost and time remains. That is safe for writes: the request id is
+    /// the same, so a run whose commit went through unseen is answered from its record.
+    #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
+    fn again<T>(&self, call: impl Fn(Duration) -> Result<T>) -> Result<T> {
+        let begun = Instant::now();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let remaining = self.options.patience.saturating_sub(begun.elapsed());
+            match call(remaining) {
+                Err(error) if error.code() == "connection_lost" && attempt < ATTEMPTS && !remaining.is_zero() => {
+                    // The others of the pool most likely died with it.
+                    self.pool.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn transact<T>(&self, begin: &str, body: impl FnOnce(&mut PostgresTx<'_>) -> Result<Verdict<T>>) -> Result<T> {
+        let mut connection = self.connection()?;
+        let answer = {
+            let mut tx = PostgresTx::begin(&mut connection, begin);
+            match body(&mut tx) {
+                Ok(Verdict::Commit(answer)) => tx.commit().map(|()| answer),
+                Ok(Verdict::Undo(answer)) => tx.rollback().map(|()| answer),
+                Err(error) => {
+                    // If the rollback fails too, the connection is closed below and the server rolls back.
+                    let _ = tx.rollback();
+                    Err(error)
+                }
+            }
+        };
+        if connection.is_usable() {
+            self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }
+        answer
+    }
+
+    fn connection(&self) -> Result<Connection> {
+        let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match pooled {
+            Some(connection) if connection.is_usable() => Ok(connection),
+            _ => Connection::open(&self.target, self.trips.clone()),
+        }
+    }
+
+    fn migrate(&self) -> Result<()> {
+        let schema = &self.target.schema;
+        let begin = format!(
+            "BEGIN; SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})",
+            self.options.patience.as_millis()
+        );
+        self.transact(&begin, |tx| {
+            let exists = Sql::same("SELECT COUNT(*) FROM pg_namespace WHERE nspname = $1");
+            if tx.query(exists, &[schema.into()])?.first().map(|row| row.int(0)).transpose()? == Some(0) {
+                tx.batch(&format!("CREATE SCHEMA \"{schema}\""))?;
+            }
+            tx.batch(&format!("SET LOCAL search_path = \"{schema}\""))?;
+            let tables = Sql::same("SELECT COUNT(*) FROM pg_tables WHERE schemaname = $1 AND tablename = 'store'");
+            let found = tx.query(tables, &[schema.into()])?.first().map(|row| row.int(0)).transpose()?;
+            let version = if found == Some(1) { project::schema(tx)? } else { 0 };
+            if version > VERSION {
+                return Err(error::newer_schema(version, VERSION));
+            }
+            for step in STEPS.iter().filter(|step| step.version > version) {
+                tx.batch(&step.postgres())?;
+                if step.version == 1 {
+                    let identity = Identity {
+                        id: self.draw(id::Sort::Store, id::LONGEST),
+                        incarnation: self.draw(id::Sort::Store, id::LONGEST),
+                    };
+                    project::insert_store(tx, &identity, self.options.clock.now())?;
+                }
+            }
+            project::set_schema(tx, VERSION)?;
+            Ok(Verdict::Commit(()))
+        })
+    }
+}
+
+const ABSENT: &str = "no_store";
+
+/// The store's tables are not there (or older than this program needs): made by the first write.
+fn absent() -> Error {
+    Error::new(Kind::Storage, ABSENT, Stage::Open, "there is no store at this place yet")
+}

@@ -1,0 +1,298 @@
+//! A connection to PostgreSQL and a transaction on it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+
+use tenure_core::{Error, Kind, Result, Stage};
+use tokio::runtime::Runtime;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls};
+
+use super::url::{Target, Tls};
+use super::{absent, tls};
+use crate::error;
+use crate::tx::{Row, Sql, Tx, Value, check_bindings};
+
+/// A connection with a runtime of its own: the caller's thread drives it, nothing runs in the background.
+pub(super) struct Connection {
+    runtime: Runtime,
+    client: Client,
+    trips: Arc<AtomicU64>,
+}
+
+impl Connection {
+    pub(super) fn open(target: &Target, trips: Arc<AtomicU64>) -> Result<Connection> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::new(Kind::Internal, "internal", Stage::Open, "no runtime").cause(error))?;
+        let connector = match target.tls {
+            Tls::Disable => None,
+            _ => Some(tls::connector(target)?),
+        };
+        let unreachable = |error: tokio_postgres::Error| {
+            if error.code().is_some() {
+                return error::postgres(error, Stage::Open);
+            }
+            Error::new(
+                Kind::Busy,
+                "unreachable",
+                Stage::Open,
+                format!("PostgreSQL cannot be reached at {}", target.display),
+            )
+            .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
+            .cause(describe(&error))
+        };
+        let client = runtime.block_on(async {
+            match connector {
+                None => {
+                    let (client, driver) = target.config.connect(NoTls).await.map_err(unreachable)?;
+                    tokio::spawn(driver);
+                    Ok::<_, Error>(client)
+                }
+                Some(connector) => {
+                    let (client, driver) = target.config.connect(connector).await.map_err(unreachable)?;
+                    tokio::spawn(driver);
+                    Ok(client)
+                }
+            }
+        })?;
+        Ok(Connection { runtime, client, trips })
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        !self.client.is_closed()
+    }
+}
+
+/// The error of the driver with what lies beneath it, which its own text leaves out.
+fn describe(error: &tokio_postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        text = format!("{text}: {inner}");
+        source = inner.source();
+    }
+    text
+}
+
+/// Something that is sent to the server.
+enum Sent {
+    /// Statements without parameters and without an answer.
+    Simple(String),
+    /// A statement; its changed rows are counted.
+    Execute(Sql, Vec<Value>),
+    /// A query.
+    Query(Sql, Vec<Value>),
+}
+
+enum Answer {
+    Count(u64),
+    Rows(Vec<tokio_postgres::Row>),
+}
+
+pub(super) struct PostgresTx<'c> {
+    connection: &'c mut Connection,
+    /// Sent with the next call, in order, before it.
+    waiting: Vec<Sent>,
+}
+
+impl<'c> PostgresTx<'c> {
+    /// Begins with the next call.
+    pub(super) fn begin(connection: &'c mut Connection, begin: &str) -> PostgresTx<'c> {
+        PostgresTx { connection, waiting: vec![Sent::Simple(begin.to_owned())] }
+    }
+
+    pub(super) fn batch(&mut self, text: &str) -> Result<()> {
+        self.send(Sent::Simple(text.to_owned()), Stage::Write).map(|_| ())
+    }
+
+    /// Commits. What was deferred is sent and answered first: COMMIT of a failed transaction is a silent rollback.
+    pub(super) fn commit(mut self) -> Result<()> {
+        if !self.waiting.is_empty() {
+            self.flush(Stage::Write)?;
+        }
+        self.send(Sent::Simple("COMMIT".to_owned()), Stage::Commit).map(|_| ())
+    }
+
+    pub(super) fn rollback(mut self) -> Result<()> {
+        self.waiting.clear();
+        self.send(Sent::Simple("ROLLBACK".to_owned()), Stage::Commit).map(|_| ())
+    }
+
+    pub(super) fn explain(&mut self, sql: Sql, args: &[Value]) -> Result<String> {
+        let text: &'static str = Box::leak(format!("EXPLAIN {}", sql.postgres).into_boxed_str());
+        let rows = self.query(Sql::same(text), args)?;
+        let lines = rows.into_iter().map(|mut row| row.text(0)).collect::<Result<Vec<_>>>()?;
+        Ok(lines.join("\n"))
+    }
+
+    fn send(&mut self, last: Sent, stage: Stage) -> Result<Answer> {
+        self.waiting.push(last);
+        let mut answers = self.flush(stage)?;
+        answers.pop().ok_or_else(|| Error::bug("PostgreSQL gave no answer"))
+    }
+
+    /// Sends everything that waits and takes all answers: one round trip.
+    fn flush(&mut self, stage: Stage) -> Result<Vec<Answer>> {
+        let calls = std::mem::take(&mut self.waiting);
+        for call in &calls {
+            if let Sent::Execute(sql, args) | Sent::Query(sql, args) = call {
+                check_bindings(highest_parameter(sql.postgres), args.len(), sql.postgres)?;
+            }
+        }
+        self.connection.trips.fetch_add(1, Ordering::Relaxed);
+        let client = &self.connection.client;
+        let answers = self.connection.runtime.block_on(in_order(calls.iter().map(|call| answer(client, call))));
+        // After the first failure every later statement fails for that reason alone, so the first one is told.
+        answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| {
+            if error::is_absent(&error) { absent().cause(describe(&error)) } else { error::postgres(error, stage) }
+        })
+    }
+}
+
+type Pending<'a> = Pin<Box<dyn Future<Output = Result<Answer, tokio_postgres::Error>> + 'a>>;
+
+fn answer<'a>(client: &'a Client, call: &'a Sent) -> Pending<'a> {
+    Box::pin(async move {
+        match call {
+            Sent::Simple(text) => client.batch_execute(text).await.map(|()| Answer::Count(0)),
+            Sent::Execute(sql, args) => client.execute_typed(sql.postgres, &typed(args)).await.map(Answer::Count),
+            Sent::Query(sql, args) => client.query_typed(sql.postgres, &typed(args)).await.map(Answer::Rows),
+        }
+    })
+}
+
+/// Drives all futures together, polling them in order: a request is queued at its first poll, so the server sees them
+/// in the order given.
+async fn in_order<'a>(calls: impl Iterator<Item = Pending<'a>>) -> Vec<Result<Answer, tokio_postgres::Error>> {
+    let mut pending: Vec<Option<Pending<'a>>> = calls.map(Some).collect();
+    let mut answers: Vec<_> = pending.iter().map(|_| None).collect();
+    std::future::poll_fn(move |context| {
+        let mut open = false;
+        for (call, answer) in pending.iter_mut().zip(&mut answers) {
+            if let Some(future) = call {
+                match future.as_mut().poll(context) {
+                    Poll::Ready(got) => {
+                        *answer = Some(got);
+                        *call = None;
+                    }
+                    Poll::Pending => open = true,
+                }
+            }
+        }
+        if open { Poll::Pending } else { Poll::Ready(answers.drain(..).flatten().collect()) }
+    })
+    .await
+}
+
+fn typed(args: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
+    args.iter()
+        .map(|value| match value {
+            Value::Text(text) => (text as &(dyn ToSql + Sync), Type::TEXT),
+            Value::Int(number) => (number as &(dyn ToSql + Sync), Type::INT8),
+            Value::NullInt => (&None::<i64> as &(dyn ToSql + Sync), Type::INT8),
+        })
+        .collect()
+}
+
+/// The highest `$n` of a statement; the statements of this crate have no dollar sign elsewhere.
+fn highest_parameter(text: &str) -> usize {
+    text.split('$')
+        .skip(1)
+        .filter_map(|rest| {
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            rest[..digits].parse().ok()
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+fn decode(rows: Vec<tokio_postgres::Row>) -> Result<Vec<Row>> {
+    rows.into_iter()
+        .map(|row| {
+            let values = row
+                .columns()
+                .iter()
+                .enumerate()
+                .map(|(index, column)| match *column.type_() {
+                    Type::INT8 => row.try_get::<_, Option<i64>>(index).map(|n| n.map_or(Value::NullInt, Value::Int)),
+                    Type::INT4 => {
+                        row.try_get::<_, Option<i32>>(index).map(|n| n.map_or(Value::NullInt, |n| Value::Int(n.into())))
+                    }
+                    _ => row.try_get::<_, Option<String>>(index).map(|t| t.map_or(Value::NullInt, Value::Text)),
+                })
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| error::corrupt("a stored row is damaged").cause(error))?;
+            Ok(Row(values))
+        })
+        .collect()
+}
+
+impl Tx for PostgresTx<'_> {
+    fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
+        match self.send(Sent::Execute(sql, args.to_vec()), Stage::Write)? {
+            Answer::Count(count) => Ok(count),
+            Answer::Rows(_) => Err(Error::bug("rows where a count was asked")),
+        }
+    }
+
+    fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
+        match self.send(Sent::Query(sql, args.to_vec()), Stage::Read)? {
+            Answer::Rows(rows) => decode(rows),
+            Answer::Count(_) => Err(Error::bug("a count where rows were asked")),
+        }
+    }
+
+    fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {
+        let wanted = calls.len();
+        self.waiting.extend(calls.into_iter().map(|(sql, args)| Sent::Query(sql, args)));
+        let mut answers = self.flush(Stage::Read)?;
+        let answers = answers.split_off(answers.len() - wanted);
+        answers
+            .into_iter()
+            .map(|answer| match answer {
+                Answer::Rows(rows) => decode(rows),
+                Answer::Count(_) => Err(Error::bug("a count where rows were asked")),
+            })
+            .collect()
+    }
+
+    fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
+        self.waiting.push(Sent::Execute(sql, args));
+        Ok(())
+    }
+
+    fn savepoint(&mut self) -> Result<()> {
+        self.waiting.push(Sent::Simple("SAVEPOINT op".to_owned()));
+        Ok(())
+    }
+
+    fn undo(&mut self) -> Result<()> {
+        // What waits since the savepoint need not be sent to be taken back; what waits from before it must be.
+        let savepoint =
+            self.waiting.iter().rposition(|sent| matches!(sent, Sent::Simple(text) if text == "SAVEPOINT op"));
+        match savepoint {
+            Some(at) => self.waiting.truncate(at),
+            None => {
+                self.waiting.clear();
+                self.waiting.push(Sent::Simple("ROLLBACK TO SAVEPOINT op".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::highest_parameter;
+
+    #[test]
+    fn parameters_are_counted() {
+        assert_eq!(highest_parameter("SELECT 1"), 0);
+        assert_eq!(highest_parameter("a = $1 AND b = $12 OR $2"), 12);
+    }
+}

@@ -1,0 +1,616 @@
+//! A `postgres://` URL, taken apart into what the client needs.
+//!
+//! The grammar is libpq's, a little stricter: a bare `@` outside of its place is refused rather than guessed at, since
+//! a wrong guess would put half a password into an error message. What is Tenure's own (`schema`) or unknown to the
+//! client (`sslrootcert`, two values of `sslmode`) is taken out; the rest goes through the client's own parser.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use tenure_core::{Error, Result};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
+
+/// The schema that holds the tables unless the URL names another.
+const SCHEMA: &str = "tenure";
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long sent data may stay unacknowledged before the connection counts as lost.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
+/// A waiting connection to a host that vanished is noticed after about 30 + 3 × 5 s, not after the system's 2 h.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// The parameters that the client's own parser reads.
+const KNOWN: [&str; 18] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "password",
+    "port",
+    "sslnegotiation",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
+/// What a caller knows from elsewhere, for a URL that does not say.
+#[derive(Clone, Default)]
+pub(crate) struct Defaults {
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+}
+
+/// How far the connection is protected, as libpq means it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tls {
+    /// Never.
+    Disable,
+    /// If the server offers it; its certificate is not verified.
+    Prefer,
+    /// Always; the certificate is verified like `VerifyCa` if `sslrootcert` is given, else not.
+    Require,
+    /// The certificate comes from a trusted authority, whatever name it bears.
+    VerifyCa,
+    /// As `VerifyCa`, and it bears the name of the host.
+    VerifyFull,
+}
+
+/// Where a PostgreSQL store is and how to reach it.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// For the client, complete: hosts, user, password, time limits, whether TLS is spoken.
+    pub(crate) config: Config,
+    /// The schema of the tables, safe to write into SQL as it is.
+    pub(crate) schema: String,
+    pub(crate) tls: Tls,
+    /// The file of trusted authorities; without it, those of the system.
+    pub(crate) root_certificates: Option<PathBuf>,
+    /// The URL without its password, for messages.
+    pub(crate) display: String,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Target").field(&self.display).finish()
+    }
+}
+
+impl fmt::Debug for Defaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Defaults").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// Parses a store URL; connects to nothing and reads no file.
+    pub(crate) fn parse(url: &str, defaults: &Defaults) -> Result<Target> {
+        let parts = Parts::split(url)?;
+        let mut settings = Settings::default();
+        let mut client = Vec::new();
+        for pair in parts.query.split('&').filter(|pair| !pair.is_empty()) {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(bad(url, "a parameter has no value").hint("Write parameters as ?name=value&name=value."));
+            };
+            let key = decode(key).ok_or_else(|| bad(url, "a parameter name is not UTF-8"))?;
+            if !settings.take(url, &key, value)? {
+                if !KNOWN.contains(&key.as_str()) {
+                    return Err(unknown_parameter(url, &key));
+                }
+                // The name is written anew so that an encoded one means the same to both parsers.
+                client.push((key, value));
+            }
+        }
+        let query: Vec<String> = client.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let plain = format!("postgresql://{}?{}", parts.before_query, query.join("&"));
+        let mut config = Config::from_str(&plain).map_err(|error| rejected(url, &error))?;
+        let given = |name: &str| client.iter().any(|(key, _)| key == name);
+
+        fill_user(url, &mut config, defaults)?;
+        fill_hosts(url, &mut config, given("target_session_attrs"))?;
+        let tls = settings.tls(url, &config)?;
+        config.ssl_mode(match tls {
+            Tls::Disable => SslMode::Disable,
+            Tls::Prefer => SslMode::Prefer,
+            Tls::Require | Tls::VerifyCa | Tls::VerifyFull => SslMode::Require,
+        });
+        if !given("connect_timeout") {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        if !given("tcp_user_timeout") {
+            config.tcp_user_timeout(TCP_USER_TIMEOUT);
+        }
+        if !given("keepalives_idle") {
+            config.keepalives_idle(KEEPALIVE_IDLE);
+        }
+        if !given("keepalives_interval") {
+            config.keepalives_interval(KEEPALIVE_INTERVAL);
+        }
+        if !given("keepalives_retries") {
+            config.keepalives_retries(KEEPALIVE_RETRIES);
+        }
+        if !given("application_name") {
+            config.application_name("tenure");
+        }
+        refuse_nul(url, &config)?;
+        Ok(Target {
+            config,
+            schema: settings.schema.unwrap_or_else(|| SCHEMA.to_owned()),
+            tls,
+            root_certificates: settings.root_certificates.filter(|path| path.as_os_str() != "system"),
+            display: redact(url),
+        })
+    }
+}
+
+/// The parameters that do not go to the client's parser.
+#[derive(Default)]
+struct Settings {
+    schema: Option<String>,
+    tls: Option<Tls>,
+    root_certificates: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Whether the parameter was one of these.
+    fn take(&mut self, url: &str, key: &str, value: &str) -> Result<bool> {
+        let value = || decode(value).ok_or_else(|| bad(url, format!("the value of {key} is not UTF-8")));
+        match key {
+            "schema" => {
+                let schema = value()?;
+                if !is_schema(&schema) {
+                    return Err(bad(url, "the schema name is not a plain one").hint(
+                        "A schema name is 1 to 63 characters: lower-case letters, digits and _, not starting with a \
+                         digit.",
+                    ));
+                }
+                self.schema = Some(schema);
+            }
+            "sslmode" => {
+                self.tls = Some(match value()?.as_str() {
+                    "disable" => Tls::Disable,
+                    "prefer" => Tls::Prefer,
+                    "require" => Tls::Require,
+                    "verify-ca" => Tls::VerifyCa,
+                    "verify-full" => Tls::VerifyFull,
+                    _ => {
+                        return Err(bad(url, "unknown sslmode")
+                            .hint("sslmode is one of disable, prefer, require, verify-ca, verify-full."));
+                    }
+                });
+            }
+            "sslrootcert" => {
+                let path = value()?;
+                if path.is_empty() {
+                    return Err(bad(url, "sslrootcert is empty"));
+                }
+                self.root_certificates = Some(path.into());
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn tls(&self, url: &str, config: &Config) -> Result<Tls> {
+        let system = self.root_certificates.as_ref().is_some_and(|path| path.as_os_str() == "system");
+        // As in libpq: whoever names the authorities of the system wants them asked, for the whole of it.
+        let tls = self.tls.unwrap_or(if system { Tls::VerifyFull } else { Tls::Prefer });
+        if system && tls != Tls::VerifyFull {
+            return Err(bad(url, "sslrootcert=system needs sslmode=verify-full"));
+        }
+        // A certificate file that is never looked at would promise a protection that is not there.
+        if self.root_certificates.is_some() && matches!(tls, Tls::Disable | Tls::Prefer) {
+            return Err(bad(url, "sslrootcert needs sslmode=require, verify-ca or verify-full"));
+        }
+        if config.get_ssl_negotiation() == SslNegotiation::Direct && matches!(tls, Tls::Disable | Tls::Prefer) {
+            return Err(bad(url, "sslnegotiation=direct needs sslmode=require, verify-ca or verify-full"));
+        }
+        // A socket file never speaks TLS, and libpq does not ask it to, whatever the mode says.
+        let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        Ok(if local { Tls::Disable } else { tls })
+    }
+}
+
+/// The URL without its scheme, cut once, where the client's parser would cut it too.
+struct Parts<'a> {
+    before_query: &'a str,
+    query: &'a str,
+}
+
+impl<'a> Parts<'a> {
+    fn split(url: &'a str) -> Result<Parts<'a>> {
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err(bad(url, "it has no scheme").hint(FORM));
+        };
+        if scheme != "postgres" && scheme != "postgresql" {
+            return Err(Error::usage("unknown_store_scheme", format!("{}: unknown scheme of a store", redact(url)))
+                .hint("A store is a file path or a postgres:// URL."));
+        }
+        if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(bad(url, "it contains white space or control characters").hint(ENCODE));
+        }
+        let authority_end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let signs = |text: &str| text.bytes().filter(|byte| *byte == b'@').count();
+        // The client cuts at the first `@` of the whole URL, so one in a later place would move the host.
+        if signs(&rest[..authority_end]) > 1 || signs(&rest[authority_end..]) > 0 {
+            return Err(bad(url, "an @ stands where it cannot be told what it separates").hint(ENCODE));
+        }
+        let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
+        Ok(Parts { before_query, query })
+    }
+}
+
+const FORM: &str = "The form is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full&schema=tenure.";
+const ENCODE: &str = "Write special characters in user, password and parameters percent-encoded: @ is %40, / is %2F, \
+                      ? is %3F, & is %26, a space is %20.";
+
+fn fill_user(url: &str, config: &mut Config, defaults: &Defaults) -> Result<()> {
+    if config.get_user().is_none_or(str::is_empty) {
+        let Some(user) = defaults.user.as_deref().filter(|user| !user.is_empty()) else {
+            return Err(bad(url, "it names no user").hint("Write postgres://USER@HOST/DATABASE, or set PGUSER."));
+        };
+        config.user(user);
+    }
+    if config.get_password().is_none()
+        && let Some(password) = &defaults.password
+    {
+        config.password(password);
+    }
+    Ok(())
+}
+
+fn fill_hosts(url: &str, config: &mut Config, session_given: bool) -> Result<()> {
+    let addresses = config.get_hostaddrs().to_vec();
+    // TLS needs a name even where an address says where to connect.
+    if config.get_hosts().is_empty() {
+        for address in &addresses {
+            config.host(address.to_string());
+        }
+    }
+    let hosts = config.get_hosts().len();
+    let nameless = |host: &Host| matches!(host, Host::Tcp(name) if name.is_empty());
+    if hosts == 0 || config.get_hosts().iter().any(nameless) {
+        return Err(bad(url, "it names no host")
+            .hint("Write postgres://USER@HOST/DATABASE; for a local socket add ?host=/directory/of/the/socket."));
+    }
+    if !addresses.is_empty() && addresses.len() != hosts {
+        return Err(bad(url, "it has another number of hosts than of hostaddrs"));
+    }
+    if config.get_ports().len() > 1 && config.get_ports().len() != hosts {
+        return Err(bad(url, "it has another number of ports than of hosts"));
+    }
+    // Of several hosts, all but one are normally standbys, which take no writes.
+    if hosts > 1 && !session_given {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    Ok(())
+}
+
+/// The protocol ends texts by a NUL, so one inside would cut or break the first message to the server.
+fn refuse_nul(url: &str, config: &Config) -> Result<()> {
+    let texts = [config.get_user(), config.get_dbname(), config.get_options(), config.get_application_name()];
+    let password = config.get_password().is_some_and(|password| password.contains(&0));
+    if password || texts.into_iter().flatten().any(|text| text.contains('\0')) {
+        return Err(bad(url, "it contains a NUL character"));
+    }
+    Ok(())
+}
+
+fn is_schema(name: &str) -> bool {
+    let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    first && name.len() <= 63 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+fn bad(url: &str, what: impl fmt::Display) -> Error {
+    Error::usage("bad_store_url", format!("{}: {what}", redact(url))).entity(redact(url))
+}
+
+fn unknown_parameter(url: &str, key: &str) -> Error {
+    let plain = key.len() <= 40 && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let error = if plain { bad(url, format!("unknown parameter {key}")) } else { bad(url, "unknown parameter") };
+    error.hint(format!("Known parameters: {}, schema, sslmode, sslrootcert.", KNOWN.join(", ")))
+}
+
+/// The client's parser names the parameter and never its value.
+fn rejected(url: &str, error: &tokio_postgres::Error) -> Error {
+    let reason = std::error::Error::source(error).map_or_else(|| error.to_string(), |source| source.to_string());
+    bad(url, reason).hint(FORM)
+}
+
+/// The URL with every password hidden.
+///
+/// Takes anything, also what is no URL: where it cannot be told what is a password, more is hidden than need be.
+pub fn redact(url: &str) -> String {
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    // Everything before the last @ may belong to a password that was not encoded, a / or ? in it included.
+    let (credentials, rest) = match rest.rsplit_once('@') {
+        Some((credentials, rest)) => (Some(credentials), rest),
+        None => (None, rest),
+    };
+    let (place, query) = match rest.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (rest, None),
+    };
+    let mut shown = scheme;
+    if let Some(credentials) = credentials {
+        match credentials.find([':', '/', '?', '&', '=', '@', '#']) {
+            Some(end) => shown.push_str(&format!("{}:***@", &credentials[..end])),
+            None => shown.push_str(&format!("{credentials}@")),
+        }
+    }
+    shown.push_str(&redact_place(place));
+    if let Some(query) = query {
+        let pairs: Vec<String> = query.split('&').map(redact_pair).collect();
+        shown.push('?');
+        shown.push_str(&pairs.join("&"));
+    }
+    shown
+}
+
+/// Hides what stands where a port should and is none (`user:password` without a host looks like that), and everything
+/// after the first password of a text of `key=value` settings, since its end cannot be told.
+fn redact_place(place: &str) -> String {
+    let (hosts, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    let host = |host: &str| match host.rsplit_once(':') {
+        Some((name, port)) if !port.bytes().all(|byte| byte.is_ascii_digit()) && !host.ends_with(']') => {
+            format!("{}:***", name.split(':').next().unwrap_or_default())
+        }
+        _ => host.to_owned(),
+    };
+    let text = hosts.split(',').map(host).collect::<Vec<_>>().join(",") + path;
+    let lower = text.to_ascii_lowercase();
+    match lower.find("pass").and_then(|start| lower[start..].find('=').map(|sign| start + sign + 1)) {
+        Some(end) => format!("{}***", &text[..end]),
+        None => text,
+    }
+}
+
+fn redact_pair(pair: &str) -> String {
+    match pair.split_once('=') {
+        Some((key, _)) if decode(key).is_none_or(|key| key.to_ascii_lowercase().contains("pass")) => {
+            format!("{key}=***")
+        }
+        Some(_) => pair.to_owned(),
+        None if pair.is_empty() => String::new(),
+        None => "***".to_owned(),
+    }
+}
+
+/// Percent-decodes; `None` if the result is not UTF-8. A `%` that begins no escape stands for itself, as in the client.
+fn decode(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                plain.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                plain.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(plain).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Kind;
+
+    use super::*;
+
+    fn parse(url: &str) -> Result<Target> {
+        Target::parse(url, &Defaults::default())
+    }
+
+    fn refused(url: &str) -> Error {
+        let error = parse(url).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_store_url"), "{url}");
+        error
+    }
+
+    #[test]
+    fn a_plain_url_has_defaults() {
+        let target = parse("postgres://ann@db.example/work").unwrap();
+        assert_eq!((target.schema.as_str(), target.tls), ("tenure", Tls::Prefer));
+        assert_eq!(target.display, "postgres://ann@db.example/work");
+        let config = &target.config;
+        assert_eq!(config.get_user(), Some("ann"));
+        assert_eq!(config.get_dbname(), Some("work"));
+        assert_eq!(config.get_hosts(), [Host::Tcp("db.example".into())]);
+        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(5)));
+        assert_eq!(config.get_tcp_user_timeout(), Some(&Duration::from_secs(10)));
+        assert!(config.get_keepalives());
+        assert_eq!(config.get_keepalives_idle(), Duration::from_secs(30));
+        assert_eq!(config.get_application_name(), Some("tenure"));
+        assert_eq!(config.get_ssl_mode(), SslMode::Prefer);
+        assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::Any);
+    }
+
+    #[test]
+    fn what_is_given_stays() {
+        let target = parse(
+            "postgresql://ann:p%40s%2Fs@db:6432/work?connect_timeout=2&application_name=x&keepalives=0\
+             &schema=team_1&sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem&tcp_user_timeout=3",
+        )
+        .unwrap();
+        assert_eq!(target.config.get_password(), Some(b"p@s/s".as_slice()));
+        assert_eq!(target.config.get_ports(), [6432]);
+        assert_eq!(target.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        assert_eq!(target.config.get_tcp_user_timeout(), Some(&Duration::from_secs(3)));
+        assert_eq!(target.config.get_application_name(), Some("x"));
+        assert!(!target.config.get_keepalives());
+        assert_eq!(target.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!((target.schema.as_str(), target.tls), ("team_1", Tls::VerifyCa));
+        assert_eq!(target.root_certificates, Some("/etc/ca.pem".into()));
+        assert!(target.display.starts_with("postgresql://ann:***@db:6432/work?connect_timeout=2"));
+        assert!(!format!("{target:?}").contains("p%40"));
+    }
+
+    #[test]
+    fn modes_of_tls() {
+        for (mode, tls, client) in [
+            ("disable", Tls::Disable, SslMode::Disable),
+            ("prefer", Tls::Prefer, SslMode::Prefer),
+            ("require", Tls::Require, SslMode::Require),
+            ("verify-ca", Tls::VerifyCa, SslMode::Require),
+            ("verify-full", Tls::VerifyFull, SslMode::Require),
+        ] {
+            let target = parse(&format!("postgres://u@h/d?sslmode={mode}")).unwrap();
+            assert_eq!((target.tls, target.config.get_ssl_mode()), (tls, client));
+        }
+        for wrong in [
+            "sslmode=allow",
+            "sslmode=",
+            "sslrootcert=/ca.pem",
+            "sslrootcert=&sslmode=require",
+            "sslmode=disable&sslrootcert=/ca.pem",
+            "sslmode=require&sslrootcert=system",
+            "sslnegotiation=direct",
+        ] {
+            refused(&format!("postgres://u@h/d?{wrong}"));
+        }
+        let system = parse("postgres://u@h/d?sslrootcert=system").unwrap();
+        assert_eq!((system.tls, system.root_certificates), (Tls::VerifyFull, None));
+        let socket = parse("postgres://u@%2Frun%2Fpg/d?sslmode=require").unwrap();
+        assert_eq!((socket.tls, socket.config.get_ssl_mode()), (Tls::Disable, SslMode::Disable));
+    }
+
+    #[test]
+    fn users_and_passwords_come_from_the_url_first() {
+        let defaults = Defaults { user: Some("env".into()), password: Some("envpw".into()) };
+        let target = Target::parse("postgres://h/d", &defaults).unwrap();
+        assert_eq!(target.config.get_user(), Some("env"));
+        assert_eq!(target.config.get_password(), Some(b"envpw".as_slice()));
+        let target = Target::parse("postgres://u:pw@h/d", &defaults).unwrap();
+        assert_eq!(target.config.get_user(), Some("u"));
+        assert_eq!(target.config.get_password(), Some(b"pw".as_slice()));
+        let target = Target::parse("postgres:///d?host=h&user=q&password=qp", &defaults).unwrap();
+        assert_eq!(target.config.get_user(), Some("q"));
+        assert_eq!(target.config.get_password(), Some(b"qp".as_slice()));
+        for nobody in ["postgres://h/d", "postgres://@h/d", "postgres://:pw@h/d"] {
+            assert!(refused(nobody).message().contains("user"));
+        }
+    }
+
+    #[test]
+    fn hosts_are_named_and_counted() {
+        let target = parse("postgres://u@a:1,b:2/d").unwrap();
+        assert_eq!(target.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        let target = parse("postgres://u@a,b/d?target_session_attrs=any").unwrap();
+        assert_eq!(target.config.get_target_session_attrs(), TargetSessionAttrs::Any);
+        let target = parse("postgres:///d?user=u&hostaddr=10.0.0.1").unwrap();
+        assert_eq!(target.config.get_hosts(), [Host::Tcp("10.0.0.1".into())]);
+        let target = parse("postgres://u@[::1]:6000/d").unwrap();
+        assert_eq!(target.config.get_hosts(), [Host::Tcp("::1".into())]);
+        for wrong in [
+            "postgres://u@/d",
+            "postgres:///d?user=u",
+            "postgres://u@a,/d",
+            "postgres://u@a,b/d?hostaddr=10.0.0.1",
+            "postgres://u@h:port/d",
+            "postgres://u@h:99999/d",
+            "postgres://u@[::1/d",
+        ] {
+            refused(wrong);
+        }
+    }
+
+    #[test]
+    fn schema_names_are_plain() {
+        for good in ["a", "_", "tenure_2", &"x".repeat(63)] {
+            assert_eq!(parse(&format!("postgres://u@h/d?schema={good}")).unwrap().schema, good);
+        }
+        for wrong in ["", "A", "1a", "a-b", "a%22b", "%C3%A9", &"x".repeat(64)] {
+            refused(&format!("postgres://u@h/d?schema={wrong}"));
+        }
+    }
+
+    #[test]
+    fn unknown_parameters_are_named() {
+        let error = refused("postgres://u:geheim@h/d?sslcert=x");
+        assert!(error.message().contains("unknown parameter sslcert"), "{error}");
+        assert!(refused("postgres://u@h/d?novalue").message().contains("no value"));
+        // An encoded name is the same name.
+        assert_eq!(parse("postgres://u@h/d?%73chema=x").unwrap().schema, "x");
+        assert_eq!(parse("postgres://u@h/d?%75ser=x").unwrap().config.get_user(), Some("x"));
+    }
+
+    #[test]
+    fn an_unknown_scheme_is_usage() {
+        let error = parse("mysql://u:geheim@h/d").unwrap_err();
+        assert_eq!((error.kind(), error.code()), (Kind::Usage, "unknown_store_scheme"));
+        assert!(!format!("{error:?}").contains("geheim"));
+        refused("host=h password=geheim");
+    }
+
+    #[test]
+    fn no_error_and_no_display_shows_a_password() {
+        for url in [
+            "postgres://u:geheim@h/d?nonsense=1",
+            "postgres://u:geheim@h:x/d",
+            "postgres://u:ge@geheim@h/d",
+            "postgres://u:/geheim@h/d",
+            "postgres://u:?geheim@h/d",
+            "postgres://u:a?b=geheim@h/d?x=y",
+            "postgres://u:a/b?c&geheim@h:5/d",
+            "postgres://:geheim@h/d",
+            "postgres://h/d?password=geheim&x=1",
+            "postgres://h/d?PASSWORD=geheim",
+            "postgres://h/d?p%61ssword=geheim",
+            "postgres://h/d?sslpassword=geheim",
+            "postgres://h/d?geheim",
+            "postgres://u:geheim@h/d?schema=A",
+            "postgres://u:geheim@h/d?user=a%00b",
+            "postgres://u:geheim%00@h/d",
+            "postgres://u:gehe im geheim@h/d",
+            "postgres://u@h/d?application_name=x@geheim:geheim@y",
+            "postgres:/u:geheim@h",
+            "u:geheim@h/d",
+            "host=h user=u password=geheim dbname=d",
+            "host=h password = 'x geheim'",
+            "://:geheim@",
+            "postgres://u:geheim",
+            "postgres://u:geheim/d",
+            "postgres://u:a:geheim",
+        ] {
+            assert!(!redact(url).contains("geheim"), "{url} → {}", redact(url));
+            let error = parse(url).unwrap_err();
+            let all = format!("{error:?} {error} {}", error.to_json());
+            assert!(!all.contains("geheim"), "{url} → {all}");
+        }
+        assert_eq!(
+            redact("postgres://u:pw@h:1/d?schema=x&password=p&sslmode=require"),
+            "postgres://u:***@h:1/d?schema=x&password=***&sslmode=require"
+        );
+        for plain in [
+            "postgres://u@h/d",
+            "/var/lib/tenure/store.db",
+            "",
+            "postgres://",
+            "postgres://h:5432,i:1/d?a=b",
+            "postgres://u@[::1]/d",
+            "postgres://[::1]:5/d",
+        ] {
+            assert_eq!(redact(plain), plain);
+        }
+    }
+}

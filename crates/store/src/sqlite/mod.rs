@@ -1,0 +1,276 @@
+//! The embedded engine: SQLite in WAL mode, one file, no daemon.
+//!
+//! Exclusion comes from SQLite (`BEGIN IMMEDIATE`), fairness from the turnstile. Nothing but SQLite opens the database
+//! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
+
+mod place;
+mod read;
+mod turnstile;
+mod tx;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+use tenure_core::{Result, Stage, id};
+
+use self::turnstile::{Turn, Turnstile};
+use self::tx::SqliteTx;
+use crate::error::{self, corrupt};
+use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
+use crate::store::{Body, Durability, Entered, Identity, Options, Verdict};
+use crate::table::project;
+use crate::tx::{Sql, Tx, Value};
+
+/// The engine.
+pub(crate) struct Sqlite {
+    /// `None`: in memory.
+    path: Option<PathBuf>,
+    options: Options,
+    writer: Mutex<Option<Connection>>,
+    readers: Mutex<Vec<Connection>>,
+    steps: AtomicU64,
+}
+
+impl Sqlite {
+    pub(crate) fn file(path: PathBuf, options: Options) -> Sqlite {
+        Sqlite { path: Some(path), ..Sqlite::memory(options) }
+    }
+
+    pub(crate) fn memory(options: Options) -> Sqlite {
+        Sqlite {
+            path: None,
+            options,
+            writer: Mutex::new(None),
+            readers: Mutex::new(Vec::new()),
+            steps: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
+        // Connected and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait
+        // with an open connection keep the WAL alive (half the syncs of one-shot calls).
+        let mut writer = self.writer()?;
+        let connection = self.connected(&mut writer)?;
+        let turn = self.turn()?;
+        let answer = self.transact(connection, "BEGIN IMMEDIATE", |tx| {
+            let version = user_version(tx.connection)?;
+            if version > VERSION {
+                return Err(error::newer_schema(version, VERSION));
+            }
+            let mut entered = self.enter(tx, &project.key)?;
+            if entered.project.is_none() {
+                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                project::insert(tx, &row)?;
+                entered.project = Some(row);
+            }
+            body(tx, entered)
+        });
+        drop(turn);
+        answer
+    }
+
+    pub(crate) fn create(&self) -> Result<Identity> {
+        let mut writer = self.writer()?;
+        let connection = self.connected(&mut writer)?;
+        self.transact(connection, "BEGIN", |tx| Ok(Verdict::Undo(self.enter(tx, "")?.identity)))
+    }
+
+    pub(crate) fn identity(&self) -> Result<Option<Identity>> {
+        let identity = self.read("", &|_, entered| Ok(entered.identity))?;
+        Ok(if identity.id.is_empty() { None } else { Some(identity) })
+    }
+
+    pub(crate) fn integrity(&self) -> Result<Vec<String>> {
+        self.read("", &|tx, _| {
+            let rows = tx.query(Sql::same("PRAGMA integrity_check"), &[])?;
+            let lines = rows.into_iter().map(|mut row| row.text(0)).collect::<Result<Vec<_>>>()?;
+            Ok(lines.into_iter().filter(|line| line != "ok").collect())
+        })
+    }
+
+    pub(crate) fn schema_version(&self) -> Result<i64> {
+        self.read_raw(&|connection| user_version(connection))
+    }
+
+    pub(crate) fn explain(&self, sql: Sql, args: &[Value]) -> Result<String> {
+        self.read_raw(&|connection| tx::explain(connection, sql, args))
+    }
+
+    /// Remarks on who may read or write the files.
+    pub(crate) fn permissions(&self) -> Vec<String> {
+        self.path.as_deref().map(place::permissions).unwrap_or_default()
+    }
+
+    /// Virtual-machine steps of all statements so far: a count of work that does not depend on the machine's speed.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    fn writer(&self) -> Result<MutexGuard<'_, Option<Connection>>> {
+        // A panic inside a body rolled its transaction back (see `Open`), so the connection behind a poisoned lock
+        // is as good as new.
+        Ok(self.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn turn(&self) -> Result<Option<Turn>> {
+        match &self.path {
+            Some(path) if self.options.turnstile => Turnstile::beside(path).enter(self.options.patience).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn draw(&self, sort: id::Sort, length: usize) -> String {
+        id::draw(sort, length, &mut |bytes| self.options.entropy.fill(bytes))
+    }
+
+    fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<Entered> {
+        let (identity, project, _) = project::enter(tx, key, project::Lock::Write)?;
+        Ok(Entered { identity, project, clock: self.options.clock.now(), own_clock: true })
+    }
+
+    /// The writing connection: opened, created and migrated as needed.
+    fn connected<'a>(&self, writer: &'a mut Option<Connection>) -> Result<&'a Connection> {
+        let connection = match writer.take() {
+            Some(connection) => connection,
+            None => self.connect()?,
+        };
+        Ok(writer.insert(connection))
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        let open = |error| error::sqlite(error, Stage::Open);
+        let connection = match &self.path {
+            None => Connection::open_in_memory().map_err(open)?,
+            Some(path) => {
+                place::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system)?;
+                place::prepare(path)?;
+                let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                Connection::open_with_flags(path, flags).map_err(open)?
+            }
+        };
+        connection.busy_timeout(self.options.patience).map_err(open)?;
+        connection.set_prepared_statement_cache_capacity(128);
+        let version = user_version(&connection)?;
+        if version > VERSION {
+            return Err(error::newer_schema(version, VERSION));
+        }
+        if version < VERSION {
+            self.migrate(&connection)?;
+        }
+        let synchronous = match self.options.durability {
+            Durability::Full => "PRAGMA synchronous = FULL",
+            Durability::Fast => "PRAGMA synchronous = NORMAL",
+        };
+        connection.execute_batch(synchronous).map_err(open)?;
+        Ok(connection)
+    }
+
+    /// Brings the schema up to date. Many processes may try at once: each step is applied by one of them.
+    fn migrate(&self, connection: &Connection) -> Result<()> {
+        let open = |error| error::sqlite(error, Stage::Open);
+        let turn = self.turn()?;
+        refuse_foreign(connection)?;
+        if self.path.is_some() {
+            wal_mode(connection)?;
+        }
+        self.transact(connection, "BEGIN IMMEDIATE", |tx| {
+            let found = user_version(connection)?;
+            for step in STEPS.iter().filter(|step| step.version > found) {
+                connection.execute_batch(&step.sqlite()).map_err(open)?;
+                if step.version == 1 {
+                    connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(open)?;
+                    let identity = Identity {
+                        id: self.draw(id::Sort::Store, id::LONGEST),
+                        incarnation: self.draw(id::Sort::Store, id::LONGEST),
+                    };
+                    project::insert_store(tx, &identity, self.options.clock.now())?;
+                }
+            }
+            project::set_schema(tx, VERSION)?;
+            connection.pragma_update(None, "user_version", VERSION).map_err(open)?;
+            Ok(Verdict::Commit(()))
+        })?;
+        drop(turn);
+        Ok(())
+    }
+
+    /// Runs `body` in a transaction begun with `begin`; whatever does not end in a commit is rolled back, a panic
+    /// included.
+    fn transact<T>(
+        &self,
+        connection: &Connection,
+        begin: &str,
+        body: impl FnOnce(&mut SqliteTx<'_>) -> Result<Verdict<T>>,
+    ) -> Result<T> {
+        connection.execute_batch(begin).map_err(|error| error::sqlite(error, Stage::Lock))?;
+        let open = Open(connection);
+        let verdict = body(&mut SqliteTx { connection, steps: &self.steps })?;
+        match verdict {
+            Verdict::Undo(answer) => Ok(answer),
+            Verdict::Commit(answer) => {
+                connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit))?;
+                std::mem::forget(open);
+                Ok(answer)
+            }
+        }
+    }
+}
+
+/// A transaction that is rolled back unless it was committed.
+struct Open<'c>(&'c Connection);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // A failed rollback leaves the connection unusable, and the next statement on it says so.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+fn user_version(connection: &Connection) -> Result<i64> {
+    let mut statement =
+        connection.prepare_cached("PRAGMA user_version").map_err(|error| error::sqlite(error, Stage::Open))?;
+    statement.query_row([], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
+}
+
+/// A database that some other program made is not taken over.
+fn refuse_foreign(connection: &Connection) -> Result<()> {
+    let number = |sql: &str| -> Result<i64> {
+        connection.query_row(sql, [], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
+    };
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    let tables = number("SELECT COUNT(*) FROM sqlite_schema")?;
+    if application == APPLICATION_ID || (application == 0 && version == 0 && tables == 0) {
+        return Ok(());
+    }
+    Err(corrupt("the file is a database of another program, not a Tenure store")
+        .at(Stage::Open)
+        .hint("Nothing was changed. Name another file for the store."))
+}
+
+/// Switches the file to WAL. SQLite does not call its busy handler for this, so processes that race to be the first
+/// are answered with `busy` and ask again; once switched, the mode is stored in the file.
+#[expect(clippy::disallowed_methods, reason = "happens once in the life of a store, and there is nothing to wait on")]
+fn wal_mode(connection: &Connection) -> Result<()> {
+    let mut tries = 0;
+    loop {
+        let mode: std::result::Result<String, _> =
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => return Err(corrupt(format!("the store cannot use WAL on this file system (it stays {mode})"))),
+            Err(error) => {
+                let error = error::sqlite(error, Stage::Open);
+                tries += 1;
+                if !error.retryable() || tries > 1_000 {
+                    return Err(error);
+                }
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! The place of the database file: what lies there, whether it may be used, and making it.
+//!
+//! Everything here works by stat. Closing a descriptor of the database drops every POSIX lock that this process has on
+//! it, whoever took them, so nothing but SQLite opens the file; the one exception is making it, see `APPEARING`.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::Access;
+use tenure_core::{Error, Kind, Result, Stage};
+
+/// Held while the file is made, and by everyone who looks whether it is there.
+///
+/// Without it a thread could see the new file, connect and lock it before the thread that made it closes its
+/// descriptor, and lose its locks by that close. It holds as long as every connection of this process is opened after
+/// `prepare` or `look`. Other processes need no care: a close drops the locks of its own process only.
+static APPEARING: Mutex<()> = Mutex::new(());
+
+/// What `prepare` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A file was there already, made by an earlier process or by one that came first by a moment.
+    Existing,
+    /// The file was made, empty.
+    Created,
+}
+
+/// What `look` saw. Two equal answers before and after a read are what the immutable read of a read-only mount needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// No such file, or no such directory.
+    Absent,
+    /// A regular file that this process may read.
+    Present {
+        /// Whether this process may write the file and make others beside it.
+        writable_dir: bool,
+        /// Whether the write-ahead log is there.
+        wal: bool,
+        /// Whether the index of the write-ahead log is there.
+        shm: bool,
+        /// Bytes.
+        size: u64,
+        /// Time of the last change, in nanoseconds.
+        mtime_ns: i64,
+    },
+}
+
+/// Refuses a directory on a file system whose locks or shared memory cannot be relied on.
+///
+/// The directory need not exist: its nearest existing parent decides. `forced` is a person's word that this mount
+/// does what a local disk does.
+pub(crate) fn refuse_network(dir: &Path, forced: bool) -> Result<()> {
+    if forced {
+        return Ok(());
+    }
+    let (dir, name) = match network_type(dir)? {
+        Some(found) => found,
+        None => return Ok(()),
+    };
+    Err(Error::new(
+        Kind::Storage,
+        "network_file_system",
+        Stage::Open,
+        format!("{} is on {name}, where the embedded store could lose acknowledged writes", dir.display()),
+    )
+    .entity(dir.display().to_string())
+    .detail("file_system", name)
+    .hint(
+        "Put the store on a local disk, or use PostgreSQL for many machines; \
+         TENURE_FORCE_FILE_SYSTEM=1 uses this place all the same.",
+    ))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn network_type(dir: &Path) -> Result<Option<(PathBuf, &'static str)>> {
+    for dir in dir.ancestors().map(or_here) {
+        match rustix::fs::statfs(dir) {
+            Ok(stat) => return Ok(network_name(stat.f_type).map(|name| (dir.to_owned(), name))),
+            // A parent that is no directory is `prepare`'s to report, with a message of its own.
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => {}
+            Err(error) => return Err(unreadable(dir, error.into())),
+        }
+    }
+    Ok(None)
+}
+
+// Other systems number their file systems differently and have no such list, so nothing is refused there.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn network_type(_dir: &Path) -> Result<Option<(PathBuf, &'static str)>> {
+    Ok(None)
+}
+
+/// The name of a file system that is shared between machines or served by another process, by the `f_type` of statfs.
+///
+/// FUSE stands here because what is behind it cannot be told; virtiofs reports itself as FUSE.
+#[cfg_attr(not(any(target_os = "linux", target_os = "android")), expect(dead_code, reason = "numbers of Linux"))]
+fn network_name(f_type: i64) -> Option<&'static str> {
+    // On 32-bit systems the field is signed and the large numbers arrive negative.
+    Some(match f_type & 0xFFFF_FFFF {
+        0x6969 => "NFS",
+        0x517B => "SMB",
+        0xFF53_4D42 => "CIFS",
+        0xFE53_4D42 => "SMB2",
+        0x0102_1997 => "9p",
+        0x6573_5546 => "FUSE or virtiofs",
+        0x5346_414F | 0x6B41_4653 => "AFS",
+        0x00C3_6400 => "Ceph",
+        0x0BD0_0BD0 => "Lustre",
+        0x4750_4653 => "GPFS",
+        0x7461_636F => "OCFS2",
+        0x0116_1970 => "GFS2",
+        0x564C => "NCP",
+        0x7375_7245 => "Coda",
+        0x1983_0326 => "BeeGFS",
+        0xAAD7_AAEA => "PanFS",
+        0xBEEF_DEAD => "SNFS",
+        0x786F_4256 => "a VirtualBox shared folder",
+        0xBACB_ACBC => "a VMware shared folder",
+        0x7C7C_6673 => "a Parallels shared folder",
+        _ => return None,
+    })
+}
+
+/// Makes sure that a regular file is at `path`, with the directories above it.
+///
+/// What is made is for its owner alone (0700, 0600); what exists is left as it is.
+#[expect(clippy::disallowed_methods, reason = "makes the database; `APPEARING` keeps its close from harm")]
+pub(crate) fn prepare(path: &Path) -> Result<Found> {
+    let _appearing = appearing();
+    if stat_store(path, unwritable)?.is_some() {
+        return Ok(Found::Existing);
+    }
+    make_directories(parent(path))?;
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => {
+            drop(file);
+            sync_directory(parent(path));
+            Ok(Found::Created)
+        }
+        // Another process was faster. What it put there is looked at like anything else.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => match stat_store(path, unwritable)? {
+            Some(_) => Ok(Found::Existing),
+            None => Err(unwritable(path, error)),
+        },
+        Err(error) => Err(unwritable(path, error)),
+    }
+}
+
+/// Says what is at `path` and changes nothing.
+pub(crate) fn look(path: &Path) -> Result<Presence> {
+    let _appearing = appearing();
+    let Some(meta) = stat_store(path, unreadable)? else {
+        return Ok(Presence::Absent);
+    };
+    rustix::fs::access(path, Access::READ_OK).map_err(|error| unreadable(path, error.into()))?;
+    let may = |path: &Path, access| rustix::fs::access(path, access).is_ok();
+    Ok(Presence::Present {
+        writable_dir: may(path, Access::WRITE_OK) && may(parent(path), Access::WRITE_OK | Access::EXEC_OK),
+        wal: exists(&beside(path, "-wal"))?,
+        shm: exists(&beside(path, "-shm"))?,
+        size: meta.len(),
+        mtime_ns: meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec()),
+    })
+}
+
+/// Remarks on who else may read or change the store, none if nobody; what cannot be looked at is remarked too.
+pub(crate) fn permissions(path: &Path) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b"] {
+        let file = beside(path, suffix);
+        match fs::symlink_metadata(&file) {
+            Ok(meta) => {
+                let mode = meta.permissions().mode() & 0o777;
+                if meta.is_file() && mode & 0o077 != 0 {
+                    remarks.push(format!(
+                        "{} is open to {} (mode {mode:04o}); chmod 600 makes it private",
+                        file.display(),
+                        others(mode, 0o070, 0o007),
+                    ));
+                } else if !meta.is_file() {
+                    remarks.push(format!("{} is not a regular file", file.display()));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => remarks.push(format!("{} cannot be looked at: {error}", file.display())),
+        }
+    }
+    let dir = parent(path);
+    match fs::metadata(dir) {
+        Ok(meta) => {
+            let mode = meta.permissions().mode() & 0o7777;
+            if mode & 0o022 != 0 {
+                remarks.push(format!(
+                    "the directory {} can be written by {} (mode {mode:04o}); chmod go-w keeps them out",
+                    dir.display(),
+                    others(mode, 0o020, 0o002),
+                ));
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => remarks.push(format!("the directory {} cannot be looked at: {error}", dir.display())),
+    }
+    remarks
+}
+
+fn others(mode: u32, group: u32, other: u32) -> &'static str {
+    match (mode & group != 0, mode & other != 0) {
+        (true, true) => "its group and everyone",
+        (true, false) => "its group",
+        _ => "everyone",
+    }
+}
+
+/// `None` if nothing is there; an error for anything that is not a regular file.
+fn stat_store(path: &Path, failed: fn(&Path, io::Error) -> Error) -> Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => Err(symlinked(path)),
+        Ok(meta) if !meta.is_file() => Err(not_a_file(path)),
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(path, error)),
+    }
+}
+
+fn exists(path: &Path) -> Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(unreadable(path, error)),
+    }
+}
+
+fn make_directories(dir: &Path) -> Result<()> {
+    let missing: Vec<&Path> = dir.ancestors().map(or_here).take_while(|dir| !dir.exists()).collect();
+    for dir in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o700).create(dir) {
+            Ok(()) => sync_directory(parent(dir)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
+            Err(error) => return Err(unwritable(dir, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Makes a new name in `dir` survive a power cut, as far as the file system can: SQLite syncs the directory of the
+/// database but none above it. A directory that may be entered but not read, or that cannot be synced, is no reason to
+/// refuse the store.
+#[expect(clippy::disallowed_methods, reason = "a directory, never the database")]
+fn sync_directory(dir: &Path) {
+    let _ = File::open(dir).and_then(|dir| dir.sync_all());
+}
+
+fn appearing() -> MutexGuard<'static, ()> {
+    // It guards no data, so a panic of another holder leaves nothing half done.
+    APPEARING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = path.into();
+    name.push(suffix);
+    name.into()
+}
+
+fn parent(path: &Path) -> &Path {
+    or_here(path.parent().unwrap_or(path))
+}
+
+/// The parent of a bare file name is the empty path, which no system call accepts.
+fn or_here(dir: &Path) -> &Path {
+    if dir.as_os_str().is_empty() { Path::new(".") } else { dir }
+}
+
+/// The refusal of a symbolic link where a file of the store should be.
+pub(crate) fn symlinked(path: &Path) -> Error {
+    Error::new(
+        Kind::Storage,
+        "symlinked_store",
+        Stage::Open,
+        format!("{} is a symbolic link; the same store under two names would have two sets of locks", path.display()),
+    )
+    .entity(path.display().to_string())
+    .hint("Name the file that the link points to as the store, or move that file here.")
+}
+
+/// The refusal of a directory, pipe, socket or device where a file of the store should be.
+pub(crate) fn not_a_file(path: &Path) -> Error {
+    Error::new(Kind::Storage, "not_a_file", Stage::Open, format!("{} is not a regular file", path.display()))
+        .entity(path.display().to_string())
+        .hint("Move it away or name another place for the store.")
+}
+
+/// What a failed attempt to make or open a file of the store for writing means.
+pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
+    let dir = parent(path);
+    let (code, message, hint) = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (
+            "not_writable",
+            format!("{} cannot be written in {}: {error}", path.display(), dir.display()),
+            format!(
+                "This may be a sandbox or a read-only mount. Allow writes in {}, or use a door outside the sandbox \
+                 (MCP, a server).",
+                dir.display()
+            ),
+        ),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+            "disk_full",
+            format!("no space left for {} in {}: {error}", path.display(), dir.display()),
+            "Free some space there, or name a store on another disk.".to_owned(),
+        ),
+        ErrorKind::NotADirectory => (
+            "not_a_directory",
+            format!("{} cannot be made: something above it is not a directory", path.display()),
+            "Name another place for the store.".to_owned(),
+        ),
+        ErrorKind::NotFound => (
+            "no_directory",
+            format!("{} cannot be made: {} does not exist", path.display(), dir.display()),
+            "Something removed the directory, or a symbolic link above it leads nowhere.".to_owned(),
+        ),
+        _ => (
+            "io_failure",
+            format!("{} cannot be made or opened: {error}", path.display()),
+            format!("See what is wrong with {}, or name another place for the store.", dir.display()),
+        ),
+    };
+    Error::new(Kind::Storage, code, Stage::Open, message).entity(path.display().to_string()).hint(hint).cause(error)
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    Error::new(Kind::Storage, "unreadable", Stage::Open, format!("{} cannot be read: {error}", path.display()))
+        .entity(path.display().to_string())
+        .hint("Check who owns the store and every directory above it, and whether a sandbox hides it.")
+        .cause(error)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "no test of this file connects to a database")]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    fn chmod(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn network_file_systems_are_known_by_number() {
+        for (number, name) in [
+            (0x6969, "NFS"),
+            (0x517B, "SMB"),
+            (0xFF53_4D42, "CIFS"),
+            (0xFE53_4D42, "SMB2"),
+            (0x0102_1997, "9p"),
+            (0x6573_5546, "FUSE or virtiofs"),
+            (0x5346_414F, "AFS"),
+            (0x00C3_6400, "Ceph"),
+            (0x0BD0_0BD0, "Lustre"),
+            (0x4750_4653, "GPFS"),
+            (0x7461_636F, "OCFS2"),
+            (0x0116_1970, "GFS2"),
+            (0x564C, "NCP"),
+            (0x7375_7245, "Coda"),
+        ] {
+            assert_eq!(network_name(number), Some(name));
+        }
+        assert_eq!(network_name(i64::from(0xFF53_4D42_u32.cast_signed())), Some("CIFS"));
+        // ext, xfs, btrfs, tmpfs, overlayfs, zfs, f2fs, bcachefs
+        for local in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xF2F5_2010, 0xCA45_1A4E]
+        {
+            assert_eq!(network_name(local), None, "{local:x}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_yet_is_judged_by_its_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = refuse_network(dir.path(), false).map_err(|error| error.code());
+        let below = refuse_network(&dir.path().join("a/b/c"), false).map_err(|error| error.code());
+        assert_eq!(here, below);
+        refuse_network(&dir.path().join("a"), true).unwrap();
+        // Proc is a place that exists on every Linux and is no network.
+        #[cfg(target_os = "linux")]
+        refuse_network(Path::new("/proc/nothing/here"), false).unwrap();
+    }
+
+    #[test]
+    fn prepare_makes_private_directories_and_a_private_file() {
+        let dir = tempfile::tempdir().unwrap();
+        chmod(dir.path(), 0o755);
+        let path = dir.path().join("a/b/t.db");
+        assert_eq!(prepare(&path).unwrap(), Found::Created);
+        assert_eq!((mode(&path), mode(path.parent().unwrap()), mode(&dir.path().join("a"))), (0o600, 0o700, 0o700));
+        assert_eq!(mode(dir.path()), 0o755);
+        chmod(&path, 0o640);
+        fs::write(&path, "kept").unwrap();
+        assert_eq!(prepare(&path).unwrap(), Found::Existing);
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode(&path)), ("kept", 0o640));
+    }
+
+    #[test]
+    fn exactly_one_of_many_creates() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x/y/t.db");
+        let created = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..16).map(|_| scope.spawn(|| prepare(&path).unwrap())).collect();
+            all.into_iter().map(|one| one.join().unwrap()).filter(|one| *one == Found::Created).count()
+        });
+        assert_eq!(created, 1);
+    }
+
+    #[test]
+    fn links_and_directories_are_refused_by_both() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real.db");
+        prepare(&real).unwrap();
+        let link = dir.path().join("link.db");
+        symlink(&real, &link).unwrap();
+        let dangling = dir.path().join("dangling.db");
+        symlink(dir.path().join("nowhere"), &dangling).unwrap();
+        for path in [&link, &dangling] {
+            for error in [prepare(path).unwrap_err(), look(path).unwrap_err()] {
+                assert_eq!((error.kind(), error.code()), (Kind::Storage, "symlinked_store"));
+            }
+        }
+        assert!(!dir.path().join("nowhere").exists());
+        for error in [prepare(dir.path()).unwrap_err(), look(dir.path()).unwrap_err()] {
+            assert_eq!((error.kind(), error.code()), (Kind::Storage, "not_a_file"));
+        }
+        // A linked directory above the store is the user's own arrangement.
+        symlink(dir.path(), dir.path().join("d")).unwrap();
+        assert_eq!(prepare(&dir.path().join("d/real.db")).unwrap(), Found::Existing);
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_a_directory_is_storage() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        let path = dir.path().join("file/sub/t.db");
+        let error = prepare(&path).unwrap_err();
+        assert_eq!((error.kind(), error.code()), (Kind::Storage, "not_a_directory"));
+        assert_eq!(look(&path).unwrap_err().kind(), Kind::Storage);
+        refuse_network(path.parent().unwrap(), false).ok();
+    }
+
+    #[test]
+    fn look_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(look(&dir.path().join("no/such/t.db")).unwrap(), Presence::Absent);
+        assert_eq!(look(&dir.path().join("t.db")).unwrap(), Presence::Absent);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        let path = dir.path().join("t.db");
+        fs::write(&path, "1234").unwrap();
+        fs::write(dir.path().join("t.db-wal"), "").unwrap();
+        let before = look(&path).unwrap();
+        let Presence::Present { writable_dir: true, wal: true, shm: false, size: 4, mtime_ns } = before else {
+            panic!("{before:?}");
+        };
+        assert!(mtime_ns > 1_000_000_000_000_000_000);
+        assert_eq!(look(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn what_may_not_be_written_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sub/t.db");
+        prepare(&path).unwrap();
+        chmod(path.parent().unwrap(), 0o500);
+        // The superuser may write anyway, and then nothing is refused.
+        if !rustix::process::geteuid().is_root() {
+            let error = prepare(&dir.path().join("sub/other.db")).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Storage, "not_writable"));
+            let Presence::Present { writable_dir, .. } = look(&path).unwrap() else { panic!() };
+            assert!(!writable_dir);
+            chmod(&path, 0o000);
+            assert_eq!(look(&path).unwrap_err().code(), "unreadable");
+        }
+        chmod(path.parent().unwrap(), 0o700);
+    }
+
+    #[test]
+    fn errors_of_the_system_become_codes() {
+        use rustix::io::Errno;
+        let path = Path::new("/somewhere/t.db");
+        for (errno, code) in [
+            (Errno::ACCESS, "not_writable"),
+            (Errno::PERM, "not_writable"),
+            (Errno::ROFS, "not_writable"),
+            (Errno::NOSPC, "disk_full"),
+            (Errno::DQUOT, "disk_full"),
+            (Errno::NOTDIR, "not_a_directory"),
+            (Errno::NOENT, "no_directory"),
+            (Errno::IO, "io_failure"),
+        ] {
+            let error = unwritable(path, errno.into());
+            assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Storage, code, false));
+            assert!(error.message().contains("/somewhere"), "{error}");
+            assert!(error.advice().is_some());
+        }
+    }
+
+    #[test]
+    fn open_permissions_are_remarked() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.db");
+        prepare(&path).unwrap();
+        chmod(dir.path(), 0o700);
+        assert_eq!(permissions(&path), Vec::<String>::new());
+        chmod(&path, 0o640);
+        fs::write(dir.path().join("t.db-wal"), "").unwrap();
+        chmod(&dir.path().join("t.db-wal"), 0o604);
+        chmod(dir.path(), 0o777);
+        let remarks = permissions(&path);
+        assert_eq!(remarks.len(), 3, "{remarks:?}");
+        assert!(remarks[0].contains("t.db is open to its group (mode 0640)"), "{remarks:?}");
+        assert!(remarks[1].contains("t.db-wal is open to everyone (mode 0604)"), "{remarks:?}");
+        assert!(remarks[2].contains("can be written by its group and everyone (mode 0777)"), "{remarks:?}");
+        chmod(dir.path(), 0o700);
+    }
+}

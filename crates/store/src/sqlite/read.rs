@@ -1,0 +1,145 @@
+//! Reading without changing anything: read-only connections, one snapshot, and stores on read-only places.
+
+use std::path::Path;
+use std::sync::PoisonError;
+
+use rusqlite::{Connection, OpenFlags};
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::place::{self, Presence};
+use super::tx::SqliteTx;
+use super::{Open, Sqlite, user_version};
+use crate::error;
+use crate::store::{Entered, Options, Verdict};
+use crate::table::project;
+use crate::tx::Tx;
+
+/// How often a read of a file that changes under it is tried before it is `busy`.
+const IMMUTABLE_TRIES: usize = 20;
+
+type Look<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
+
+impl Sqlite {
+    pub(crate) fn read<T>(&self, key: &str, body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
+        self.read_raw(&|connection| self.snapshot(connection, key, body))
+    }
+
+    /// Answers for a store that does not exist.
+    pub(crate) fn read_absent<T>(&self, body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
+        self.read_nothing(&|connection| self.snapshot(connection, "", body))
+    }
+
+    fn snapshot<T>(
+        &self,
+        connection: &Connection,
+        key: &str,
+        body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>,
+    ) -> Result<T> {
+        connection.execute_batch("BEGIN").map_err(|error| error::sqlite(error, Stage::Read))?;
+        let open = Open(connection);
+        let mut tx = SqliteTx { connection, steps: &self.steps };
+        let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
+        let entered = Entered { identity, project, clock: self.options.clock.now(), own_clock: true };
+        let answer = body(&mut tx, entered);
+        drop(open);
+        answer
+    }
+
+    /// Runs `look` on a connection that cannot write. A store that does not exist is answered for by an empty one in
+    /// memory, so that every query has one code path.
+    pub(super) fn read_raw<T>(&self, look: &Look<'_, T>) -> Result<T> {
+        let Some(path) = &self.path else {
+            let mut writer = self.writer()?;
+            return look(self.connected(&mut writer)?);
+        };
+        let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match pooled {
+            Some(connection) => connection,
+            None => match place::look(path)? {
+                Presence::Absent => return self.read_nothing(look),
+                Presence::Present { size: 0, .. } => return self.read_nothing(look),
+                Presence::Present { writable_dir: false, wal: true, shm: false, .. } => return Err(wal_alone(path)),
+                Presence::Present { writable_dir: false, wal: false, shm: false, .. } => {
+                    return self.read_immutable(path, look);
+                }
+                Presence::Present { .. } => self.open_reader(path)?,
+            },
+        };
+        if user_version(&connection)? == 0 {
+            return self.read_nothing(look);
+        }
+        let answer = look(&connection);
+        if connection.is_autocommit() {
+            self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+        }
+        answer
+    }
+
+    fn open_reader(&self, path: &Path) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
+        connection.busy_timeout(self.options.patience).map_err(|error| error::sqlite(error, Stage::Open))?;
+        Ok(connection)
+    }
+
+    fn read_nothing<T>(&self, look: &Look<'_, T>) -> Result<T> {
+        let empty = Sqlite::memory(Options { turnstile: false, ..self.options.clone() });
+        let mut writer = empty.writer()?;
+        let connection = empty.connected(&mut writer)?;
+        // An empty store says so by having no identity.
+        empty.transact(connection, "BEGIN", |tx| {
+            project::forget_store(tx)?;
+            Ok(Verdict::Commit(()))
+        })?;
+        look(connection)
+    }
+
+    /// A store on a read-only place without `-wal` and `-shm`: nobody has it open, so its file does not change. If
+    /// somebody can write it after all (the place is read-only only for us), reads may be torn; then size or
+    /// modification time differ, or the read fails, and it is repeated.
+    fn read_immutable<T>(&self, path: &Path, look: &Look<'_, T>) -> Result<T> {
+        let mut last = None;
+        for _ in 0..IMMUTABLE_TRIES {
+            let before = place::look(path)?;
+            let answer = self.open_immutable(path).and_then(|connection| look(&connection));
+            let after = place::look(path)?;
+            match answer {
+                Ok(answer) if before == after => return Ok(answer),
+                // A refusal is an answer; only what the engine says about the file may be an artefact.
+                Err(error) if before == after && error.kind() != Kind::Storage => return Err(error),
+                Err(error) => last = Some(error),
+                Ok(_) => last = None,
+            }
+            if matches!(after, Presence::Present { wal: true, shm: false, .. }) {
+                return Err(wal_alone(path));
+            }
+        }
+        Err(last
+            .filter(|error| error.kind() == Kind::Storage)
+            .unwrap_or_else(|| error::busy("changing_store", "the store changed under each of 20 reads")))
+    }
+
+    fn open_immutable(&self, path: &Path) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let mut uri = String::from("file:");
+        for byte in path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(char::from(*byte)),
+                other => uri.push_str(&format!("%{other:02X}")),
+            }
+        }
+        uri.push_str("?immutable=1");
+        Connection::open_with_flags(uri, flags).map_err(|error| error::sqlite(error, Stage::Open))
+    }
+}
+
+/// Read as immutable the file would silently lack what stands in the `-wal`: an acknowledged row would be missing.
+fn wal_alone(path: &Path) -> Error {
+    Error::new(
+        Kind::Storage,
+        "wal_without_shm",
+        Stage::Open,
+        format!("{} has changes in its -wal file that cannot be read from a read-only place", path.display()),
+    )
+    .hint("Open the store once where it can be written (any query does), or allow writing its directory.")
+}

@@ -1,0 +1,131 @@
+//! A transaction on a SQLite connection.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, Statement, StatementStatus, ToSql};
+use tenure_core::{Result, Stage};
+
+use crate::error::{self, corrupt};
+use crate::tx::{Row, Sql, Tx, Value, check_bindings};
+
+pub(super) struct SqliteTx<'c> {
+    pub(super) connection: &'c Connection,
+    pub(super) steps: &'c AtomicU64,
+}
+
+impl SqliteTx<'_> {
+    fn run(&mut self, sql: Sql, args: &[Value]) -> rusqlite::Result<Result<u64>> {
+        let mut statement = self.connection.prepare_cached(sql.sqlite)?;
+        if let Err(error) = bind(&mut statement, sql.sqlite, args)? {
+            return Ok(Err(error));
+        }
+        let changed = statement.raw_execute()?;
+        self.count(&statement);
+        Ok(Ok(changed as u64))
+    }
+
+    fn rows(&mut self, sql: Sql, args: &[Value]) -> rusqlite::Result<Result<Vec<Row>>> {
+        let mut statement = self.connection.prepare_cached(sql.sqlite)?;
+        if let Err(error) = bind(&mut statement, sql.sqlite, args)? {
+            return Ok(Err(error));
+        }
+        let columns = statement.column_count();
+        let mut out = Vec::new();
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next()? {
+            let mut values = Vec::with_capacity(columns);
+            for column in 0..columns {
+                values.push(match row.get_ref(column)? {
+                    ValueRef::Null => Value::NullInt,
+                    ValueRef::Integer(number) => Value::Int(number),
+                    ValueRef::Text(text) => match std::str::from_utf8(text) {
+                        Ok(text) => Value::Text(text.to_owned()),
+                        Err(_) => return Ok(Err(corrupt("a stored text is not UTF-8"))),
+                    },
+                    ValueRef::Real(_) | ValueRef::Blob(_) => {
+                        return Ok(Err(corrupt("a stored value has a type that is never written")));
+                    }
+                });
+            }
+            out.push(Row(values));
+        }
+        drop(rows);
+        self.count(&statement);
+        Ok(Ok(out))
+    }
+
+    fn count(&self, statement: &Statement<'_>) {
+        let steps = statement.reset_status(StatementStatus::VmStep);
+        self.steps.fetch_add(u64::try_from(steps).unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+impl Tx for SqliteTx<'_> {
+    fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
+        self.run(sql, args).map_err(|error| error::sqlite(error, Stage::Write))?
+    }
+
+    fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
+        self.rows(sql, args).map_err(|error| error::sqlite(error, Stage::Read))?
+    }
+
+    fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {
+        calls.into_iter().map(|(sql, args)| self.query(sql, &args)).collect()
+    }
+
+    fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
+        self.execute(sql, &args).map(|_| ())
+    }
+
+    fn savepoint(&mut self) -> Result<()> {
+        self.execute(Sql::same("SAVEPOINT op"), &[]).map(|_| ())
+    }
+
+    fn undo(&mut self) -> Result<()> {
+        // Some errors (disk full among them) make SQLite roll the whole transaction back; going on would then write
+        // outside of any.
+        if self.connection.is_autocommit() {
+            return Err(error::disk_full().cause("the transaction was rolled back by the engine"));
+        }
+        self.execute(Sql::same("ROLLBACK TO op"), &[])?;
+        self.execute(Sql::same("RELEASE op"), &[]).map(|_| ())
+    }
+}
+
+/// Binds `$n` by name: SQLite numbers named parameters by first occurrence, not by the digits in them.
+fn bind(statement: &mut Statement<'_>, text: &str, args: &[Value]) -> rusqlite::Result<Result<()>> {
+    let mut highest = 0;
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name[1..].parse::<usize>().ok()).unwrap_or(0);
+        highest = highest.max(number);
+        let Some(value) = number.checked_sub(1).and_then(|at| args.get(at)) else {
+            return Ok(check_bindings(usize::MAX, args.len(), text));
+        };
+        statement.raw_bind_parameter(index, value)?;
+    }
+    Ok(check_bindings(highest, args.len(), text))
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Int(number) => ValueRef::Integer(*number),
+            Value::NullInt => ValueRef::Null,
+        }))
+    }
+}
+
+/// The plan of a statement, one line a step.
+pub(super) fn explain(connection: &Connection, sql: Sql, args: &[Value]) -> Result<String> {
+    let read = |error| error::sqlite(error, Stage::Read);
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", sql.sqlite)).map_err(read)?;
+    bind(&mut statement, sql.sqlite, args).map_err(read)??;
+    let mut lines = Vec::new();
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next().map_err(read)? {
+        lines.push(row.get::<_, String>(3).map_err(read)?);
+    }
+    Ok(lines.join("\n"))
+}

@@ -1,0 +1,226 @@
+//! The store as the kernel sees it: two engines behind `write` and `read`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{Result, Time};
+
+use crate::postgres::Postgres;
+use crate::sqlite::Sqlite;
+use crate::table::project;
+use crate::tx::Tx;
+use crate::world::{Clock, Entropy, OsEntropy, SystemClock};
+
+/// Where a store is.
+#[derive(Clone, Debug)]
+pub enum Location {
+    /// A SQLite file.
+    File(PathBuf),
+    /// SQLite in memory, for tests and for answering about a store that does not exist yet.
+    Memory,
+    /// A `postgres://` URL, with Tenure's own parameter `schema`.
+    Postgres(String),
+}
+
+/// How much an acknowledgement promises on SQLite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Acknowledged means on disk.
+    #[default]
+    Full,
+    /// A power cut may lose the last moments, never consistency.
+    Fast,
+}
+
+/// What a store is opened with.
+#[derive(Clone)]
+pub struct Options {
+    /// The clock; on PostgreSQL the database's own clock counts unless `own_clock` is set.
+    pub clock: Arc<dyn Clock>,
+    /// Whether `clock` counts on PostgreSQL too (simulation).
+    pub own_clock: bool,
+    /// Random bytes for ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// How long a writer waits for its turn.
+    pub patience: Duration,
+    /// What an acknowledgement promises.
+    pub durability: Durability,
+    /// Whether writers queue at the turnstile. Without it nothing is wrong, only unfair.
+    pub turnstile: bool,
+    /// Whether a network file system is accepted.
+    pub any_file_system: bool,
+    /// User for PostgreSQL where the URL has none.
+    pub user: Option<String>,
+    /// Password for PostgreSQL where the URL has none.
+    pub password: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            clock: Arc::new(SystemClock),
+            own_clock: false,
+            entropy: Arc::new(OsEntropy),
+            patience: Duration::from_secs(10),
+            durability: Durability::Full,
+            turnstile: true,
+            any_file_system: false,
+            user: None,
+            password: None,
+        }
+    }
+}
+
+/// Which store this is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Drawn when the store was made.
+    pub id: String,
+    /// Drawn when the store was made or restored.
+    pub incarnation: String,
+}
+
+/// What a transaction finds when it begins.
+#[derive(Clone, Debug)]
+pub struct Entered {
+    /// The store.
+    pub identity: Identity,
+    /// The project's row, locked in a write; `None` in a read of a project that does not exist.
+    pub project: Option<project::Row>,
+    /// The clock, read after the lock was taken.
+    pub clock: Time,
+    /// Whether the clock is this machine's, which may be set back, or the database's, which all machines share.
+    pub own_clock: bool,
+}
+
+/// How a write transaction ends when its body succeeded.
+#[derive(Debug)]
+pub enum Verdict<T> {
+    /// Keep what was written.
+    Commit(T),
+    /// Take everything back, and answer.
+    Undo(T),
+}
+
+/// The body of a write: may be run again after a lost connection, so it must not touch the world.
+pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>> + 'a;
+
+/// A store. Opening one touches nothing; the first read or write does.
+pub struct Store {
+    engine: Engine,
+    location: Location,
+}
+
+enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// A store at a place. Refuses only a malformed URL.
+    pub fn new(location: Location, options: Options) -> Result<Store> {
+        let engine = match &location {
+            Location::File(path) => Engine::Sqlite(Sqlite::file(path.clone(), options)),
+            Location::Memory => Engine::Sqlite(Sqlite::memory(options)),
+            Location::Postgres(url) => Engine::Postgres(Postgres::new(url, options)?),
+        };
+        Ok(Store { engine, location })
+    }
+
+    /// Where it is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Runs `body` in a write transaction that holds the project's lock from before the first read until commit.
+    ///
+    /// The store and the project's row are made if they do not exist. A project row made for a body that failed may
+    /// stay, empty. `body` may be run more than once; it must not touch the world and must not assume that an earlier
+    /// run left nothing: a run whose commit was not acknowledged may have been committed.
+    pub fn write<T>(
+        &self,
+        project: &project::Name,
+        body: impl Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>,
+    ) -> Result<T> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.write(project, &body),
+            Engine::Postgres(engine) => engine.write(project, &body),
+        }
+    }
+
+    /// Runs `body` over one snapshot. Creates nothing, changes nothing, blocks no writer. A store that does not exist
+    /// answers as an empty one.
+    pub fn read<T>(&self, project: &str, body: impl Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.read(project, &body),
+            Engine::Postgres(engine) => engine.read(project, &body),
+        }
+    }
+
+    /// Which store this is; makes it if it does not exist.
+    pub fn create(&self) -> Result<Identity> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.create(),
+            Engine::Postgres(engine) => engine.create(),
+        }
+    }
+
+    /// Which store this is, or `None` where there is none yet.
+    pub fn identity(&self) -> Result<Option<Identity>> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.identity(),
+            Engine::Postgres(engine) => engine.identity(),
+        }
+    }
+
+    /// Looks for damage: what is wrong, one line each; empty when all is well or there is no store.
+    pub fn integrity(&self) -> Result<Vec<String>> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.integrity(),
+            Engine::Postgres(engine) => engine.integrity(),
+        }
+    }
+
+    /// The schema version found, 0 for no store.
+    pub fn schema_version(&self) -> Result<i64> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.schema_version(),
+            Engine::Postgres(engine) => engine.schema_version(),
+        }
+    }
+
+    /// How many times this process waited for an answer of the database server: statements sent together count once.
+    /// Always 0 on SQLite.
+    pub fn round_trips(&self) -> u64 {
+        match &self.engine {
+            Engine::Sqlite(_) => 0,
+            Engine::Postgres(engine) => engine.round_trips(),
+        }
+    }
+
+    /// Steps of SQLite's virtual machine so far: a count of work that does not depend on the machine's speed. Always 0
+    /// on PostgreSQL.
+    pub fn steps(&self) -> u64 {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.steps(),
+            Engine::Postgres(_) => 0,
+        }
+    }
+
+    /// Remarks on who else may read or write the store's files.
+    pub fn permissions(&self) -> Vec<String> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.permissions(),
+            Engine::Postgres(_) => Vec::new(),
+        }
+    }
+
+    /// The plan by which the engine runs a statement, as text: for tests that pin the use of indexes.
+    pub fn explain(&self, sql: crate::Sql, args: &[crate::Value]) -> Result<String> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.explain(sql, args),
+            Engine::Postgres(engine) => engine.explain(sql, args),
+        }
+    }
+}

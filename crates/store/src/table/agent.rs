@@ -1,0 +1,169 @@
+//! Agents of a project.
+
+use tenure_core::agent::{Process, Sign};
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx, first};
+
+/// An agent's row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// The tool, empty if unknown.
+    pub tool: String,
+    /// Its first op.
+    pub registered_at: Time,
+    /// Its last op.
+    pub last_seen: Time,
+    /// When its session said good-bye, 0 if not.
+    pub ended_at: Time,
+    /// The task it means when it names none, empty for none.
+    pub focus: String,
+    /// The process of its tool, with an empty host where unknown.
+    pub process: Process,
+}
+
+impl Row {
+    /// What liveness is judged by, apart from any hold.
+    pub fn sign(&self) -> Sign {
+        Sign::of(self.last_seen, self.ended_at.0 != 0)
+    }
+}
+
+const GET: Sql = Sql::same(
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+     FROM agent WHERE project = $1 AND name = $2",
+);
+
+const LIST: Sql = Sql::same(
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+     FROM agent WHERE project = $1 AND name > $2 ORDER BY name LIMIT $3",
+);
+
+const RECENT: Sql = Sql::same(
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+     FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3",
+);
+
+/// An agent with a live hold is there for as long as that hold, however long ago its last op was.
+const DUE: Sql = Sql::same(
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+     FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
+       AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND h.expires_at > $3)
+     ORDER BY a.last_seen, a.name LIMIT 1000",
+);
+
+const HOLDERS: Sql = Sql::same(
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+     FROM agent a WHERE a.project = $1 AND a.host = $2
+       AND EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0)
+     ORDER BY a.name LIMIT 1000",
+);
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row {
+        name: row.text(0)?,
+        tool: row.text(1)?,
+        registered_at: row.time(2)?,
+        last_seen: row.time(3)?,
+        ended_at: row.time(4)?,
+        focus: row.text(5)?,
+        process: Process {
+            host: row.text(6)?,
+            boot: row.text(7)?,
+            pidns: row.text(8)?,
+            pid: row.int(9)?,
+            started: row.int(10)?,
+        },
+    })
+}
+
+fn all(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+/// The statement that reads one agent; see [`one`].
+pub fn get_call(project: &str, name: &str) -> (Sql, Vec<crate::Value>) {
+    (GET, vec![project.into(), name.into()])
+}
+
+/// Decodes the answer to [`get_call`].
+pub fn one(rows: Vec<crate::Row>) -> Result<Option<Row>> {
+    first(rows).map(decode).transpose()
+}
+
+/// One agent.
+pub fn get(tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<Row>> {
+    one(tx.query(GET, &[project.into(), name.into()])?)
+}
+
+/// A page of agents by name.
+pub fn list(tx: &mut dyn Tx, project: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
+    all(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
+}
+
+/// Agents seen after an instant, latest first.
+pub fn recent(tx: &mut dyn Tx, project: &str, since: Time, limit: usize) -> Result<Vec<Row>> {
+    all(tx.query(RECENT, &[project.into(), since.into(), limit.into()])?)
+}
+
+/// The statement that reads the agents not yet marked gone that were last seen at or before an instant.
+pub fn due_call(project: &str, until: Time, now: Time) -> (Sql, Vec<crate::Value>) {
+    (DUE, vec![project.into(), until.into(), now.into()])
+}
+
+/// Decodes the answer to [`due_call`].
+pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    all(rows)
+}
+
+/// Agents of one machine that hold something: whose processes are worth a look.
+pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
+    all(tx.query(HOLDERS, &[project.into(), host.into()])?)
+}
+
+/// Registers an agent.
+pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started)
+         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10)",
+    );
+    let args = vec![
+        project.into(),
+        (&row.name).into(),
+        (&row.tool).into(),
+        row.registered_at.into(),
+        (&row.focus).into(),
+        (&row.process.host).into(),
+        (&row.process.boot).into(),
+        (&row.process.pidns).into(),
+        row.process.pid.into(),
+        row.process.started.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Notes that an agent did something.
+pub fn seen(tx: &mut dyn Tx, project: &str, name: &str, now: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET last_seen = $3, ended_at = 0, gone = 0 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into(), now.into()])
+}
+
+/// Marks an agent as gone, so that it is looked at once.
+pub fn mark_gone(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET gone = 1 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into()])
+}
+
+/// Sets the task an agent means when it names none.
+pub fn set_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET focus = $3 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into(), task.into()])
+}
+
+/// Takes a task out of an agent's focus if it is there.
+pub fn clear_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND name = $2 AND focus = $3");
+    tx.defer(sql, vec![project.into(), name.into(), task.into()])
+}

@@ -1,0 +1,67 @@
+//! Checkouts: where a project's working trees have been seen, host by host.
+
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx};
+
+/// One working tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The machine.
+    pub host: String,
+    /// Top of the working tree.
+    pub path: String,
+    /// Its id.
+    pub id: String,
+    /// The common git directory, empty without git.
+    pub common_path: String,
+    /// Its device.
+    pub common_device: i64,
+    /// Its inode.
+    pub common_inode: i64,
+}
+
+/// The statement that reads the checkouts of a project on a host; see [`decode`].
+pub const OF_HOST: Sql = Sql::same(
+    "SELECT host, path, id, common_path, common_device, common_inode FROM checkout
+     WHERE project = $1 AND host = $2 ORDER BY path LIMIT 1000",
+);
+
+/// Decodes a row of [`OF_HOST`].
+pub fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row {
+        host: row.text(0)?,
+        path: row.text(1)?,
+        id: row.text(2)?,
+        common_path: row.text(3)?,
+        common_device: row.int(4)?,
+        common_inode: row.int(5)?,
+    })
+}
+
+/// Remembers a working tree, or what its common directory now is.
+pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO checkout (project, host, path, id, common_path, common_device, common_inode, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT (project, host, path) DO UPDATE SET common_path = excluded.common_path,
+             common_device = excluded.common_device, common_inode = excluded.common_inode",
+    );
+    let args = vec![
+        project.into(),
+        (&row.host).into(),
+        (&row.path).into(),
+        (&row.id).into(),
+        (&row.common_path).into(),
+        row.common_device.into(),
+        row.common_inode.into(),
+        now.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Forgets the working trees of a common directory that is no longer there.
+pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, common_path: &str) -> Result<()> {
+    let sql = Sql::same("DELETE FROM checkout WHERE project = $1 AND host = $2 AND common_path = $3");
+    tx.defer(sql, vec![project.into(), host.into(), common_path.into()])
+}

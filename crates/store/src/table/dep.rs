@@ -1,0 +1,168 @@
+//! Dependencies between tasks, and the counters on the tasks that depend.
+
+use tenure_core::task::Status;
+use tenure_core::{Error, Result};
+
+use crate::error::corrupt;
+use crate::tx::{Sql, Tx, Value, list};
+
+/// A dependency of a task and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The task that waits.
+    pub task: String,
+    /// What it waits for.
+    pub after: String,
+    /// The status of that.
+    pub status: Status,
+}
+
+/// The statement that reads the dependencies of several tasks; see [`edges`].
+pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
+    let sql = Sql::pair(
+        "SELECT d.task, d.after, t.status FROM json_each($2) j
+         JOIN dep d ON d.project = $1 AND d.task = j.value
+         JOIN task t ON t.project = $1 AND t.id = d.after
+         ORDER BY d.task, t.number, d.after",
+        "SELECT d.task, d.after, t.status FROM json_array_elements_text(CAST($2 AS JSON)) j
+         JOIN dep d ON d.project = $1 AND d.task = j.value
+         JOIN task t ON t.project = $1 AND t.id = d.after
+         ORDER BY d.task, t.number, d.after",
+    );
+    (sql, vec![project.into(), list(tasks)])
+}
+
+/// Decodes rows of (task, after, status).
+pub fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
+    rows.into_iter()
+        .map(|mut row| {
+            let status = row.text(2)?;
+            let status = Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?;
+            Ok(Edge { task: row.text(0)?, after: row.text(1)?, status })
+        })
+        .collect()
+}
+
+/// The dependencies of several tasks.
+pub fn of(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<Edge>> {
+    let (sql, args) = of_call(project, tasks);
+    edges(tx.query(sql, &args)?)
+}
+
+/// The tasks that depend on one, with their own status.
+pub fn dependents(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Edge>> {
+    let sql = Sql::same(
+        "SELECT d.after, d.task, t.status FROM dep d JOIN task t ON t.project = $1 AND t.id = d.task
+         WHERE d.project = $1 AND d.after = $2 ORDER BY t.number, d.task LIMIT $3",
+    );
+    edges(tx.query(sql, &[project.into(), task.into(), limit.into()])?)
+}
+
+/// All edges that can be reached from some tasks along their dependencies.
+pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[String]) -> Result<Vec<(String, String)>> {
+    let sql = Sql::pair(
+        "WITH RECURSIVE up (id) AS (
+             SELECT value FROM json_each($2)
+             UNION
+             SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id)
+         SELECT d.task, d.after FROM up JOIN dep d ON d.project = $1 AND d.task = up.id ORDER BY d.task, d.after",
+        "WITH RECURSIVE up (id) AS (
+             SELECT value COLLATE \"C\" FROM json_array_elements_text(CAST($2 AS JSON))
+             UNION
+             SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id)
+         SELECT d.task, d.after FROM up JOIN dep d ON d.project = $1 AND d.task = up.id ORDER BY d.task, d.after",
+    );
+    tx.query(sql, &[project.into(), list(from)])?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+}
+
+/// Edges around a task, both ways, up to a number: for pictures.
+pub fn around(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<(String, String)>> {
+    let sql = Sql::same(
+        "WITH RECURSIVE
+           up (id) AS (SELECT CAST($2 AS TEXT) UNION SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id),
+           down (id) AS (SELECT CAST($2 AS TEXT) UNION SELECT d.task FROM dep d JOIN down ON d.project = $1 AND d.after = down.id)
+         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.task IN (SELECT id FROM up)
+         UNION
+         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.after IN (SELECT id FROM down)
+         ORDER BY 1, 2 LIMIT $3",
+    );
+    let sql = Sql::pair(
+        sql.sqlite,
+        "WITH RECURSIVE
+           up (id) AS (SELECT $2 COLLATE \"C\" UNION SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id),
+           down (id) AS (SELECT $2 COLLATE \"C\" UNION SELECT d.task FROM dep d JOIN down ON d.project = $1 AND d.after = down.id)
+         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.task IN (SELECT id FROM up)
+         UNION
+         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.after IN (SELECT id FROM down)
+         ORDER BY 1, 2 LIMIT $3",
+    );
+    tx.query(sql, &[project.into(), task.into(), limit.into()])?
+        .into_iter()
+        .map(|mut row| Ok((row.text(0)?, row.text(1)?)))
+        .collect()
+}
+
+/// Adds edges given as (task, after).
+pub fn insert_many(tx: &mut dyn Tx, project: &str, edges: &[(&str, &str)]) -> Result<()> {
+    let sql = Sql::pair(
+        "INSERT INTO dep (project, task, after)
+         SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($2)",
+        "INSERT INTO dep (project, task, after)
+         SELECT $1, value->>0, value->>1 FROM json_array_elements(CAST($2 AS JSON))",
+    );
+    let json = serde_json::to_string(edges).map_err(|error| Error::bug(error.to_string()))?;
+    tx.defer(sql, vec![project.into(), json.into()])
+}
+
+/// Takes all dependencies of a task away.
+pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
+    tx.defer(Sql::same("DELETE FROM dep WHERE project = $1 AND task = $2"), vec![project.into(), task.into()])
+}
+
+/// A dependent whose counters were shifted, as it is afterwards.
+#[derive(Clone, Debug)]
+pub struct Shifted {
+    /// Its id.
+    pub id: String,
+    /// For the order of events.
+    pub priority: i64,
+    /// For the order of events.
+    pub number: i64,
+    /// Its status.
+    pub status: Status,
+    /// Unmet dependencies.
+    pub unmet: i64,
+    /// Cancelled dependencies.
+    pub cancelled_deps: i64,
+    /// Whether it has labels, whose rows repeat its readiness.
+    pub labelled: bool,
+}
+
+/// Shifts the counters of everything that depends on `task`; answers in the order of choice.
+pub fn shift(tx: &mut dyn Tx, project: &str, task: &str, unmet: i64, cancelled: i64) -> Result<Vec<Shifted>> {
+    let sql = Sql::same(
+        "UPDATE task SET unmet = unmet + $3, cancelled_deps = cancelled_deps + $4,
+             ready = CASE WHEN status = 'open' AND unmet + $3 = 0 THEN 1 ELSE 0 END
+         WHERE project = $1 AND id IN (SELECT task FROM dep WHERE project = $1 AND after = $2)
+         RETURNING id, priority, number, status, unmet, cancelled_deps, CASE WHEN labels = '[]' THEN 0 ELSE 1 END",
+    );
+    let rows = tx.query(sql, &[project.into(), task.into(), unmet.into(), cancelled.into()])?;
+    let mut shifted = rows
+        .into_iter()
+        .map(|mut row| {
+            let status = row.text(3)?;
+            Ok(Shifted {
+                id: row.text(0)?,
+                priority: row.int(1)?,
+                number: row.int(2)?,
+                status: Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?,
+                unmet: row.int(4)?,
+                cancelled_deps: row.int(5)?,
+                labelled: row.flag(6)?,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    // RETURNING has no ORDER BY.
+    shifted.sort_by(|a, b| (a.priority, a.number, &a.id).cmp(&(b.priority, b.number, &b.id)));
+    Ok(shifted)
+}

@@ -1,0 +1,200 @@
+//! Events: the log of a project.
+
+use tenure_core::{Error, Result, Time};
+
+use crate::tx::{Sql, Tx, first};
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its number: commit order, no gaps.
+    pub number: i64,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: String,
+    /// Who.
+    pub actor: String,
+    /// What it is about.
+    pub subject: String,
+    /// The hold it is about, empty for none.
+    pub hold: String,
+    /// The op that appended it.
+    pub op: String,
+    /// The request that ran the op.
+    pub request_id: String,
+    /// The event that caused it.
+    pub cause: Option<i64>,
+    /// Everything else, as JSON.
+    pub data: String,
+}
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row {
+        number: row.int(0)?,
+        at: row.time(1)?,
+        kind: row.text(2)?,
+        actor: row.text(3)?,
+        subject: row.text(4)?,
+        hold: row.text(5)?,
+        op: row.text(6)?,
+        request_id: row.text(7)?,
+        cause: row.int_or_null(8)?,
+        data: row.text(9)?,
+    })
+}
+
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+/// Appends one event.
+pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    );
+    let args = vec![
+        project.into(),
+        row.number.into(),
+        row.at.into(),
+        (&row.kind).into(),
+        (&row.actor).into(),
+        (&row.subject).into(),
+        (&row.hold).into(),
+        (&row.op).into(),
+        (&row.request_id).into(),
+        row.cause.into(),
+        (&row.data).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Appends many events of one op by one statement.
+pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
+    let Some(head) = rows.first() else { return Ok(()) };
+    let items: Vec<_> =
+        rows.iter().map(|row| (row.number, &row.kind, &row.subject, &row.hold, row.cause, &row.data)).collect();
+    let json = serde_json::to_string(&items).map_err(|error| Error::bug(error.to_string()))?;
+    let sql = Sql::pair(
+        "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
+         SELECT $1, json_extract(value, '$[0]'), $2, json_extract(value, '$[1]'), $3, json_extract(value, '$[2]'),
+                json_extract(value, '$[3]'), $4, $5, json_extract(value, '$[4]'), json_extract(value, '$[5]')
+         FROM json_each($6)",
+        "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
+         SELECT $1, CAST(value->>0 AS BIGINT), $2, value->>1, $3, value->>2, value->>3, $4, $5,
+                CAST(value->>4 AS BIGINT), value->>5
+         FROM json_array_elements(CAST($6 AS JSON))",
+    );
+    let args = vec![
+        project.into(),
+        head.at.into(),
+        (&head.actor).into(),
+        (&head.op).into(),
+        (&head.request_id).into(),
+        json.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// By what events are found. The first that is given picks the index, the others are checked on the way.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// About this.
+    pub subject: String,
+    /// By this agent.
+    pub actor: String,
+    /// Of this kind.
+    pub kind: String,
+    /// About this hold.
+    pub hold: String,
+}
+
+/// A page of events with numbers in (`above`, `below`), in rising or falling order.
+pub fn page(
+    tx: &mut dyn Tx,
+    project: &str,
+    filter: &Filter,
+    (above, below): (i64, i64),
+    newest_first: bool,
+    limit: usize,
+) -> Result<Vec<Row>> {
+    let sql = statement(filter, newest_first);
+    let mut args = vec![project.into(), above.into(), below.into(), limit.into()];
+    for value in [&filter.subject, &filter.actor, &filter.kind, &filter.hold] {
+        args.push(value.into());
+    }
+    many(tx.query(sql, &args)?)
+}
+
+/// The statement of [`page`]: each has its driving column as a plain equality so that both engines use its index.
+pub fn statement(filter: &Filter, newest_first: bool) -> Sql {
+    match (filter, newest_first) {
+        (Filter { hold, .. }, false) if !hold.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND hold = $8 AND hold <> ''
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)
+             ORDER BY number LIMIT $4",
+        ),
+        (Filter { hold, .. }, true) if !hold.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND hold = $8 AND hold <> ''
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)
+             ORDER BY number DESC LIMIT $4",
+        ),
+        (Filter { subject, .. }, false) if !subject.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND subject = $5
+               AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
+             ORDER BY number LIMIT $4",
+        ),
+        (Filter { subject, .. }, true) if !subject.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND subject = $5
+               AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
+             ORDER BY number DESC LIMIT $4",
+        ),
+        (Filter { kind, .. }, false) if !kind.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND kind = $7
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)
+             ORDER BY number LIMIT $4",
+        ),
+        (Filter { kind, .. }, true) if !kind.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND kind = $7
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)
+             ORDER BY number DESC LIMIT $4",
+        ),
+        (Filter { actor, .. }, false) if !actor.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND actor = $6
+               AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
+             ORDER BY number LIMIT $4",
+        ),
+        (Filter { actor, .. }, true) if !actor.is_empty() => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3 AND actor = $6
+               AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
+             ORDER BY number DESC LIMIT $4",
+        ),
+        (_, false) => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
+             ORDER BY number LIMIT $4",
+        ),
+        (_, true) => Sql::same(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
+             WHERE project = $1 AND number > $2 AND number < $3
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
+             ORDER BY number DESC LIMIT $4",
+        ),
+    }
+}
+
+/// The time of the first event at or after a number.
+pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Time>> {
+    let sql = Sql::same("SELECT at FROM event WHERE project = $1 AND number >= $2 ORDER BY number LIMIT 1");
+    first(tx.query(sql, &[project.into(), number.into()])?).map(|row| row.time(0)).transpose()
+}

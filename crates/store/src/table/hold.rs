@@ -1,0 +1,175 @@
+//! Holds: live, lapsed and ended.
+
+use tenure_core::hold::Ending;
+use tenure_core::{Result, Span, Time};
+
+use crate::tx::{Sql, Tx, Value, first};
+
+/// A hold's row. `mode` is `exclusive` for tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// `task`, later also `path`, `name` and `slot`.
+    pub kind: String,
+    /// What is held.
+    pub subject: String,
+    /// Who has it.
+    pub holder: String,
+    /// The number of the event that granted it.
+    pub fence: i64,
+    /// When it was granted.
+    pub granted_at: Time,
+    /// When it ends unless it is renewed.
+    pub expires_at: Time,
+    /// By how much a renewal lengthens it from then.
+    pub ttl: Span,
+    /// What it is for.
+    pub reason: String,
+    /// When it ended, 0 while it has not been ended.
+    pub ended_at: Time,
+    /// How it ended.
+    pub ended_how: String,
+}
+
+const GET: Sql = Sql::same(
+    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+     WHERE project = $1 AND id = $2",
+);
+
+const DUE: Sql = Sql::same(
+    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+     WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
+);
+
+const LIVE: Sql = Sql::same(
+    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+     WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) ORDER BY expires_at, id LIMIT $4",
+);
+
+const OF_HOLDER: Sql = Sql::same(
+    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+     WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
+);
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row {
+        id: row.text(0)?,
+        kind: row.text(1)?,
+        subject: row.text(2)?,
+        holder: row.text(3)?,
+        fence: row.int(4)?,
+        granted_at: row.time(5)?,
+        expires_at: row.time(6)?,
+        ttl: Span(row.int(7)?),
+        reason: row.text(8)?,
+        ended_at: row.time(9)?,
+        ended_how: row.text(10)?,
+    })
+}
+
+/// Decodes several rows.
+pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+/// One hold, ended or not.
+pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
+    first(tx.query(GET, &[project.into(), id.into()])?).map(decode).transpose()
+}
+
+/// The statement that tells whether an id is taken: any row says yes.
+pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
+    (Sql::same("SELECT 1 FROM hold WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+}
+
+/// The statement that reads holds whose time is over, in the order they are settled in; see [`many`].
+pub fn due_call(project: &str, now: Time, limit: usize) -> (Sql, Vec<Value>) {
+    (DUE, vec![project.into(), now.into(), limit.into()])
+}
+
+/// Ids of holds, ended or not, that begin with a text.
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM hold WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
+    let end = format!("{prefix}{{");
+    tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?
+        .into_iter()
+        .map(|mut row| row.text(0))
+        .collect()
+}
+
+/// A page of holds that have not been ended, by expiry.
+pub fn page(tx: &mut dyn Tx, project: &str, after: (Time, &str), limit: usize) -> Result<Vec<Row>> {
+    many(tx.query(LIVE, &[project.into(), after.0.into(), after.1.into(), limit.into()])?)
+}
+
+/// A page of the holds of one agent that have not been ended, by id.
+pub fn of_holder(tx: &mut dyn Tx, project: &str, holder: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
+    many(tx.query(OF_HOLDER, &[project.into(), holder.into(), after.into(), limit.into()])?)
+}
+
+/// How many holds have time left, and when the first of them ends.
+pub fn summary(tx: &mut dyn Tx, project: &str, now: Time) -> Result<(i64, Option<Time>)> {
+    let sql =
+        Sql::same("SELECT COUNT(*), MIN(expires_at) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2");
+    match first(tx.query(sql, &[project.into(), now.into()])?) {
+        Some(row) => Ok((row.int(0)?, row.int_or_null(1)?.map(Time))),
+        None => Ok((0, None)),
+    }
+}
+
+/// Grants a hold on a task.
+pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
+             ended_at, ended_how)
+         VALUES ($1, $2, $3, $4, 'exclusive', $5, $6, $7, $8, $9, 'session', $10, 0, '')",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        (&row.kind).into(),
+        (&row.subject).into(),
+        (&row.holder).into(),
+        row.fence.into(),
+        row.granted_at.into(),
+        row.expires_at.into(),
+        row.ttl.0.into(),
+        (&row.reason).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Ends a hold.
+pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: Ending) -> Result<()> {
+    let sql =
+        Sql::same("UPDATE hold SET ended_at = $3, ended_how = $4 WHERE project = $1 AND id = $2 AND ended_at = 0");
+    tx.defer(sql, vec![project.into(), id.into(), at.into(), how.as_str().into()])
+}
+
+/// Gives a hold a new end and, with it, the time to live that later renewals use.
+pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, expires_at: Time, ttl: Span) -> Result<()> {
+    let sql = Sql::same("UPDATE hold SET expires_at = $3, ttl = $4 WHERE project = $1 AND id = $2 AND ended_at = 0");
+    tx.defer(sql, vec![project.into(), id.into(), expires_at.into(), ttl.0.into()])
+}
+
+/// Renews an agent's live session holds that have less than three quarters of their time left. A hold whose time is
+/// over is never revived.
+pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE hold SET expires_at = $3 + ttl
+         WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
+           AND expires_at > $3 AND expires_at < $3 + ttl - ttl / 4",
+    );
+    tx.defer(sql, vec![project.into(), holder.into(), now.into()])
+}
+
+/// After the clock was set back: no live hold may outlast its time to live from now.
+pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE hold SET granted_at = CASE WHEN granted_at > $2 THEN $2 ELSE granted_at END,
+             expires_at = CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END
+         WHERE project = $1 AND ended_at = 0 AND (granted_at > $2 OR expires_at > $2 + ttl)",
+    );
+    tx.defer(sql, vec![project.into(), now.into()])
+}

@@ -1,0 +1,58 @@
+//! Labels of tasks: each row repeats the task's place in the order of choice.
+
+use tenure_core::Result;
+
+use crate::table::task;
+use crate::tx::{Sql, Tx, list};
+
+/// Writes the rows of a task anew.
+pub fn put(tx: &mut dyn Tx, project: &str, task: &task::Row) -> Result<()> {
+    clear(tx, project, &task.id)?;
+    if task.labels.is_empty() {
+        return Ok(());
+    }
+    let sql = Sql::pair(
+        "INSERT INTO task_label (project, label, status, ready, priority, number, task)
+         SELECT $1, value, $3, $4, $5, $6, $7 FROM json_each($2)",
+        "INSERT INTO task_label (project, label, status, ready, priority, number, task)
+         SELECT $1, value, $3, $4, $5, $6, $7 FROM json_array_elements_text(CAST($2 AS JSON))",
+    );
+    let args = vec![
+        project.into(),
+        list(&task.labels),
+        task.status.as_str().into(),
+        task.ready.into(),
+        task.priority.into(),
+        task.number.into(),
+        (&task.id).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Takes the rows of a task away.
+pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
+    tx.defer(Sql::same("DELETE FROM task_label WHERE project = $1 AND task = $2"), vec![project.into(), task.into()])
+}
+
+/// Repeats the readiness of open tasks that became ready or stopped being so.
+pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) -> Result<()> {
+    let sql = Sql::pair(
+        "UPDATE task_label SET ready = $3 WHERE project = $1 AND task IN (SELECT value FROM json_each($2))",
+        "UPDATE task_label SET ready = $3
+         WHERE project = $1 AND task IN (SELECT value FROM json_array_elements_text(CAST($2 AS JSON)))",
+    );
+    tx.defer(sql, vec![project.into(), list(tasks), ready.into()])
+}
+
+/// Writes the rows of many new tasks: each item is (label, ready, priority, number, task).
+pub fn insert_many(tx: &mut dyn Tx, project: &str, json: String) -> Result<()> {
+    let sql = Sql::pair(
+        "INSERT INTO task_label (project, label, status, ready, priority, number, task)
+         SELECT $1, json_extract(value, '$[0]'), 'open', json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+                json_extract(value, '$[3]'), json_extract(value, '$[4]') FROM json_each($2)",
+        "INSERT INTO task_label (project, label, status, ready, priority, number, task)
+         SELECT $1, value->>0, 'open', CAST(value->>1 AS BIGINT), CAST(value->>2 AS BIGINT),
+                CAST(value->>3 AS BIGINT), value->>4 FROM json_array_elements(CAST($2 AS JSON))",
+    );
+    tx.defer(sql, vec![project.into(), json.into()])
+}

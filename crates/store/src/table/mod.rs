@@ -1,0 +1,13 @@
+//! One file per table: its rows and the statements on it. Nothing here decides anything.
+
+pub mod agent;
+pub mod checkout;
+pub mod dep;
+pub mod event;
+pub mod hold;
+pub mod label;
+pub mod note;
+pub mod project;
+pub mod request;
+pub mod shown;
+pub mod task;

@@ -1,0 +1,235 @@
+//! The project's row, which its writers lock, and the store's.
+
+use tenure_core::{Result, Time};
+
+use crate::store::Identity;
+use crate::tx::{Sql, Tx, Value, first};
+
+/// What names a project before it is known whether it exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
+    pub key: String,
+    /// What people call it.
+    pub label: String,
+}
+
+/// Counts of tasks by stored class, in the order of [`Class`].
+pub type Counts = [i64; 7];
+
+/// The classes that are counted on the project's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Open, nothing unmet.
+    Ready,
+    /// Open, something unmet.
+    Waiting,
+    /// Open, something unmet was cancelled.
+    Stuck,
+    /// Started.
+    Started,
+    /// Blocked.
+    Blocked,
+    /// Done.
+    Done,
+    /// Cancelled.
+    Cancelled,
+}
+
+/// A project's row.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its id in this store.
+    pub id: String,
+    /// Its key.
+    pub key: String,
+    /// What people call it.
+    pub label: String,
+    /// The schema of the store when it was last migrated.
+    pub schema_version: i64,
+    /// The oldest event kept.
+    pub first_event: i64,
+    /// The newest event, 0 for none.
+    pub last_event: i64,
+    /// The time of the last op.
+    pub last_time: Time,
+    /// The newest task number.
+    pub last_task: i64,
+    /// How many holds were granted so far.
+    pub holds_issued: i64,
+    /// How many tasks there are of each class.
+    pub counts: Counts,
+    /// When the row was made.
+    pub created_at: Time,
+}
+
+impl Row {
+    /// The row of a project that nothing has happened in.
+    pub fn new(name: &Name, id: String, now: Time) -> Row {
+        Row {
+            id,
+            key: name.key.clone(),
+            label: name.label.clone(),
+            schema_version: crate::migrate::VERSION,
+            first_event: 1,
+            last_event: 0,
+            last_time: now,
+            last_task: 0,
+            holds_issued: 0,
+            counts: [0; 7],
+            created_at: now,
+        }
+    }
+
+    /// The number of tasks in a class.
+    pub fn count(&self, class: Class) -> i64 {
+        self.counts[class as usize]
+    }
+}
+
+/// Whether a transaction enters to write or to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Takes the project's row until the end of the transaction.
+    Write,
+    /// Takes nothing.
+    Read,
+}
+
+const ENTER: Sql = Sql::pair(
+    "SELECT s.id, s.incarnation, p.id, p.key, p.label, p.schema_version, p.first_event, p.last_event, p.last_time,
+            p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, NULL
+     FROM store s LEFT JOIN project p ON p.key = $1",
+    "SELECT s.id, s.incarnation, p.id, p.key, p.label, p.schema_version, p.first_event, p.last_event, p.last_time,
+            p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
+     FROM store s LEFT JOIN project p ON p.key = $1",
+);
+
+/// PostgreSQL waits for the row inside the materialised part and reads the clock afterwards: in a plain SELECT … FOR
+/// UPDATE the clock would be read before the wait. SQLite holds the write lock of the whole file already.
+const ENTER_LOCKED: Sql = Sql::pair(
+    ENTER.sqlite,
+    "WITH p AS MATERIALIZED (SELECT * FROM project WHERE key = $1 FOR UPDATE)
+     SELECT s.id, s.incarnation, p.id, p.key, p.label, p.schema_version, p.first_event, p.last_event, p.last_time,
+            p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
+     FROM store s LEFT JOIN p ON TRUE",
+);
+
+/// The first statement of every transaction: the store, the project if it exists, and the database's clock if it has
+/// one. A store without a row of its own has an empty identity.
+pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option<Row>, Option<Time>)> {
+    let sql = match lock {
+        Lock::Write => ENTER_LOCKED,
+        Lock::Read => ENTER,
+    };
+    let Some(mut row) = first(tx.query(sql, &[key.into()])?) else {
+        return Ok((Identity { id: String::new(), incarnation: String::new() }, None, None));
+    };
+    let identity = Identity { id: row.text(0)?, incarnation: row.text(1)? };
+    let clock = row.int_or_null(19)?.map(Time);
+    if row.is_null(2) {
+        return Ok((identity, None, clock));
+    }
+    let mut counts = [0; 7];
+    for (class, count) in counts.iter_mut().enumerate() {
+        *count = row.int(11 + class)?;
+    }
+    let project = Row {
+        id: row.text(2)?,
+        key: row.text(3)?,
+        label: row.text(4)?,
+        schema_version: row.int(5)?,
+        first_event: row.int(6)?,
+        last_event: row.int(7)?,
+        last_time: row.time(8)?,
+        last_task: row.int(9)?,
+        holds_issued: row.int(10)?,
+        counts,
+        created_at: row.time(18)?,
+    };
+    Ok((identity, Some(project), clock))
+}
+
+/// Makes the row unless somebody else just did.
+pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued,
+             tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked, tasks_done, tasks_cancelled, created_at)
+         VALUES ($1, $2, $3, $4, 1, 0, $5, 0, 0, 0, 0, 0, 0, 0, 0, 0, $5) ON CONFLICT DO NOTHING",
+    );
+    let args =
+        [(&row.id).into(), (&row.key).into(), (&row.label).into(), row.schema_version.into(), row.created_at.into()];
+    tx.execute(sql, &args).map(|_| ())
+}
+
+/// Stores what an op changed on the row.
+pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE project SET last_event = $2, last_time = $3, last_task = $4, holds_issued = $5, tasks_ready = $6,
+             tasks_waiting = $7, tasks_stuck = $8, tasks_started = $9, tasks_blocked = $10, tasks_done = $11,
+             tasks_cancelled = $12
+         WHERE key = $1",
+    );
+    let mut args: Vec<Value> = vec![
+        (&row.key).into(),
+        row.last_event.into(),
+        row.last_time.into(),
+        row.last_task.into(),
+        row.holds_issued.into(),
+    ];
+    args.extend(row.counts.map(Value::from));
+    tx.defer(sql, args)
+}
+
+/// Makes the store's own row.
+pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> Result<()> {
+    let sql =
+        Sql::same("INSERT INTO store (one, id, incarnation, schema_version, created_at) VALUES (1, $1, $2, $3, $4)");
+    let args = [(&identity.id).into(), (&identity.incarnation).into(), crate::migrate::VERSION.into(), now.into()];
+    tx.execute(sql, &args).map(|_| ())
+}
+
+/// Takes the store's own row away: an empty store that stands for one that does not exist.
+pub(crate) fn forget_store(tx: &mut dyn Tx) -> Result<()> {
+    tx.execute(Sql::same("DELETE FROM store"), &[]).map(|_| ())
+}
+
+/// Writes the schema version where every writer meets it: on PostgreSQL this waits for the writers of all projects.
+pub(crate) fn set_schema(tx: &mut dyn Tx, version: i64) -> Result<()> {
+    tx.execute(Sql::same("UPDATE store SET schema_version = $1 WHERE schema_version <> $1"), &[version.into()])?;
+    tx.execute(Sql::same("UPDATE project SET schema_version = $1 WHERE schema_version <> $1"), &[version.into()])?;
+    Ok(())
+}
+
+/// The schema version of the store.
+pub(crate) fn schema(tx: &mut dyn Tx) -> Result<i64> {
+    let rows = tx.query(Sql::same("SELECT schema_version FROM store WHERE one = 1"), &[])?;
+    first(rows).map_or(Ok(0), |row| row.int(0))
+}
+
+/// What the counters should be, counted anew: for `doctor`.
+pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<Counts> {
+    let sql = Sql::same(
+        "SELECT status, CASE WHEN unmet = 0 THEN 0 WHEN cancelled_deps = 0 THEN 1 ELSE 2 END AS class, COUNT(*)
+         FROM task WHERE project = $1 GROUP BY 1, 2 ORDER BY 1, 2",
+    );
+    let mut counts = [0; 7];
+    for mut row in tx.query(sql, &[project.into()])? {
+        let class = match (row.text(0)?.as_str(), row.int(1)?) {
+            ("open", 0) => Class::Ready,
+            ("open", 1) => Class::Waiting,
+            ("open", _) => Class::Stuck,
+            ("started", _) => Class::Started,
+            ("blocked", _) => Class::Blocked,
+            ("done", _) => Class::Done,
+            _ => Class::Cancelled,
+        };
+        counts[class as usize] += row.int(2)?;
+    }
+    Ok(counts)
+}

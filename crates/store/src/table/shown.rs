@@ -1,0 +1,25 @@
+//! The fence that an agent was last shown for a task.
+
+use tenure_core::Result;
+
+use crate::tx::{Sql, Tx, Value, first};
+
+/// The statement that reads it; see [`decode`].
+pub fn get_call(project: &str, agent: &str, task: &str) -> (Sql, Vec<Value>) {
+    let sql = Sql::same("SELECT fence FROM shown WHERE project = $1 AND agent = $2 AND task = $3");
+    (sql, vec![project.into(), agent.into(), task.into()])
+}
+
+/// Decodes the answer to [`get_call`].
+pub fn decode(rows: Vec<crate::Row>) -> Result<Option<i64>> {
+    first(rows).map(|row| row.int(0)).transpose()
+}
+
+/// Remembers what a response shows.
+pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, task: &str, fence: i64) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO shown (project, agent, task, fence) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (project, agent, task) DO UPDATE SET fence = excluded.fence",
+    );
+    tx.defer(sql, vec![project.into(), agent.into(), task.into(), fence.into()])
+}

@@ -1,0 +1,174 @@
+//! The transaction trait that both engines implement, and the values that travel through it.
+
+use tenure_core::{Error, Result, Time};
+
+use crate::error::corrupt_row;
+
+/// A statement in the dialect of each engine. One text for both is the normal case.
+#[derive(Clone, Copy, Debug)]
+pub struct Sql {
+    /// For SQLite. Parameters are `$1`, `$2`, …, bound by that name.
+    pub sqlite: &'static str,
+    /// For PostgreSQL.
+    pub postgres: &'static str,
+}
+
+impl Sql {
+    /// One text that means the same to both engines.
+    pub const fn same(text: &'static str) -> Sql {
+        Sql { sqlite: text, postgres: text }
+    }
+
+    /// A text for each engine: where they have no common word.
+    pub const fn pair(sqlite: &'static str, postgres: &'static str) -> Sql {
+        Sql { sqlite, postgres }
+    }
+}
+
+/// What goes into a statement and comes out of a row. A null carries its type because PostgreSQL asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A text. Never with NUL: the doors refuse it.
+    Text(String),
+    /// Any number, flag or time.
+    Int(i64),
+    /// No number.
+    NullInt,
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Value {
+        Value::Text(text.clone())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Int(number)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Value {
+        Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Int(i64::from(flag))
+    }
+}
+
+impl From<Time> for Value {
+    fn from(time: Time) -> Value {
+        Value::Int(time.0)
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Value {
+        number.map_or(Value::NullInt, Value::Int)
+    }
+}
+
+/// One row of an answer. Columns are read by position, in the order of the statement.
+#[derive(Clone, Debug)]
+pub struct Row(pub(crate) Vec<Value>);
+
+impl Row {
+    /// A text column, moved out of the row.
+    pub fn text(&mut self, column: usize) -> Result<String> {
+        match self.0.get_mut(column) {
+            Some(Value::Text(text)) => Ok(std::mem::take(text)),
+            other => Err(corrupt_row(column, "a text", other.as_deref())),
+        }
+    }
+
+    /// A number column.
+    pub fn int(&self, column: usize) -> Result<i64> {
+        match self.0.get(column) {
+            Some(Value::Int(number)) => Ok(*number),
+            other => Err(corrupt_row(column, "a number", other)),
+        }
+    }
+
+    /// A number column that may be null.
+    pub fn int_or_null(&self, column: usize) -> Result<Option<i64>> {
+        match self.0.get(column) {
+            Some(Value::Int(number)) => Ok(Some(*number)),
+            Some(Value::NullInt) => Ok(None),
+            other => Err(corrupt_row(column, "a number or nothing", other)),
+        }
+    }
+
+    /// A flag column.
+    pub fn flag(&self, column: usize) -> Result<bool> {
+        Ok(self.int(column)? != 0)
+    }
+
+    /// A time column.
+    pub fn time(&self, column: usize) -> Result<Time> {
+        self.int(column).map(Time)
+    }
+
+    /// Whether a column is null.
+    pub fn is_null(&self, column: usize) -> bool {
+        matches!(self.0.get(column), Some(Value::NullInt))
+    }
+}
+
+/// One transaction.
+///
+/// Statements take effect in the order of the calls, deferred ones included. After an error nothing more may be
+/// assumed of the transaction but that `undo` or the end of it puts things right.
+pub trait Tx {
+    /// Runs a statement and says how many rows it changed.
+    fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64>;
+
+    /// Runs a query. Rows come in the order of its ORDER BY, which ends in a unique key.
+    fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>>;
+
+    /// Runs several queries over the same state, in one round trip where the engine has them.
+    fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>>;
+
+    /// Runs a statement whose count nobody needs. The engine may send it together with the next call, so an error may
+    /// surface there; it never surfaces after commit.
+    fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()>;
+
+    /// Begins the part of the transaction that `undo` takes back. Only one is open at a time.
+    fn savepoint(&mut self) -> Result<()>;
+
+    /// Takes back everything since `savepoint`; what came before stays.
+    fn undo(&mut self) -> Result<()>;
+}
+
+/// The first row of a query that has at most one.
+pub(crate) fn first(rows: Vec<Row>) -> Option<Row> {
+    rows.into_iter().next()
+}
+
+/// A list as the one JSON parameter it travels as.
+pub(crate) fn list(items: &[String]) -> Value {
+    Value::Text(serde_json::Value::from(items).to_string())
+}
+
+/// Checks that the parameters of a statement are `$1` to `$n`, all of them bound.
+pub(crate) fn check_bindings(highest: usize, given: usize, text: &str) -> Result<()> {
+    if highest == given {
+        return Ok(());
+    }
+    Err(Error::bug(format!("a statement has {highest} parameters and {given} values: {text}")))
+}

@@ -1,0 +1,199 @@
+//! The PostgreSQL the tests run on.
+//!
+//! One server serves a whole test process, and under `./test` all of them: it is the one `TENURE_TEST_PG` names, else a
+//! throw-away cluster made by `pg.sh` beside this file (0.8 s). Tests keep out of each other's way by schema, not by
+//! server: each takes a [`Server::fresh_schema`]. On a server of your own these schemas, `t_…`, stay behind.
+
+use std::env;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{self, Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// Makes a cluster and removes it when its standard input ends. `./test` runs the same file.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pg.sh");
+
+/// A running PostgreSQL and a superuser's way in.
+#[derive(Debug)]
+pub struct Server {
+    /// Without Tenure's own `schema` parameter: what the driver understands.
+    url: String,
+    /// Open as long as this process lives. A static is never dropped, so the end of the process is what closes it,
+    /// however it ends, and that is what removes the cluster. Rust opens pipes close-on-exec: no child keeps it open.
+    _lifeline: Option<ChildStdin>,
+}
+
+/// The server of this process, made at the first call.
+///
+/// Panics, in every test that asks, if there is none to be had: a test that cannot run has not passed.
+pub fn server() -> &'static Server {
+    // A `LazyLock` would say why to the first test only and call itself poisoned to all others.
+    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+    match SERVER.get_or_init(Server::obtain) {
+        Ok(server) => server,
+        Err(why) => panic!("tests need a PostgreSQL server: {why}"),
+    }
+}
+
+impl Server {
+    fn obtain() -> Result<Server, String> {
+        match env::var("TENURE_TEST_PG") {
+            Ok(url) if !url.is_empty() => Ok(Server { url, _lifeline: None }),
+            _ => Server::start(),
+        }
+    }
+
+    fn start() -> Result<Server, String> {
+        // In a process group of its own: neither Ctrl-C nor a kill of the tests' group keeps it from cleaning up.
+        let mut child = Command::new("sh")
+            .arg(SCRIPT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|e| format!("cannot run sh: {e}"))?;
+        match first_line(&mut child) {
+            Ok(url) if url.starts_with("postgres://") => Ok(Server { url, _lifeline: child.stdin.take() }),
+            Ok(other) => Err(other),
+            Err(e) => Err(format!("cannot read what pg.sh says: {e}")),
+        }
+    }
+
+    /// The store URL of one schema, in the form `TENURE_STORE` takes. The schema need not exist.
+    pub fn url(&self, schema: &str) -> String {
+        let sep = if self.url.contains('?') { '&' } else { '?' };
+        format!("{}{sep}schema={schema}", self.url)
+    }
+
+    /// A schema name that no other test has: not in this process, not in another one on the same server.
+    pub fn fresh_schema(&self) -> String {
+        static COUNT: AtomicU32 = AtomicU32::new(1);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        // Process ids come back, and a server given by URL outlives them. The keys of a new RandomState are random.
+        let random = RandomState::new().hash_one(n);
+        format!("t_{}_{n}_{random:016x}", process::id())
+    }
+
+    /// Runs statements as the owner of the server, each by itself unless they open a transaction. Panics if one fails.
+    pub fn batch(&self, sql: &str) {
+        self.run(sql, async |client| client.batch_execute(sql).await);
+    }
+
+    /// Runs statements as the owner and returns the rows of all of them as text, `None` for NULL. Panics if one fails.
+    pub fn query(&self, sql: &str) -> Vec<Vec<Option<String>>> {
+        let messages = self.run(sql, async |client| client.simple_query(sql).await);
+        let row = |message| match message {
+            SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|i| row.get(i).map(str::to_owned)).collect()),
+            _ => None,
+        };
+        messages.into_iter().filter_map(row).collect()
+    }
+
+    /// A connection for each call: a test that ends other sessions or waits for locks disturbs no other test.
+    fn run<T>(&self, sql: &str, work: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = match tokio_postgres::connect(&self.url, NoTls).await {
+                Ok(pair) => pair,
+                Err(e) => panic!("cannot connect to {}: {}", self.url, with_causes(&e)),
+            };
+            let connection = tokio::spawn(connection);
+            let result = work(&client).await;
+            // Wait until the server has been told, else sessions pile up behind a quick test.
+            drop(client);
+            let _ = connection.await;
+            result.unwrap_or_else(|e| panic!("{}\n  in: {sql}", with_causes(&e)))
+        })
+    }
+}
+
+/// The first line of what a child prints; if it ends right after it, everything.
+fn first_line(child: &mut Child) -> std::io::Result<String> {
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        let mut stdout = BufReader::new(stdout);
+        stdout.read_line(&mut line)?;
+        if !line.starts_with("postgres://") {
+            stdout.read_to_string(&mut line)?;
+            child.wait()?;
+        }
+    }
+    Ok(line.trim_end().to_owned())
+}
+
+/// The driver's errors say only "db error"; what the server said is their source.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        text = format!("{text}: {e}");
+        cause = e.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn serves_queries_in_a_schema_of_its_own() {
+        let server = server();
+        let schema = server.fresh_schema();
+        server.batch(&format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.t (a BIGINT, b TEXT)"));
+        server.batch(&format!("INSERT INTO {schema}.t VALUES (1, 'x'), (2, NULL)"));
+        let rows = server.query(&format!("SELECT a, b FROM {schema}.t ORDER BY a"));
+        assert_eq!(rows, [vec![Some("1".to_owned()), Some("x".to_owned())], vec![Some("2".to_owned()), None]]);
+        server.batch(&format!("DROP SCHEMA {schema} CASCADE"));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not exist")]
+    fn a_failed_statement_says_what_the_server_said() {
+        server().batch("SELECT * FROM there_is_no_such_table");
+    }
+
+    #[test]
+    fn the_schema_is_appended_to_either_form_of_url() {
+        let given = |url: &str| Server { url: url.to_owned(), _lifeline: None }.url("s");
+        assert_eq!(given("postgres://u@h/d"), "postgres://u@h/d?schema=s");
+        assert_eq!(given("postgres://u@/d?host=/tmp/x&port=1"), "postgres://u@/d?host=/tmp/x&port=1&schema=s");
+    }
+
+    #[test]
+    fn schema_names_differ_and_fit() {
+        let names: HashSet<String> = (0..1000).map(|_| server().fresh_schema()).collect();
+        assert_eq!(names.len(), 1000);
+        // PostgreSQL cuts longer names off at 63 bytes without a word.
+        assert!(names.iter().all(|n| n.len() <= 63), "{names:?}");
+    }
+
+    #[test]
+    fn a_cluster_is_gone_soon_after_its_lifeline() {
+        let server = Server::start().unwrap();
+        let host = server.url.split(['=', '&']).nth(1).unwrap();
+        let dir = PathBuf::from(host);
+        let pid = server.query("SELECT pg_read_file('postmaster.pid')")[0][0].clone().unwrap();
+        let pid: i32 = pid.lines().next().unwrap().parse().unwrap();
+        assert!(dir.exists() && alive(pid));
+        drop(server);
+        // Nothing here is told when a stranger's process ends, so ask until it is true.
+        while dir.exists() || alive(pid) {
+            std::thread::yield_now();
+        }
+    }
+
+    fn alive(pid: i32) -> bool {
+        // In a container whose first process collects no orphans a dead one stays, as a zombie.
+        let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "));
+        !zombie && rustix::process::test_kill_process(rustix::process::Pid::from_raw(pid).unwrap()).is_ok()
+    }
+}

@@ -1,0 +1,235 @@
+//! What Tenure is made of: permissive licences, published sources, versions in one place.
+//!
+//! `cargo deny check` knows more (advisories above all) and needs a network; this runs everywhere.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::{env, fs};
+
+use serde_json::Value;
+
+#[test]
+fn every_licence_is_permissive() {
+    let allowed = allowed();
+    let mut bad = Vec::new();
+    for package in packages() {
+        let licence = package["license"].as_str().unwrap_or("none declared");
+        if permits(licence, &allowed) != Ok(true) {
+            bad.push(format!("{} {}: {licence}", package["name"], package["version"]));
+        }
+    }
+    assert!(bad.is_empty(), "licences that deny.toml does not allow:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn every_source_is_the_registry_or_this_workspace() {
+    let mut bad = Vec::new();
+    for package in packages() {
+        let good = match package["source"].as_str() {
+            Some(source) => source.starts_with("registry+"),
+            // No source is a path; one that leaves the workspace would build on one machine only.
+            None => Path::new(package["manifest_path"].as_str().unwrap()).starts_with(root()),
+        };
+        if !good {
+            bad.push(format!(
+                "{} {}: {} {}",
+                package["name"], package["version"], package["source"], package["manifest_path"]
+            ));
+        }
+    }
+    assert!(bad.is_empty(), "packages from elsewhere:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn every_version_is_in_the_workspace_manifest() {
+    let mut bad = Vec::new();
+    let members: Vec<_> = packages().iter().filter(|p| p["source"].is_null()).collect();
+    assert!(members.len() >= 5, "the members of the workspace are among the packages");
+    for member in members {
+        let path = PathBuf::from(member["manifest_path"].as_str().unwrap());
+        let manifest: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();
+        for dependency in outside_the_workspace(&manifest) {
+            bad.push(format!("{}: {dependency}", path.strip_prefix(root()).unwrap().display()));
+        }
+    }
+    assert!(bad.is_empty(), "write `NAME.workspace = true` and the version in the top Cargo.toml:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn licence_expressions_are_read_as_written() {
+    let allowed = BTreeSet::from(["MIT".to_owned(), "ISC".to_owned(), "Apache-2.0 WITH LLVM-exception".to_owned()]);
+    let yes = [
+        "MIT",
+        "MIT OR GPL-3.0-only",
+        "GPL-3.0-only OR MIT",
+        "GPL-3.0-only/MIT",
+        "MIT AND ISC",
+        "(MIT OR GPL-3.0-only) AND ISC",
+        "GPL-3.0-only AND MIT OR ISC",
+        "Apache-2.0 WITH LLVM-exception OR Apache-2.0",
+    ];
+    let no = [
+        "GPL-3.0-only",
+        "MIT AND GPL-3.0-only",
+        "MIT AND (GPL-3.0-only OR LGPL-2.1-only)",
+        "ISC AND GPL-3.0-only OR LGPL-2.1-only",
+        "Apache-2.0",
+        "MIT WITH Some-exception",
+    ];
+    let broken = ["", "none declared", "MIT OR", "MIT ISC", "(MIT", "MIT)", "OR MIT", "MIT WITH"];
+    for text in yes {
+        assert_eq!(permits(text, &allowed), Ok(true), "{text}");
+    }
+    for text in no {
+        assert_eq!(permits(text, &allowed), Ok(false), "{text}");
+    }
+    for text in broken {
+        assert!(permits(text, &allowed) != Ok(true), "{text}");
+    }
+}
+
+#[test]
+fn dependencies_with_a_version_of_their_own_are_found() {
+    let manifest: toml::Table = r#"
+        [dependencies]
+        good.workspace = true
+        also_good = { workspace = true, features = ["x"] }
+        short = "1"
+        long = { version = "1" }
+        [dev-dependencies.apart]
+        git = "somewhere"
+        [target.'cfg(unix)'.build-dependencies]
+        deep = "1"
+    "#
+    .parse()
+    .unwrap();
+    assert_eq!(outside_the_workspace(&manifest), ["long", "short", "apart", "deep"]);
+}
+
+/// The one list of licences, shared with cargo-deny.
+fn allowed() -> BTreeSet<String> {
+    let deny: toml::Table = fs::read_to_string(root().join("deny.toml")).unwrap().parse().unwrap();
+    let list = deny["licenses"]["allow"].as_array().unwrap();
+    list.iter().map(|licence| licence.as_str().unwrap().to_owned()).collect()
+}
+
+/// Dependencies of a manifest that do not say `workspace = true`.
+fn outside_the_workspace(manifest: &toml::Table) -> Vec<String> {
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    let tables = targets.into_iter().flat_map(toml::Table::values).filter_map(toml::Value::as_table);
+    let mut found = Vec::new();
+    for table in std::iter::once(manifest).chain(tables) {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let dependencies = table.get(kind).and_then(toml::Value::as_table);
+            for (name, dependency) in dependencies.into_iter().flatten() {
+                if dependency.get("workspace").and_then(toml::Value::as_bool) != Some(true) {
+                    found.push(name.clone());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a licence expression can be met with allowed licences alone. `/` is what `OR` used to be.
+fn permits(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> {
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut rest = words.as_slice();
+    let met = any_of(&mut rest, allowed)?;
+    if rest.is_empty() { Ok(met) } else { Err(format!("unexpected {rest:?}")) }
+}
+
+fn any_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Result<bool, String> {
+    let mut met = all_of(words, allowed)?;
+    while take(words, "OR") {
+        met |= all_of(words, allowed)?;
+    }
+    Ok(met)
+}
+
+fn all_of(words: &mut &[&str], allowed: &BTreeSet<String>) -> Result<bool, String> {
+    let mut met = one(words, allowed)?;
+    while take(words, "AND") {
+        met &= one(words, allowed)?;
+    }
+    Ok(met)
+}
+
+fn one(words: &mut &[&str], allowed: &BTreeSet<String>) -> Result<bool, String> {
+    if take(words, "(") {
+        let met = any_of(words, allowed)?;
+        return if take(words, ")") { Ok(met) } else { Err("no closing parenthesis".to_owned()) };
+    }
+    let mut licence = name(words)?.to_owned();
+    if take(words, "WITH") {
+        licence = format!("{licence} WITH {}", name(words)?);
+    }
+    Ok(allowed.contains(&licence))
+}
+
+fn name<'a>(words: &mut &[&'a str]) -> Result<&'a str, String> {
+    match words.split_first() {
+        Some((&word, rest)) if !["OR", "AND", "WITH", "(", ")"].contains(&word) => {
+            *words = rest;
+            Ok(word)
+        }
+        other => Err(format!("a licence expected, not {other:?}")),
+    }
+}
+
+fn take(words: &mut &[&str], word: &str) -> bool {
+    let found = words.first() == Some(&word);
+    if found {
+        *words = &words[1..];
+    }
+    found
+}
+
+/// Every package of the resolved graph.
+fn packages() -> &'static [Value] {
+    static PACKAGES: LazyLock<Vec<Value>> = LazyLock::new(|| {
+        let metadata = metadata();
+        let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+        let ids: BTreeSet<&str> = nodes.iter().map(|node| node["id"].as_str().unwrap()).collect();
+        let all = metadata["packages"].as_array().unwrap();
+        all.iter().filter(|package| ids.contains(package["id"].as_str().unwrap())).cloned().collect()
+    });
+    &PACKAGES
+}
+
+/// The whole graph needs the manifests of all platforms, and a build has fetched those of its own only. So: with what
+/// is here; else with what the network adds; else, without a network, the part of this platform.
+fn metadata() -> Value {
+    let host = run("rustc".as_ref(), &["-vV"]).unwrap();
+    let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let cargo = env::var_os("CARGO").unwrap_or("cargo".into());
+    let attempts: [&[&str]; 3] = [&["--offline"], &[], &["--offline", "--filter-platform", host]];
+    let mut errors = String::new();
+    for extra in attempts {
+        let args = [&["metadata", "--format-version", "1", "--locked"], extra].concat();
+        match run(&cargo, &args) {
+            Ok(json) => return serde_json::from_str(&json).unwrap(),
+            Err(e) => errors += &e,
+        }
+    }
+    panic!("cargo metadata failed in every way:\n{errors}");
+}
+
+fn run(program: &OsStr, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(args).current_dir(root()).output().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        Ok(String::from_utf8(output.stdout).unwrap())
+    } else {
+        Err(format!("{program:?} {args:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
