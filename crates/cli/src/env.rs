@@ -144,6 +144,18 @@ impl Env {
     }
 }
 
+/// The words of the command line, the program's own name left out.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the command line")]
+pub(crate) fn arguments() -> Vec<OsString> {
+    std::env::args_os().skip(1).collect()
+}
+
+/// The file this program was started from.
+#[expect(clippy::disallowed_methods, reason = "the one place that asks where the program is")]
+pub(crate) fn program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt;

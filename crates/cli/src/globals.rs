@@ -11,8 +11,4 @@ pub(crate) struct Globals {
     pub(crate) agent: Option<String>,
     /// `--request-id ID`.
     pub(crate) request_id: Option<String>,
-    /// `--json`.
-    pub(crate) json: bool,
-    /// `--quiet`.
-    pub(crate) quiet: bool,
 }

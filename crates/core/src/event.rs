@@ -10,6 +10,8 @@ pub mod kind {
     pub const PROJECT_CREATED: &str = "project.created";
     /// The first op of an agent.
     pub const AGENT_REGISTERED: &str = "agent.registered";
+    /// A copy of the repository was made a checkout of the project.
+    pub const CHECKOUT_JOINED: &str = "checkout.joined";
     /// The clock was set back by more than a minute.
     pub const CLOCK_STEPPED: &str = "clock.stepped";
     /// A hold ran out of time.
@@ -44,9 +46,10 @@ pub mod kind {
     pub const TASK_UNASSIGNED: &str = "task.unassigned";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 18] = [
+    pub const ALL: [&str; 19] = [
         PROJECT_CREATED,
         AGENT_REGISTERED,
+        CHECKOUT_JOINED,
         CLOCK_STEPPED,
         HOLD_EXPIRED,
         HOLD_TRANSFERRED,
@@ -82,6 +85,7 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
     match kind {
         kind::PROJECT_CREATED => format!("{actor} used this project for the first time"),
         kind::AGENT_REGISTERED => format!("{actor} appeared"),
+        kind::CHECKOUT_JOINED => format!("{actor} made {subject} a checkout of this project"),
         kind::CLOCK_STEPPED => format!("the clock was set back by {} s", number("seconds")),
         kind::HOLD_EXPIRED if flag("proven_dead") => {
             format!("the hold of {} on {subject} ended: its process is gone", text("holder"))

@@ -36,6 +36,14 @@ pub(crate) fn newer_schema(found: i64, known: i64) -> Error {
     .detail("known", known)
 }
 
+/// The code of a store that is not there.
+pub(crate) const ABSENT: &str = "no_store";
+
+/// The store is not there (or older than this program needs): made by the first write that may.
+pub(crate) fn absent() -> Error {
+    Error::new(Kind::Storage, ABSENT, Stage::Open, "there is no store at this place yet")
+}
+
 /// A lock that could not be had in time.
 pub(crate) fn busy(code: &'static str, message: impl Into<String>) -> Error {
     Error::new(Kind::Busy, code, Stage::Lock, message).hint("Nothing was changed. The same call may be made again.")

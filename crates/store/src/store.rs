@@ -48,6 +48,11 @@ pub struct Options {
     pub durability: Durability,
     /// Whether writers queue at the turnstile. Without it nothing is wrong, only unfair.
     pub turnstile: bool,
+    /// Whether a store that does not exist may be made by the first write.
+    pub may_create: bool,
+    /// Whether the caller makes one call at a time and is about to write: reads then share the writing connection,
+    /// which saves a one-shot process a second one.
+    pub one_connection: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
     /// User for PostgreSQL where the URL has none.
@@ -65,6 +70,8 @@ impl Default for Options {
             patience: Duration::from_secs(10),
             durability: Durability::Full,
             turnstile: true,
+            may_create: true,
+            one_connection: false,
             any_file_system: false,
             user: None,
             password: None,
@@ -205,6 +212,14 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.steps(),
             Engine::Postgres(_) => 0,
+        }
+    }
+
+    /// Whether the embedded store is on a file system that it may be on.
+    pub fn check_file_system(&self) -> Result<()> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.check_file_system(),
+            Engine::Postgres(_) => Ok(()),
         }
     }
 

@@ -6,4 +6,6 @@
 // Tests read the world, stop at the first surprise and print what they saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
+pub mod conformance;
+pub mod fixture;
 pub mod pg;

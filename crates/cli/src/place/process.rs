@@ -17,16 +17,17 @@ pub(crate) struct HostFacts {
 
 impl HostFacts {
     /// Reads the facts: three small files, so only callers that need evidence ask.
-    #[expect(clippy::disallowed_methods, reason = "files of the system")]
     pub(crate) fn read(env: &Env) -> HostFacts {
+        let pidns = std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
+        HostFacts { host: HostFacts::host(env), boot: env.boot_id(), pidns: pidns.unwrap_or_default() }
+    }
+
+    /// The machine alone.
+    #[expect(clippy::disallowed_methods, reason = "a file of the system")]
+    pub(crate) fn host(env: &Env) -> String {
         // Two containers of one image may share the machine id; their boots or namespaces then differ.
         let machine = std::fs::read_to_string("/etc/machine-id").map(|id| id.trim().to_owned()).unwrap_or_default();
-        let pidns = std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned());
-        HostFacts {
-            host: if machine.is_empty() { env.hostname() } else { machine },
-            boot: env.boot_id(),
-            pidns: pidns.unwrap_or_default(),
-        }
+        if machine.is_empty() { env.hostname() } else { machine }
     }
 
     /// A process of this host as others will record or judge it.

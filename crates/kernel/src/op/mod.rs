@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod claim;
 pub mod done;
 pub mod edit;
+pub mod join;
 pub mod note;
 pub mod release;
 pub mod reopen;
@@ -46,6 +47,8 @@ pub enum Op {
     Cancel(cancel::Request),
     /// Hands a task to another agent.
     Transfer(transfer::Request),
+    /// Makes a copy of the repository a checkout of the project.
+    Join(join::Request),
 }
 
 /// How an op can be reached.
@@ -68,7 +71,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 12] = [
+pub const ALL: [About; 13] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -116,6 +119,12 @@ pub const ALL: [About; 12] = [
         doors: &[Door::Cli],
         schema: || schema_for!(transfer::Request),
     },
+    About {
+        name: "join",
+        what: "Makes a copy of the repository a checkout of the project",
+        doors: &[Door::Cli],
+        schema: || schema_for!(join::Request),
+    },
 ];
 
 impl Op {
@@ -134,6 +143,7 @@ impl Op {
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
+            Op::Join(_) => "join",
         }
     }
 
@@ -150,7 +160,7 @@ impl Op {
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
-            Op::Done(_) | Op::Unblock(_) => Ok(()),
+            Op::Done(_) | Op::Unblock(_) | Op::Join(_) => Ok(()),
         }
     }
 
@@ -169,6 +179,7 @@ impl Op {
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
+            Op::Join(request) => json(request),
         }
     }
 
@@ -187,6 +198,7 @@ impl Op {
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),
+            Op::Join(request) => json(&join::apply(unit, request)?),
         }
     }
 }

@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Error, Kind, Result, Stage, id};
+use tenure_core::{Result, id};
 
 pub use url::redact;
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};
-use crate::error;
+use crate::error::{self, ABSENT, absent};
 use crate::migrate::{STEPS, VERSION};
 use crate::sqlite::Sqlite;
 use crate::store::{Body, Entered, Identity, Options, Verdict};
@@ -154,7 +154,7 @@ impl Postgres {
         let mut migrated = false;
         loop {
             match self.again(&call) {
-                Err(error) if error.code() == ABSENT && !migrated => {
+                Err(error) if error.code() == ABSENT && !migrated && self.options.may_create => {
                     self.migrate()?;
                     migrated = true;
                 }
@@ -242,11 +242,4 @@ impl Postgres {
             Ok(Verdict::Commit(()))
         })
     }
-}
-
-const ABSENT: &str = "no_store";
-
-/// The store's tables are not there (or older than this program needs): made by the first write.
-fn absent() -> Error {
-    Error::new(Kind::Storage, ABSENT, Stage::Open, "there is no store at this place yet")
 }

@@ -11,9 +11,9 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
 
+use super::tls;
 use super::url::{Target, Tls};
-use super::{absent, tls};
-use crate::error;
+use crate::error::{self, absent};
 use crate::tx::{Row, Sql, Tx, Value, check_bindings};
 
 /// A connection with a runtime of its own: the caller's thread drives it, nothing runs in the background.

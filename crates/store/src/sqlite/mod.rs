@@ -98,6 +98,14 @@ impl Sqlite {
         self.read_raw(&|connection| tx::explain(connection, sql, args))
     }
 
+    /// Whether the file is on a file system that a store may be on.
+    pub(crate) fn check_file_system(&self) -> Result<()> {
+        match &self.path {
+            Some(path) => place::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system),
+            None => Ok(()),
+        }
+    }
+
     /// Remarks on who may read or write the files.
     pub(crate) fn permissions(&self) -> Vec<String> {
         self.path.as_deref().map(place::permissions).unwrap_or_default()
@@ -145,6 +153,9 @@ impl Sqlite {
             None => Connection::open_in_memory().map_err(open)?,
             Some(path) => {
                 place::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system)?;
+                if !self.options.may_create && matches!(place::look(path)?, place::Presence::Absent) {
+                    return Err(error::absent());
+                }
                 place::prepare(path)?;
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 Connection::open_with_flags(path, flags).map_err(open)?

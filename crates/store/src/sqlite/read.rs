@@ -52,6 +52,10 @@ impl Sqlite {
             let mut writer = self.writer()?;
             return look(self.connected(&mut writer)?);
         };
+        if self.options.one_connection && matches!(place::look(path)?, Presence::Present { writable_dir: true, .. }) {
+            let mut writer = self.writer()?;
+            return look(self.connected(&mut writer)?);
+        }
         let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match pooled {
             Some(connection) => connection,

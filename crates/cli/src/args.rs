@@ -1,0 +1,235 @@
+//! From the words of the command line to a command: parse, resolve, act.
+//!
+//! Only the command that was named is built: putting together the arguments of all of them would cost a call as much
+//! as opening the store.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use tenure_core::{Error, Result};
+
+use crate::command::{self, Group, Spec};
+use crate::context::Context;
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::output::Printer;
+
+/// Flags of every command that take a value.
+const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
+/// Flags of every command that take none.
+const PLAIN: [&str; 2] = ["--json", "--quiet"];
+
+/// Runs the command that the words name and says how the process ends.
+pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
+    let json = wants_json(words, env);
+    let quiet = before_dashes(words).any(|word| word == "--quiet");
+    let out = Printer::new(json, quiet, env);
+    let exit = match act(words, env, &out) {
+        Ok(exit) => exit,
+        Err(error) => crate::failure::report(&out, &error),
+    };
+    ExitCode::from(out.finish(exit))
+}
+
+fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
+    let named = named(words);
+    let spec = match &named {
+        Some(name) => Some(find(name)?),
+        None => None,
+    };
+    let mut root = root();
+    root = match spec {
+        Some(spec) => root.subcommand(build(spec)),
+        None => root.override_help(overview()),
+    };
+    // The command may have been named by an alias; clap knows it by its one name.
+    let mut line: Vec<OsString> = vec!["tenure".into()];
+    line.extend(words.iter().cloned());
+    if let (Some(name), Some(spec)) = (&named, spec)
+        && let Some(at) = line.iter().skip(1).position(|word| word == name)
+    {
+        line[at + 1] = spec.name.into();
+    }
+    let matches = match root.try_get_matches_from_mut(line) {
+        Ok(matches) => matches,
+        Err(error) => return usage(out, &error, spec),
+    };
+    let Some((_, own)) = matches.subcommand() else {
+        out.text(&overview());
+        return Ok(0);
+    };
+    let spec = spec.ok_or_else(|| Error::bug("a command without its name"))?;
+    let context = Context::new(globals(&matches), env, out);
+    (spec.run)(&context, own)
+}
+
+/// Prints help, or turns a refusal of clap's into an error of ours.
+fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            out.text(&error.render().to_string());
+            return Ok(0);
+        }
+        ErrorKind::DisplayVersion => {
+            out.text(concat!("tenure ", env!("CARGO_PKG_VERSION")));
+            return Ok(0);
+        }
+        _ => {}
+    }
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let message = first.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let suggested = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(flag)) => Some(flag.clone()),
+        _ => None,
+    };
+    let help = spec.map_or("tenure --help".to_owned(), |spec| format!("tenure {} --help", spec.name));
+    let refusal = Error::usage("bad_arguments", message).attempt(help);
+    Err(match suggested {
+        Some(flag) => refusal.hint(format!("Did you mean {flag}?")),
+        None => refusal,
+    })
+}
+
+fn globals(matches: &ArgMatches) -> Globals {
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    Globals { project: text("project"), store: text("store"), agent: text("agent"), request_id: text("request-id") }
+}
+
+/// `tenure` with the flags of every command.
+pub(crate) fn root() -> Command {
+    let valued = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).global(true).help(help).help_heading("Global")
+    };
+    let plain = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).global(true).action(ArgAction::SetTrue).help(help).help_heading("Global")
+    };
+    Command::new("tenure")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("The coordination kernel for fleets of AI coding agents")
+        .disable_help_subcommand(true)
+        .arg(plain("json", "Print one JSON document instead of text (also TENURE_FORMAT=json)"))
+        .arg(valued("project", "NAME", "The project by name (also TENURE_PROJECT)"))
+        .arg(valued("agent", "NAME", "Who is calling (also TENURE_AGENT)"))
+        .arg(valued("store", "PATH|URL", "The store: a file or a postgres:// URL (also TENURE_STORE)"))
+        .arg(plain("quiet", "Print nothing but errors"))
+        .arg(valued("request-id", "ID", "The id of this request: the same id is carried out once"))
+}
+
+/// A command as clap sees it.
+pub(crate) fn build(spec: &Spec) -> Command {
+    let command = Command::new(spec.name).about(spec.about).hide(spec.group == Group::Hidden).after_help(format!(
+        "Examples:\n{}",
+        spec.examples.iter().map(|line| format!("  {line}\n")).collect::<String>()
+    ));
+    let aliases: Vec<&'static str> = spec.aliases.to_vec();
+    (spec.args)(command.visible_aliases(aliases))
+}
+
+/// The list of commands that `tenure` alone prints.
+pub(crate) fn overview() -> String {
+    let mut text = String::from(
+        "Tenure: tasks, holds and history for fleets of AI coding agents\n\nUsage: tenure [GLOBAL] <COMMAND> [ARGUMENTS]\n",
+    );
+    for (group, heading) in [(Group::Everyday, "Everyday"), (Group::People, "People and set-up")] {
+        text.push_str(&format!("\n{heading}:\n"));
+        for spec in command::ALL.iter().filter(|spec| spec.group == group) {
+            text.push_str(&format!("  {:<11} {}\n", spec.name, spec.about));
+        }
+    }
+    text.push_str(
+        "\nGlobal, before or after the command:\n  --json  --project NAME  --agent NAME  --store PATH|URL  --quiet  --request-id ID\n\
+         \n`tenure COMMAND --help` has the details and examples. Start with `tenure add \"…\"` and `tenure claim`.\n",
+    );
+    text
+}
+
+/// The command among the words: the first that is neither a flag of every command nor its value.
+fn named(words: &[OsString]) -> Option<OsString> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if VALUED.iter().any(|flag| word == *flag) {
+            words.next();
+        } else if word == "--" {
+            return None;
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return Some(word.clone());
+        }
+    }
+    None
+}
+
+fn before_dashes(words: &[OsString]) -> impl Iterator<Item = &OsString> {
+    words.iter().take_while(|word| *word != "--")
+}
+
+/// Whether the answer is to be JSON, found before anything can fail.
+fn wants_json(words: &[OsString], env: &Env) -> bool {
+    before_dashes(words).any(|word| word == PLAIN[0])
+        || env.os("TENURE_FORMAT").is_some_and(|format| format.eq_ignore_ascii_case(OsStr::new("json")))
+}
+
+/// The command of a name, alias or, in the refusal, the nearest one.
+fn find(name: &OsStr) -> Result<&'static Spec> {
+    let name = name.to_string_lossy();
+    let found = command::ALL.iter().find(|spec| spec.name == name || spec.aliases.iter().any(|alias| *alias == name));
+    if let Some(spec) = found {
+        return Ok(spec);
+    }
+    let names = command::ALL.iter().filter(|spec| spec.group != Group::Hidden).flat_map(|spec| {
+        std::iter::once((spec.name, spec.name)).chain(spec.aliases.iter().map(|alias| (*alias, spec.name)))
+    });
+    let nearest = names
+        .map(|(typed, meant)| (strsim::jaro_winkler(typed, &name), meant))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let error =
+        Error::usage("unknown_command", format!("`{}` is not a command of tenure", tenure_core::text::excerpt(&name)));
+    Err(match nearest {
+        Some((_, meant)) => error.hint(format!("Did you mean `{meant}`?")).attempt(format!("tenure {meant} --help")),
+        None => error,
+    }
+    .attempt("tenure --help"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_command_is_found_behind_global_flags() {
+        assert_eq!(named(&words("--json --agent a list --all")), Some("list".into()));
+        assert_eq!(named(&words("--store=x add hello")), Some("add".into()));
+        assert_eq!(named(&words("--help")), None);
+        assert_eq!(named(&words("-- add")), None);
+    }
+
+    #[test]
+    fn an_unknown_command_names_the_nearest() {
+        let error = find(OsStr::new("clam")).unwrap_err();
+        assert_eq!(error.code(), "unknown_command");
+        assert_eq!(error.advice(), Some("Did you mean `claim`?"));
+        assert_eq!(find(OsStr::new("close")).unwrap().name, "done");
+    }
+
+    #[test]
+    fn every_command_is_well_formed_and_no_name_stands_twice() {
+        let mut names = Vec::new();
+        for spec in command::ALL {
+            build(spec).debug_assert();
+            names.push(spec.name);
+            names.extend(spec.aliases);
+            assert!(!spec.examples.is_empty() || spec.group == Group::Hidden, "{} has no example", spec.name);
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

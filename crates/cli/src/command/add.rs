@@ -1,0 +1,73 @@
+//! `tenure add`
+
+use clap::Args as _;
+use tenure_core::{Error, task};
+use tenure_kernel::Op;
+use tenure_kernel::op::add::Request;
+use tenure_kernel::shape::Task;
+
+use super::{Group, Spec, bulk, print_task, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "add",
+    aliases: &["create", "new"],
+    group: Group::Everyday,
+    about: "Add a task, or many from standard input",
+    examples: &[
+        "tenure add \"Fix the login\" --priority 1 --label backend",
+        "tenure add \"Release\" --after t-7k3fq --acceptance \"tag pushed\"",
+        "tenure add --stdin < tasks.jsonl",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        if args.stdin {
+            return bulk::add(context);
+        }
+        let title = args
+            .title
+            .ok_or_else(|| Error::usage("title_empty", "no title was given").attempt("tenure add \"Fix the login\""))?;
+        let after = args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?;
+        let request = Request {
+            title,
+            description: args.description.unwrap_or_default(),
+            acceptance: args.acceptance.unwrap_or_default(),
+            priority: args.priority.unwrap_or(task::PRIORITY_DEFAULT),
+            labels: args.label,
+            after,
+            assignee: args.assignee,
+        };
+        let (task, reply) = context.answer::<Task>(&Op::Add(request))?;
+        print_task(context, "Added", &task, &reply.body);
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// One line of 1 to 500 characters
+    #[arg(value_name = "TITLE", conflicts_with = "stdin")]
+    title: Option<String>,
+    /// More lines, at most 64 KiB
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// What must be true when it is done
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    acceptance: Option<String>,
+    /// 0 (first) to 4 (last), 2 by default
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    priority: Option<i64>,
+    /// A label; may be repeated
+    #[arg(long, short, value_name = "LABEL")]
+    label: Vec<String>,
+    /// A task it comes after; may be repeated
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    after: Vec<String>,
+    /// The agent it is for
+    #[arg(long = "for", value_name = "AGENT")]
+    assignee: Option<String>,
+    /// Read one JSON object a line: title, description, priority, labels, acceptance, after, key
+    #[arg(long, conflicts_with_all = ["description", "acceptance", "priority", "label", "after", "assignee"])]
+    stdin: bool,
+}

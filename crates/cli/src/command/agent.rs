@@ -1,0 +1,59 @@
+//! `tenure agent list`
+
+use clap::{Args as _, Subcommand};
+
+use super::{Group, Spec, read};
+use crate::output::table::table;
+use crate::output::time::span;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "agent",
+    aliases: &["agents"],
+    group: Group::People,
+    about: "List the agents of this project and whether they are there",
+    examples: &["tenure agent list", "tenure agent list --json"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let Args { verb: Verb::List(page) } = read(matches)?;
+        let limit = page.limit()?;
+        let page = context.ask(|kernel, call| kernel.agents(call, None, limit, page.cursor.as_deref()))?;
+        if context.out.is_json() {
+            context.out.data(&page);
+            return Ok(0);
+        }
+        if page.items.is_empty() {
+            context.out.text("No agents.");
+            return Ok(0);
+        }
+        let rows: Vec<Vec<String>> = page
+            .items
+            .iter()
+            .map(|agent| {
+                vec![
+                    agent.name.clone(),
+                    agent.liveness.as_str().to_owned(),
+                    format!("{} ago", span(agent.last_seen_s)),
+                    agent.focus.clone().unwrap_or_default(),
+                    agent.tool.clone().unwrap_or_default(),
+                ]
+            })
+            .collect();
+        context.out.text(&table(&["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], &rows, context.out.width()));
+        if let Some(next) = &page.next {
+            context.out.text(&format!("more: --cursor {next}"));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List agents by name
+    List(super::list::Paging),
+}

@@ -1,0 +1,43 @@
+//! `tenure block`
+
+use clap::Args as _;
+use tenure_kernel::Op;
+use tenure_kernel::op::block::Request;
+use tenure_kernel::shape::Task;
+
+use super::done::Acting;
+use super::{Group, Spec, print_task, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "block",
+    aliases: &[],
+    group: Group::Everyday,
+    about: "Say that your task cannot go on, and why",
+    examples: &[
+        "tenure block --reason \"needs the staging key\"",
+        "tenure block t-7k3fq --reason \"API first\" --on t-9m2xq",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let task = context.task_id_or_focus(args.acting.task.as_deref())?;
+        let on = args.on.as_deref().map(|typed| context.task_id(typed)).transpose()?;
+        let request = Request { task, reason: args.reason, on, fence: args.acting.fence, force: args.acting.force };
+        let (task, reply) = context.answer::<Task>(&Op::Block(request))?;
+        print_task(context, "Blocked", &task, &reply.body);
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(flatten)]
+    acting: Acting,
+    /// Why it cannot go on
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: String,
+    /// The task that blocks it: when that is done, the blocker is gone
+    #[arg(long, value_name = "ID")]
+    on: Option<String>,
+}

@@ -1,0 +1,41 @@
+//! `tenure cancel`
+
+use clap::Args as _;
+use tenure_kernel::Op;
+use tenure_kernel::op::cancel::Request;
+use tenure_kernel::shape::Task;
+
+use super::done::Acting;
+use super::{Group, Spec, print_task, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "cancel",
+    aliases: &["drop"],
+    group: Group::People,
+    about: "Give a task up; what depends on it is stuck until somebody edits or reopens",
+    examples: &["tenure cancel t-7k3fq --reason \"no longer wanted\""],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let task = context.task_id_or_focus(args.acting.task.as_deref())?;
+        let request = Request {
+            task,
+            reason: args.reason.unwrap_or_default(),
+            fence: args.acting.fence,
+            force: args.acting.force,
+        };
+        let (task, reply) = context.answer::<Task>(&Op::Cancel(request))?;
+        print_task(context, "Cancelled", &task, &reply.body);
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(flatten)]
+    acting: Acting,
+    /// Why
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+}

@@ -1,0 +1,48 @@
+//! `tenure claim`
+
+use clap::Args as _;
+use tenure_core::{Span, hold};
+use tenure_kernel::Op;
+use tenure_kernel::op::claim::Request;
+use tenure_kernel::shape::Claimed;
+
+use super::{Group, Spec, read};
+use crate::output::task::claimed;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "claim",
+    aliases: &["take", "start"],
+    group: Group::Everyday,
+    about: "Take a task: the one named, or the best that is ready",
+    examples: &["tenure claim", "tenure claim t-7k3fq", "tenure claim --label backend --ttl 20m"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let given = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
+        let ttl = given.or(context.place()?.config.task_ttl);
+        let task = args.task.as_deref().map(|typed| context.task_id(typed)).transpose()?;
+        // A task that is named is meant, whatever its labels.
+        let labels = if task.is_some() { args.labels.label } else { args.labels.or_default(context)? };
+        let request = Request { task, ttl_s: ttl.map(Span::as_seconds), labels };
+        let (answer, reply) = context.answer::<Claimed>(&Op::Claim(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+        } else {
+            context.out.text(&claimed(context.out, &answer));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// The task: any unique beginning of its id
+    #[arg(value_name = "ID")]
+    task: Option<String>,
+    /// How long the hold lives after your last call: 1s to 24h, 60m by default
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    ttl: Option<String>,
+    #[command(flatten)]
+    labels: super::list::Labels,
+}

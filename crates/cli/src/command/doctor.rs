@@ -1,0 +1,205 @@
+//! `tenure doctor`: a query that says what is wrong and what to do about it.
+
+use serde::Serialize;
+use tenure_core::{Error, Result};
+use tenure_store::migrate;
+
+use super::{Group, Spec};
+use crate::context::Context;
+use crate::output::table::table;
+use crate::output::{Ink, Printer};
+use crate::place::Location;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "doctor",
+    aliases: &["check-health"],
+    group: Group::People,
+    about: "Check the store and this project; exit 1 when something is wrong",
+    examples: &["tenure doctor", "tenure doctor --json"],
+    args: |command| command,
+    run: |context, _| {
+        let checks = examine(context);
+        let healthy = checks.iter().all(|check| check.result != Finding::Fault);
+        if context.out.is_json() {
+            context.out.data(&Report { healthy, checks });
+        } else {
+            context.out.text(&page(context.out, &checks, healthy));
+        }
+        Ok(u8::from(!healthy))
+    },
+};
+
+#[derive(Serialize)]
+struct Report {
+    healthy: bool,
+    checks: Vec<Check>,
+}
+
+/// One thing looked at.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    result: Finding,
+    text: String,
+    /// What to do, where there is something to do.
+    step: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Finding {
+    Ok,
+    /// Worth knowing, not wrong.
+    Remark,
+    Fault,
+}
+
+fn ok(name: &'static str, text: impl Into<String>) -> Check {
+    Check { name, result: Finding::Ok, text: text.into(), step: None }
+}
+
+fn remark(name: &'static str, text: impl Into<String>, step: Option<&str>) -> Check {
+    Check { name, result: Finding::Remark, text: text.into(), step: step.map(str::to_owned) }
+}
+
+fn fault(name: &'static str, error: &Error) -> Check {
+    let step = error.advice().map(str::to_owned).or_else(|| error.attempts().first().cloned());
+    Check { name, result: Finding::Fault, text: error.message().to_owned(), step }
+}
+
+fn wrong(name: &'static str, text: impl Into<String>, step: &str) -> Check {
+    Check { name, result: Finding::Fault, text: text.into(), step: Some(step.to_owned()) }
+}
+
+/// Looks at everything, one thing after the other; what cannot be looked at is itself a finding.
+fn examine(context: &Context<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let place = match context.place() {
+        Ok(place) => place,
+        Err(error) => return vec![fault("place", &error)],
+    };
+    checks.push(ok(
+        "project",
+        format!("{} ({})", place.project.label, place.project.key.as_deref().unwrap_or("no id yet")),
+    ));
+    let kernel = match context.kernel() {
+        Ok(kernel) => kernel,
+        Err(error) => {
+            checks.push(fault("store", &error));
+            return checks;
+        }
+    };
+    let store = kernel.store();
+    let identity = match store.identity() {
+        Ok(Some(identity)) => identity,
+        Ok(None) => {
+            checks.push(match place.check_no_pin() {
+                Ok(()) => remark(
+                    "store",
+                    format!("{} does not exist yet: the first write makes it", place.store.display()),
+                    None,
+                ),
+                Err(error) => fault("pin", &error),
+            });
+            return checks;
+        }
+        Err(error) => {
+            checks.push(fault("store", &error));
+            return checks;
+        }
+    };
+    checks.push(ok("store", format!("{} ({})", place.store.display(), identity.id)));
+    checks.push(match place.check_pin(&identity.id) {
+        Ok(()) => ok("pin", "this project is used with this store"),
+        Err(error) => fault("pin", &error),
+    });
+    checks.push(schema(store.schema_version()));
+    checks.push(match store.integrity() {
+        Ok(found) if found.is_empty() => ok("integrity", "no damage found"),
+        Ok(found) => wrong("integrity", found.join("; "), "Restore a backup; nothing was changed by this check."),
+        Err(error) => fault("integrity", &error),
+    });
+    if let Location::Sqlite(path) = &place.store {
+        let dir = path.parent().unwrap_or(path);
+        checks.push(match store.check_file_system() {
+            Ok(()) => ok("file system", format!("{} is local", dir.display())),
+            Err(error) => fault("file system", &error),
+        });
+        let remarks = store.permissions();
+        checks.push(match remarks.is_empty() {
+            true => ok("permissions", "only you can read and write the store"),
+            false => remark("permissions", remarks.join("; "), Some("Take the rights of others away with chmod.")),
+        });
+        let mut wal = path.clone().into_os_string();
+        wal.push("-wal");
+        if std::fs::metadata(&wal).is_ok_and(|file| file.len() > 0) {
+            checks.push(remark("wal", "there is a -wal file: another process is at work, or one was killed", None));
+        }
+    }
+    checks.extend(rows(context));
+    checks
+}
+
+fn schema(version: Result<i64>) -> Check {
+    match version {
+        Ok(found) if found == migrate::VERSION => ok("schema", format!("version {found}")),
+        Ok(found) if found > migrate::VERSION => wrong(
+            "schema",
+            format!("version {found}, this program knows versions up to {}", migrate::VERSION),
+            "Install the newer version of tenure on this machine.",
+        ),
+        Ok(found) => remark("schema", format!("version {found}: the next write brings it up to date"), None),
+        Err(error) => fault("schema", &error),
+    }
+}
+
+fn rows(context: &Context<'_>) -> Vec<Check> {
+    let health = match context.ask(|kernel, call| kernel.health(call)) {
+        Ok(health) => health,
+        Err(error) => return vec![fault("rows", &error)],
+    };
+    let mut checks = Vec::new();
+    if !health.switched_on {
+        checks.push(remark("rows", "nothing has happened in this project yet", None));
+        return checks;
+    }
+    checks.push(if health.wrong_counters.is_empty() {
+        ok("counters", format!("as counted; {} events", health.last_event))
+    } else {
+        wrong(
+            "counters",
+            format!("{} counters differ from what they count", health.wrong_counters.len()),
+            "Please report this.",
+        )
+    });
+    if health.lapsed > 0 {
+        checks.push(remark("holds", format!("{} holds have lapsed: the next write ends them", health.lapsed), None));
+    }
+    if health.clock_behind_s > 60 {
+        checks.push(remark(
+            "clock",
+            format!("the clock is {} s behind the last event", health.clock_behind_s),
+            Some("Check the date of this machine."),
+        ));
+    }
+    checks
+}
+
+fn page(out: &Printer, checks: &[Check], healthy: bool) -> String {
+    let rows: Vec<Vec<String>> = checks
+        .iter()
+        .map(|check| {
+            let mark = match check.result {
+                Finding::Ok => out.ink(Ink::Green, "ok"),
+                Finding::Remark => out.ink(Ink::Yellow, "remark"),
+                Finding::Fault => out.ink(Ink::Red, "FAULT"),
+            };
+            let step = check.step.as_ref().map_or(String::new(), |step| format!(" → {step}"));
+            vec![check.name.to_owned(), mark, format!("{}{step}", check.text)]
+        })
+        .collect();
+    // What to do must not be cut off.
+    let mut text = table(&["CHECK", "", "FOUND"], &rows, usize::MAX);
+    text.push_str(if healthy { "\nNothing is wrong.\n" } else { "\nSomething is wrong.\n" });
+    text
+}

@@ -1,0 +1,52 @@
+//! `tenure done`
+
+use clap::Args as _;
+use tenure_kernel::Op;
+use tenure_kernel::op::done::Request;
+use tenure_kernel::shape::Done;
+
+use super::{Group, Spec, read};
+use crate::output::task::line;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "done",
+    aliases: &["close", "complete", "finish"],
+    group: Group::Everyday,
+    about: "Finish your task, or one by id; what waited for it becomes ready",
+    examples: &["tenure done", "tenure done t-7k3fq"],
+    args: Acting::augment_args,
+    run: |context, matches| {
+        let args: Acting = read(matches)?;
+        context.will_write();
+        let task = context.task_id_or_focus(args.task.as_deref())?;
+        let request = Request { task, fence: args.fence, force: args.force };
+        let (done, reply) = context.answer::<Done>(&Op::Done(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+            return Ok(0);
+        }
+        let mut text = format!("Done {}", line(context.out, &done.task));
+        if done.late {
+            text.push_str("\n  late: your hold had lapsed and nobody had taken over");
+        }
+        if !done.unlocked.is_empty() {
+            text.push_str(&format!("\n  ready now: {}", done.unlocked.join(" ")));
+        }
+        context.out.text(&text);
+        Ok(0)
+    },
+};
+
+/// The arguments of commands that act on a task under a fence.
+#[derive(clap::Args)]
+pub(super) struct Acting {
+    /// The task: any unique beginning of its id; without it your focus
+    #[arg(value_name = "ID")]
+    pub(super) task: Option<String>,
+    /// The fence to act under, in place of the one last shown to you
+    #[arg(long, value_name = "N")]
+    pub(super) fence: Option<i64>,
+    /// Override the holder (people only; recorded)
+    #[arg(long)]
+    pub(super) force: bool,
+}

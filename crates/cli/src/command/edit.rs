@@ -1,0 +1,84 @@
+//! `tenure edit`
+
+use clap::Args as _;
+use tenure_kernel::Op;
+use tenure_kernel::op::edit::Request;
+use tenure_kernel::shape::Task;
+
+use super::{Group, Spec, print_task, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "edit",
+    aliases: &["update"],
+    group: Group::People,
+    about: "Change a task's words, priority, labels, assignee or dependencies",
+    examples: &[
+        "tenure edit t-7k3fq --priority 0 --label urgent",
+        "tenure edit t-7k3fq --title \"Fix the login page\" --expect-version 3",
+        "tenure edit t-7k3fq --after t-9m2xq",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let after = if args.no_after {
+            Some(Vec::new())
+        } else if args.after.is_empty() {
+            None
+        } else {
+            Some(args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?)
+        };
+        let request = Request {
+            task: context.task_id(&args.task)?,
+            title: args.title,
+            description: args.description,
+            acceptance: args.acceptance,
+            priority: args.priority,
+            add_labels: args.label,
+            remove_labels: args.unlabel,
+            assignee: args.assignee,
+            after,
+            expect_version: args.expect_version,
+        };
+        let (task, reply) = context.answer::<Task>(&Op::Edit(request))?;
+        print_task(context, "Edited", &task, &reply.body);
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// The task: any unique beginning of its id
+    #[arg(value_name = "ID")]
+    task: String,
+    /// A new title
+    #[arg(long, value_name = "TITLE", allow_hyphen_values = true)]
+    title: Option<String>,
+    /// A new description
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// A new acceptance
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    acceptance: Option<String>,
+    /// A new priority, 0 (first) to 4 (last)
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    priority: Option<i64>,
+    /// A label to add; may be repeated
+    #[arg(long, short, value_name = "LABEL")]
+    label: Vec<String>,
+    /// A label to take away; may be repeated
+    #[arg(long, value_name = "LABEL")]
+    unlabel: Vec<String>,
+    /// The agent it is for; "" for anyone
+    #[arg(long = "for", value_name = "AGENT")]
+    assignee: Option<String>,
+    /// The tasks it comes after, in place of those it has (people only); may be repeated
+    #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with = "no_after")]
+    after: Vec<String>,
+    /// It comes after nothing (people only)
+    #[arg(long)]
+    no_after: bool,
+    /// Refuse if the task has another version by now
+    #[arg(long, value_name = "N")]
+    expect_version: Option<i64>,
+}

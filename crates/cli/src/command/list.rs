@@ -1,0 +1,150 @@
+//! `tenure list`
+
+use clap::{Args as _, ValueEnum};
+use tenure_core::task::State;
+use tenure_core::{Error, Result, name};
+use tenure_kernel::query::list::Filter;
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::task::list;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "list",
+    aliases: &["ls", "tasks"],
+    group: Group::Everyday,
+    about: "List tasks in the order they are chosen in",
+    examples: &["tenure list", "tenure list --state ready --label backend", "tenure list --all --limit 200 --json"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let labels = args.labels.or_default(context)?;
+        let mut states: Vec<State> = args.state.iter().flat_map(|wanted| wanted.states()).copied().collect();
+        states.dedup();
+        let filter = Filter {
+            states,
+            all: args.all,
+            labels,
+            assignee: args.assignee.as_deref().map(name::check).transpose()?.map(str::to_owned),
+            holder: args.holder.or_self(context)?,
+            limit: args.page.limit()?,
+            cursor: args.page.cursor,
+        };
+        let page = context.ask(|kernel, call| kernel.list(call, &filter))?;
+        if context.out.is_json() {
+            context.out.data(&page);
+        } else {
+            context.out.text(&list(context.out, &page));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// Only tasks in this state; may be repeated
+    #[arg(long, visible_alias = "status", value_name = "STATE", value_delimiter = ',')]
+    state: Vec<Wanted>,
+    /// With done and cancelled tasks
+    #[arg(long, short)]
+    all: bool,
+    #[command(flatten)]
+    labels: Labels,
+    /// Only tasks assigned to this agent
+    #[arg(long = "for", value_name = "AGENT")]
+    assignee: Option<String>,
+    #[command(flatten)]
+    holder: Holder,
+    #[command(flatten)]
+    page: Paging,
+}
+
+/// A state, or a stored status that stands for several.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Wanted {
+    Ready,
+    Waiting,
+    Stuck,
+    Held,
+    Blocked,
+    Done,
+    Cancelled,
+    /// Ready, waiting or stuck
+    Open,
+    /// Held
+    Started,
+}
+
+impl Wanted {
+    fn states(self) -> &'static [State] {
+        match self {
+            Wanted::Ready => &[State::Ready],
+            Wanted::Waiting => &[State::Waiting],
+            Wanted::Stuck => &[State::Stuck],
+            Wanted::Held | Wanted::Started => &[State::Held],
+            Wanted::Blocked => &[State::Blocked],
+            Wanted::Done => &[State::Done],
+            Wanted::Cancelled => &[State::Cancelled],
+            Wanted::Open => &[State::Ready, State::Waiting, State::Stuck],
+        }
+    }
+}
+
+/// The label filter of `list`, `next` and `claim`.
+#[derive(clap::Args)]
+pub(super) struct Labels {
+    /// Only tasks with this label; repeated: with all of them
+    #[arg(long, short, value_name = "LABEL")]
+    pub(super) label: Vec<String>,
+}
+
+impl Labels {
+    /// What was typed, else what the configuration says.
+    pub(super) fn or_default(self, context: &Context<'_>) -> Result<Vec<String>> {
+        Ok(if self.label.is_empty() { context.place()?.config.labels.clone() } else { self.label })
+    }
+}
+
+/// The holder filter of `list` and `holds`.
+#[derive(clap::Args)]
+pub(super) struct Holder {
+    /// Only what this agent holds
+    #[arg(long, value_name = "AGENT", conflicts_with = "mine")]
+    holder: Option<String>,
+    /// Only what you hold
+    #[arg(long)]
+    mine: bool,
+}
+
+impl Holder {
+    pub(super) fn or_self(self, context: &Context<'_>) -> Result<Option<String>> {
+        if self.mine {
+            return Ok(Some(context.caller()?.name));
+        }
+        self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(str::to_owned))
+    }
+}
+
+/// Paging.
+#[derive(clap::Args)]
+pub(super) struct Paging {
+    /// Rows on a page, 1 to 1000
+    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true)]
+    limit: i64,
+    /// Where the page begins: `next` of the page before
+    #[arg(long, value_name = "CURSOR")]
+    pub(super) cursor: Option<String>,
+}
+
+impl Paging {
+    pub(super) fn limit(&self) -> Result<usize> {
+        limit(self.limit)
+    }
+}
+
+/// Checks a page size.
+pub(super) fn limit(rows: i64) -> Result<usize> {
+    usize::try_from(rows)
+        .map_err(|_| Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+        .and_then(tenure_kernel::query::limit)
+}

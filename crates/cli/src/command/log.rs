@@ -1,0 +1,131 @@
+//! `tenure log`
+
+use clap::Args as _;
+use tenure_core::{Result, Time, name};
+use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::shape::Event;
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::time::short;
+use crate::output::{Ink, Printer};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "log",
+    aliases: &["events", "history"],
+    group: Group::Everyday,
+    about: "Show what happened: the newest events, or from a number or time on",
+    examples: &[
+        "tenure log",
+        "tenure log --since 120 --kind task.done",
+        "tenure log --since 2030-01-31T09:00:00Z --by codex-2",
+        "tenure log --follow --json",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let since = match (&args.cursor, &args.since) {
+            (Some(cursor), _) => Some(Since::Cursor(cursor.clone())),
+            (None, Some(since)) => Some(parse(since)?),
+            (None, None) => None,
+        };
+        let subject = match args.subject.as_deref() {
+            Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
+                Some(context.ask(|kernel, call| kernel.any_id(call, typed))?)
+            }
+            other => other.map(str::to_owned),
+        };
+        let filter = Filter {
+            subject,
+            agent: args.by.as_deref().map(name::check).transpose()?.map(str::to_owned),
+            kind: args.kind,
+            since,
+            limit: super::list::limit(args.limit)?,
+        };
+        if args.follow {
+            return follow(context, filter);
+        }
+        let page = context.ask(|kernel, call| kernel.log(call, &filter))?;
+        if context.out.is_json() {
+            context.out.data(&page);
+            return Ok(0);
+        }
+        if page.items.is_empty() {
+            context.out.text("No events.");
+        }
+        page.items.iter().for_each(|event| context.out.text(&line(context.out, event)));
+        if let (true, Some(next)) = (page.more, &page.next) {
+            let total = page.total.map_or(String::new(), |total| format!(" of {total}"));
+            context.out.text(&format!("{} shown{total}; more: --cursor {next}", page.items.len()));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// Only events about this: a task, a hold, an agent
+    #[arg(long, value_name = "ID")]
+    subject: Option<String>,
+    /// Only events by this agent
+    #[arg(long, visible_alias = "actor", value_name = "AGENT")]
+    by: Option<String>,
+    /// Only events of this kind, such as task.claimed
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// From here forward: after an event number or cursor, or at and after a time
+    #[arg(long, value_name = "N|TIME|CURSOR", allow_negative_numbers = true)]
+    since: Option<String>,
+    /// The page that `next` of another page names
+    #[arg(long, value_name = "CURSOR", conflicts_with = "since")]
+    cursor: Option<String>,
+    /// Events on a page, 1 to 1000
+    #[arg(long, value_name = "N", default_value = "50", allow_negative_numbers = true)]
+    limit: i64,
+    /// Go on as events happen; with --json one event a line
+    #[arg(long, short)]
+    follow: bool,
+}
+
+fn parse(text: &str) -> Result<Since> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Ok(Since::Number(number));
+    }
+    if text.starts_with("s-") {
+        return Ok(Since::Cursor(text.to_owned()));
+    }
+    Time::parse(text).map(Since::Time)
+}
+
+fn line(out: &Printer, event: &Event) -> String {
+    let place = out.ink(Ink::Dim, &format!("{:>6}  {}", event.number, short(&event.at)));
+    format!("{place}  {}", event.sentence())
+}
+
+/// Prints events as they happen: the newest page first, then whatever comes. A new transaction for each poll, none
+/// open in between, so that a follower never keeps the store from tidying up.
+#[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
+fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
+    loop {
+        let page = context.ask(|kernel, call| kernel.log(call, &filter))?;
+        for event in &page.items {
+            match (context.out.is_json(), serde_json::to_string(event)) {
+                (true, Ok(json)) => context.out.document(&json),
+                _ => context.out.text(&line(context.out, event)),
+            }
+        }
+        if context.out.is_hung_up() {
+            return Ok(0);
+        }
+        let backward = filter.since.is_none();
+        filter.since = match (page.next, page.cursor) {
+            (Some(next), _) if !backward => Some(Since::Cursor(next)),
+            // A store that does not exist yet has no incarnation to follow.
+            (_, Some(cursor)) if !cursor.starts_with('.') => Some(Since::Cursor(cursor)),
+            _ => Some(Since::Number(0)),
+        };
+        if backward || !page.more {
+            std::thread::sleep(std::time::Duration::from_millis(250));
+        }
+    }
+}

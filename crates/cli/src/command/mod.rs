@@ -1,0 +1,106 @@
+//! The commands: a plain list. One command is one file, with its arguments, what it does and how it looks.
+
+mod add;
+mod agent;
+mod block;
+mod bulk;
+mod cancel;
+mod claim;
+mod completions;
+mod demo;
+mod doctor;
+mod done;
+mod edit;
+mod holds;
+mod list;
+mod log;
+mod next;
+mod note;
+mod project;
+mod reference;
+mod release;
+mod reopen;
+mod show;
+mod status;
+mod transfer;
+mod unblock;
+mod whoami;
+mod why;
+
+use clap::{ArgMatches, Command};
+use tenure_core::{Error, Result};
+use tenure_kernel::shape::Task;
+
+use crate::context::Context;
+use crate::output::task::line;
+
+/// A command.
+pub(crate) struct Spec {
+    /// Its one name.
+    pub(crate) name: &'static str,
+    /// What else it answers to: what models guess.
+    pub(crate) aliases: &'static [&'static str],
+    /// Who mostly types it.
+    pub(crate) group: Group,
+    /// One line.
+    pub(crate) about: &'static str,
+    /// Whole command lines.
+    pub(crate) examples: &'static [&'static str],
+    /// Adds its arguments.
+    pub(crate) args: fn(Command) -> Command,
+    /// Does it, and returns the exit code.
+    pub(crate) run: fn(&Context<'_>, &ArgMatches) -> Result<u8>,
+}
+
+/// Who mostly types a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    Everyday,
+    People,
+    Hidden,
+}
+
+/// All commands, in the order help lists them.
+pub(crate) const ALL: &[Spec] = &[
+    next::SPEC,
+    claim::SPEC,
+    add::SPEC,
+    list::SPEC,
+    show::SPEC,
+    note::SPEC,
+    done::SPEC,
+    block::SPEC,
+    release::SPEC,
+    holds::SPEC,
+    log::SPEC,
+    status::SPEC,
+    why::SPEC,
+    whoami::SPEC,
+    doctor::SPEC,
+    edit::SPEC,
+    unblock::SPEC,
+    reopen::SPEC,
+    cancel::SPEC,
+    transfer::SPEC,
+    agent::SPEC,
+    project::SPEC,
+    demo::SPEC,
+    completions::SPEC,
+    reference::SPEC,
+    demo::WORKER,
+];
+
+/// Reads a command's arguments out of what clap matched.
+fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
+    T::from_arg_matches(matches)
+        .map_err(|error| Error::bug(format!("arguments that were matched cannot be read: {error}")))
+}
+
+/// Prints the answer of an op that returns a task.
+fn print_task(context: &Context<'_>, verb: &str, task: &Task, body: &str) {
+    if context.out.is_json() {
+        context.out.body(body);
+    } else {
+        context.out.text(&format!("{verb} {}", line(context.out, task)));
+    }
+}

@@ -1,0 +1,41 @@
+//! `tenure next`
+
+use clap::Args as _;
+
+use super::{Group, Spec, read};
+use crate::output::task::{body, line};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "next",
+    aliases: &["ready"],
+    group: Group::Everyday,
+    about: "Show the task that claim would take, and why",
+    examples: &["tenure next", "tenure next --label backend --json"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let labels = args.labels.or_default(context)?;
+        let next = context.ask(|kernel, call| kernel.next(call, &labels))?;
+        if context.out.is_json() {
+            context.out.data(&next);
+            return Ok(0);
+        }
+        match &next.task {
+            None => context.out.text(&format!("Nothing to take: {}.", next.reason)),
+            Some(task) => context.out.text(&format!(
+                "{}\n  {}\n{}\nTake it: tenure claim {}\n",
+                line(context.out, task),
+                next.reason,
+                body(context.out, task),
+                task.id
+            )),
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(flatten)]
+    labels: super::list::Labels,
+}

@@ -1,0 +1,125 @@
+//! `tenure project`
+
+use clap::{Args as _, Subcommand};
+use serde_json::json;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Op, Trust, op};
+use tenure_store::{Entropy, OsEntropy};
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::identity::Who;
+use crate::place::pin::{self, Pin};
+use crate::place::project::{KeyKind, id_key};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "project",
+    aliases: &[],
+    group: Group::People,
+    about: "Say which project a repository is, and which store it is pinned to",
+    examples: &[
+        "tenure project show",
+        "tenure project new",
+        "tenure project join",
+        "tenure project pin --store postgres://db/tenure",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let Args { verb } = read(matches)?;
+        match verb {
+            Verb::Show => show(context),
+            Verb::New => new(context),
+            Verb::Join => join(context),
+            Verb::Pin => repin(context),
+        }
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Show the project, its key and its pin
+    Show,
+    /// Make this repository a project of its own: for a copy (people only)
+    New,
+    /// Make this copy one more checkout of the project it was copied from (people only)
+    Join,
+    /// Pin this repository to the store that is resolved now (people only)
+    Pin,
+}
+
+fn show(context: &Context<'_>) -> Result<u8> {
+    let place = context.place()?;
+    let pin = place.pin()?;
+    if context.out.is_json() {
+        let pin = pin.map(|pin| json!({ "store": pin.store, "location": pin.location, "key": pin.key }));
+        context.out.data(&json!({ "key": place.project.key, "label": place.project.label, "pin": pin }));
+        return Ok(0);
+    }
+    let pinned =
+        pin.map_or("not yet: the first write pins it".to_owned(), |pin| format!("{} ({})", pin.location, pin.store));
+    context.out.text(&format!(
+        "project  {}\nkey      {}\npinned   {pinned}",
+        place.project.label,
+        place.project.key.as_deref().unwrap_or("not yet: made by the first write")
+    ));
+    Ok(0)
+}
+
+/// The common git directory, for a person.
+fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
+    let identity = context.caller()?;
+    if identity.kind != Who::Person || identity.tool.is_some() {
+        return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+            .hint("Ask a person to run it."));
+    }
+    let place = context.place()?;
+    place.checkout.as_ref().map(|checkout| checkout.common.clone()).ok_or_else(|| {
+        Error::usage("no_repository", "this directory is not in a git repository")
+            .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
+    })
+}
+
+fn new(context: &Context<'_>) -> Result<u8> {
+    let common = repository(context, "`project new`")?;
+    let place = context.place()?;
+    let fresh = pin::replace_id(&common, &mut |bytes| OsEntropy.fill(bytes))?;
+    if let Some(old) = place.pin()?.filter(|_| place.project.kind == KeyKind::Id) {
+        pin::replace_pin(&common, &Pin { key: id_key(&fresh), ..old })?;
+    }
+    answer(context, &id_key(&fresh), "This repository is a project of its own now")
+}
+
+fn join(context: &Context<'_>) -> Result<u8> {
+    repository(context, "`project join`")?;
+    let reply = context.run_trusting(&Op::Join(op::join::Request {}), Some(Trust::Joined))?;
+    if context.out.is_json() {
+        context.out.body(&reply.body);
+    } else {
+        context.out.text("This copy is a checkout of the project now.");
+    }
+    Ok(0)
+}
+
+fn repin(context: &Context<'_>) -> Result<u8> {
+    let common = repository(context, "`project pin`")?;
+    let place = context.place()?;
+    let identity = context.create_store()?;
+    let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
+    pin::replace_pin(&common, &Pin { store: identity.id, location: place.store.display(), key: key.clone() })?;
+    answer(context, &key, &format!("Pinned to {}", place.store.display()))
+}
+
+fn answer(context: &Context<'_>, key: &str, text: &str) -> Result<u8> {
+    if context.out.is_json() {
+        context.out.data(&json!({ "key": key, "store": context.place()?.store.display() }));
+    } else {
+        context.out.text(&format!("{text} ({key})."));
+    }
+    Ok(0)
+}

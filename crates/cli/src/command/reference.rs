@@ -1,0 +1,155 @@
+//! `tenure reference`: the reference pages, made from the commands and ops themselves.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args as _;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::op;
+
+use super::{ALL, Group, Spec, read};
+use crate::args::{build, root};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "reference",
+    aliases: &[],
+    group: Group::Hidden,
+    about: "Write the reference pages, or check that they are up to date",
+    examples: &["tenure reference --check", "tenure reference --write"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let dir = args.dir.unwrap_or_else(|| PathBuf::from("docs/reference"));
+        let mut stale = Vec::new();
+        for (name, text) in pages() {
+            let path = dir.join(name);
+            if args.write {
+                write(&path, &text)?;
+            } else if current(&path) != Some(text) {
+                stale.push(path.display().to_string());
+            }
+        }
+        if stale.is_empty() {
+            context.out.text(if args.write { "Written." } else { "Up to date." });
+            return Ok(0);
+        }
+        Err(Error::new(
+            Kind::Conflict,
+            "stale_reference",
+            Stage::Arguments,
+            format!("not up to date: {}", stale.join(", ")),
+        )
+        .attempt("tenure reference --write"))
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// Write the pages
+    #[arg(long, conflicts_with = "check")]
+    write: bool,
+    /// Only compare them (the default)
+    #[arg(long)]
+    check: bool,
+    /// Where they are
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Error::new(Kind::Storage, "not_writable", Stage::Write, format!("{} cannot be written", path.display()))
+            .cause(error)
+    };
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir).map_err(failed)?;
+    }
+    std::fs::write(path, text).map_err(failed)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a page of documentation")]
+fn current(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+fn pages() -> Vec<(&'static str, String)> {
+    vec![("cli.md", commands()), ("ops.md", ops()), ("errors.md", errors()), ("environment.md", environment())]
+}
+
+const NOTICE: &str = "<!-- Made by `tenure reference --write`; do not edit. -->\n\n";
+
+fn commands() -> String {
+    let mut text =
+        format!("{NOTICE}# Commands\n\nEvery command takes the global flags, before or after its name.\n\n```text\n");
+    text.push_str(&root().render_long_help().to_string());
+    text.push_str("```\n");
+    for spec in ALL.iter().filter(|spec| spec.group != Group::Hidden) {
+        let mut command = build(spec).bin_name(format!("tenure {}", spec.name));
+        let _ = write!(text, "\n## tenure {}\n\n```text\n{}```\n", spec.name, command.render_long_help());
+    }
+    trimmed(&text)
+}
+
+fn ops() -> String {
+    let mut text = format!(
+        "{NOTICE}# Ops\n\nAn op changes state; its request is one JSON object. Ids are complete: doors resolve prefixes before.\n"
+    );
+    for about in &op::ALL {
+        let schema = serde_json::to_string_pretty(&(about.schema)()).unwrap_or_default();
+        let doors: Vec<String> = about.doors.iter().map(|door| format!("{door:?}").to_lowercase()).collect();
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}. Doors: {}.\n\n```json\n{schema}\n```\n",
+            about.name,
+            about.what,
+            doors.join(", ")
+        );
+    }
+    trimmed(&text)
+}
+
+fn errors() -> String {
+    let mut text = format!(
+        "{NOTICE}# Kinds of errors\n\nThe kind of an error decides exit code, HTTP status and whether the same call may succeed later.\n\n\
+         | kind | exit | HTTP | retryable |\n|---|---|---|---|\n"
+    );
+    for kind in Kind::ALL {
+        let _ = writeln!(text, "| {} | {} | {} | {} |", kind.as_str(), kind.exit(), kind.http(), kind.retryable());
+    }
+    text
+}
+
+/// Every variable that the program reads.
+const VARIABLES: &[(&str, &str)] = &[
+    ("TENURE_AGENT", "Who is calling; `--agent` wins"),
+    ("TENURE_PROJECT", "The project by name; `--project` wins"),
+    ("TENURE_STORE", "The store: a file or a `postgres://` URL; `--store` wins"),
+    ("TENURE_FORMAT", "`json`: as `--json`"),
+    ("TENURE_FORCE_FILE_SYSTEM", "`1`: accept a network file system for the embedded store"),
+    (
+        "CLAUDE_CODE_SESSION_ID, CODEX_THREAD_ID",
+        "The session of an agent tool: names the agent where nothing else does",
+    ),
+    (
+        "CLAUDECODE, CODEX_SANDBOX, GEMINI_CLI, OPENCODE, CURSOR_AGENT",
+        "An agent tool: without a session its writes need `--agent`",
+    ),
+    ("USER, LOGNAME", "A person's name where no agent is recognised"),
+    ("HOME, XDG_DATA_HOME, XDG_CONFIG_HOME", "Where the user's store and configuration are"),
+    ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
+    ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
+];
+
+fn environment() -> String {
+    let mut text = format!("{NOTICE}# Environment\n\n| variable | meaning |\n|---|---|\n");
+    for (name, meaning) in VARIABLES {
+        let names: Vec<String> = name.split(", ").map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(text, "| {} | {meaning} |", names.join(", "));
+    }
+    text
+}
+
+/// Without spaces at the ends of lines, which help texts have.
+fn trimmed(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}

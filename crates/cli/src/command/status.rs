@@ -1,0 +1,132 @@
+//! `tenure status`
+
+use clap::Args as _;
+use tenure_core::Result;
+use tenure_kernel::shape::{Hindered, Overview};
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::table::table;
+use crate::output::task::hold_row;
+use crate::output::time::span;
+use crate::output::{Ink, Printer};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "status",
+    aliases: &["overview"],
+    group: Group::Everyday,
+    about: "Show why nothing, or what, is happening",
+    examples: &["tenure status", "tenure status --watch"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        if args.watch {
+            return watch(context);
+        }
+        let overview = context.ask(tenure_kernel::Kernel::status)?;
+        if context.out.is_json() {
+            context.out.data(&overview);
+        } else {
+            context.out.text(&page(context.out, &overview));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// Show it again whenever something changed
+    #[arg(long, short)]
+    watch: bool,
+}
+
+/// Shows the status until the reader hangs up or the person has enough.
+#[expect(clippy::disallowed_methods, reason = "the pause between two looks")]
+fn watch(context: &Context<'_>) -> Result<u8> {
+    let mut last = String::new();
+    loop {
+        let overview = context.ask(tenure_kernel::Kernel::status)?;
+        let shown = if context.out.is_json() {
+            serde_json::to_string(&overview).unwrap_or_default()
+        } else {
+            page(context.out, &overview)
+        };
+        if shown != last {
+            match (context.out.is_json(), context.out.is_terminal()) {
+                (true, _) => context.out.document(&shown),
+                (false, true) => context.out.text(&format!("\u{1b}[H\u{1b}[2J{shown}")),
+                (false, false) => context.out.text(&format!("{shown}\n")),
+            }
+            last = shown;
+        }
+        if context.out.is_hung_up() {
+            return Ok(0);
+        }
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+}
+
+fn page(out: &Printer, overview: &Overview) -> String {
+    let mut text = format!("{}\n\n", out.ink(Ink::Bold, &sentence(&overview.summary)));
+    let counts = [
+        ("ready", overview.ready),
+        ("held", overview.started),
+        ("waiting", overview.waiting),
+        ("blocked", overview.blocked),
+        ("stuck", overview.stuck),
+        ("done", overview.done),
+        ("cancelled", overview.cancelled),
+    ];
+    let width = counts.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or(1);
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+    for (name, count) in counts {
+        let bar = "█".repeat(usize::try_from((count * 30 + most - 1) / most).unwrap_or(0));
+        text.push_str(format!("  {name:<10}{count:>width$}  {}", out.ink(Ink::Dim, &bar)).trim_end());
+        text.push('\n');
+    }
+    hindered(&mut text, out, "Blocked", &overview.blocked_by);
+    hindered(&mut text, out, "Stuck", &overview.stuck_by);
+    if !overview.holds.is_empty() {
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Held, the next to end first")));
+        let rows: Vec<Vec<String>> = overview.holds.iter().map(|hold| hold_row(out, hold)[2..].to_vec()).collect();
+        text.push_str(&table(&["WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width()));
+    }
+    if !overview.agents.is_empty() {
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Agents of the last hour")));
+        let rows: Vec<Vec<String>> = overview
+            .agents
+            .iter()
+            .map(|agent| {
+                vec![
+                    agent.name.clone(),
+                    agent.liveness.as_str().to_owned(),
+                    format!("{} ago", span(agent.last_seen_s)),
+                    agent.focus.clone().unwrap_or_default(),
+                ]
+            })
+            .collect();
+        text.push_str(&table(&["AGENT", "IS", "SEEN", "FOCUS"], &rows, out.width()));
+    }
+    text
+}
+
+fn hindered(text: &mut String, out: &Printer, heading: &str, tasks: &[Hindered]) {
+    if tasks.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, heading)));
+    let rows: Vec<Vec<String>> = tasks
+        .iter()
+        .map(|task| {
+            let gone = if task.gone { format!(" (gone: tenure unblock {})", task.id) } else { String::new() };
+            vec![task.id.clone(), tenure_core::text::cut(&task.title, 40), format!("{}{gone}", task.by)]
+        })
+        .collect();
+    text.push_str(&table(&["TASK", "TITLE", "BY"], &rows, out.width()));
+}
+
+/// A summary as a sentence: a capital letter and a full stop.
+fn sentence(summary: &str) -> String {
+    let mut chars = summary.chars();
+    chars.next().map_or(String::new(), |first| format!("{}{}.", first.to_uppercase(), chars.as_str()))
+}

@@ -1,0 +1,42 @@
+//! `tenure transfer`
+
+use clap::Args as _;
+use tenure_kernel::Op;
+use tenure_kernel::op::transfer::Request;
+use tenure_kernel::shape::Transferred;
+
+use super::done::Acting;
+use super::{Group, Spec, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "transfer",
+    aliases: &["handoff", "reassign"],
+    group: Group::People,
+    about: "Hand a held task to another agent",
+    examples: &["tenure transfer t-7k3fq --to codex-2", "tenure transfer --to codex-2"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let task = context.task_id_or_focus(args.acting.task.as_deref())?;
+        let request = Request { task, to: args.to, fence: args.acting.fence, force: args.acting.force };
+        let (answer, reply) = context.answer::<Transferred>(&Op::Transfer(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+            return Ok(0);
+        }
+        for hold in &answer.holds {
+            context.out.text(&format!("{} is held by {} now, fence {}", hold.subject, hold.holder, hold.fence));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(flatten)]
+    acting: Acting,
+    /// The agent that gets it
+    #[arg(long, value_name = "AGENT")]
+    to: String,
+}

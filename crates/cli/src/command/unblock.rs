@@ -1,0 +1,32 @@
+//! `tenure unblock`
+
+use clap::Args as _;
+use tenure_kernel::Op;
+use tenure_kernel::op::unblock::Request;
+use tenure_kernel::shape::Task;
+
+use super::{Group, Spec, print_task, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "unblock",
+    aliases: &[],
+    group: Group::People,
+    about: "Say that a blocked task can go on",
+    examples: &["tenure unblock t-7k3fq"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let task = context.task_id(&args.task)?;
+        let (task, reply) = context.answer::<Task>(&Op::Unblock(Request { task }))?;
+        print_task(context, "Unblocked", &task, &reply.body);
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// The task: any unique beginning of its id
+    #[arg(value_name = "ID")]
+    task: String,
+}

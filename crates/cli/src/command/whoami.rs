@@ -1,0 +1,47 @@
+//! `tenure whoami`
+
+use serde_json::json;
+
+use super::{Group, Spec};
+use crate::identity::Caller;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "whoami",
+    aliases: &[],
+    group: Group::People,
+    about: "Show who calls, in which project and checkout, on which store",
+    examples: &["tenure whoami", "tenure whoami --json"],
+    args: |command| command,
+    run: |context, _| {
+        let place = context.place()?;
+        let switched_on = context.ask(|kernel, call| kernel.switched_on(call))?;
+        let (agent, source) = match context.asker()? {
+            Caller::Known(identity) => (Some(identity.name), identity.source.as_str().to_owned()),
+            Caller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
+        };
+        let checkout = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top).display().to_string();
+        let store = place.store.display();
+        if context.out.is_json() {
+            context.out.data(&json!({
+                "agent": agent,
+                "source": source,
+                "project": place.project.key,
+                "label": place.project.label,
+                "checkout": checkout,
+                "store": store,
+                "store_from": place.store_from.as_str(),
+                "switched_on": switched_on,
+            }));
+            return Ok(0);
+        }
+        let key = place.project.key.clone().unwrap_or_else(|| "no id yet: made by the first write".to_owned());
+        context.out.text(&format!(
+            "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}",
+            agent.as_deref().unwrap_or("unknown: pass --agent NAME or set TENURE_AGENT"),
+            place.project.label,
+            place.store_from.as_str(),
+            if switched_on { "switched on" } else { "nothing has happened here yet" }
+        ));
+        Ok(0)
+    },
+};

@@ -1,0 +1,282 @@
+//! What a command runs with: who calls, where, on which store; found out once, when first asked for.
+
+use std::cell::{Cell, OnceCell};
+
+use serde::de::DeserializeOwned;
+use tenure_core::agent::Judgement;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, Reply, RequestId, Trust};
+use tenure_store::table::project;
+use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
+
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::identity::{self, Caller};
+use crate::output::Printer;
+use crate::place::process::{HostFacts, proven_dead};
+use crate::place::project::{KeyKind, RecordedPlace};
+use crate::place::{self, Location, Place, config};
+
+/// A command's surroundings.
+pub(crate) struct Context<'a> {
+    pub(crate) globals: Globals,
+    pub(crate) env: &'a Env,
+    pub(crate) out: &'a Printer,
+    place: OnceCell<Place>,
+    kernel: OnceCell<Kernel>,
+    /// Whether this command is going to write: set before the store is first touched.
+    writes: Cell<bool>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(globals: Globals, env: &'a Env, out: &'a Printer) -> Context<'a> {
+        Context { globals, env, out, place: OnceCell::new(), kernel: OnceCell::new(), writes: Cell::new(false) }
+    }
+
+    /// Says that this command runs an op, so that its reads share the connection that will write.
+    pub(crate) fn will_write(&self) {
+        self.writes.set(true);
+    }
+
+    /// Where the command is: project, checkout, store, configuration.
+    pub(crate) fn place(&self) -> Result<&Place> {
+        if let Some(place) = self.place.get() {
+            return Ok(place);
+        }
+        let place = place::resolve(&self.globals, self.env)?;
+        Ok(self.place.get_or_init(|| place))
+    }
+
+    /// The kernel on the store of this place.
+    pub(crate) fn kernel(&self) -> Result<&Kernel> {
+        if let Some(kernel) = self.kernel.get() {
+            return Ok(kernel);
+        }
+        let place = self.place()?;
+        let options = Options {
+            durability: match place.config.durability {
+                config::Durability::Full => Durability::Full,
+                config::Durability::Fast => Durability::Fast,
+            },
+            // A store that the project is pinned to exists; if it is not there, making another would split the project.
+            may_create: place.pin()?.is_none(),
+            one_connection: self.writes.get(),
+            any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
+            user: self.env.var("PGUSER")?.map(str::to_owned).or_else(|| self.env.user_name()),
+            password: self.env.var("PGPASSWORD")?.map(str::to_owned),
+            ..Options::default()
+        };
+        let location = match &place.store {
+            Location::Sqlite(path) => tenure_store::Location::File(path.clone()),
+            Location::Postgres(url) => tenure_store::Location::Postgres(url.clone()),
+        };
+        let kernel = Kernel::new(location, options)?;
+        Ok(self.kernel.get_or_init(|| kernel))
+    }
+
+    /// Who calls, for an op: an agent tool without a session is refused.
+    pub(crate) fn caller(&self) -> Result<identity::Identity> {
+        identity::resolve(&self.globals, self.env)?.for_op()
+    }
+
+    /// Who calls, for a query: anyone.
+    pub(crate) fn asker(&self) -> Result<Caller> {
+        identity::resolve(&self.globals, self.env)
+    }
+
+    /// Runs an op and returns its answer.
+    pub(crate) fn run(&self, op: &Op) -> Result<Reply> {
+        self.run_trusting(op, None)
+    }
+
+    /// Runs an op from a place that a person vouches for.
+    pub(crate) fn run_trusting(&self, op: &Op, trust: Option<Trust>) -> Result<Reply> {
+        self.will_write();
+        let identity = self.caller()?;
+        let place = self.place()?;
+        let kernel = self.kernel()?;
+        let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
+        let pinned_store = self.pinned(kernel, &key)?;
+        let mut call = Call {
+            project: project::Name { key, label: place.project.label.clone() },
+            actor: actor(&identity),
+            request_id: self.request_id()?,
+            checkout: self.checkout(trust),
+            pinned_store,
+            proven_dead: Vec::new(),
+        };
+        if matches!(op, Op::Claim(_)) {
+            call.proven_dead = self.dead(kernel, &call)?;
+        }
+        self.answered(&mut call, |call| kernel.run(call, op))
+    }
+
+    /// Runs an op and reads its answer.
+    pub(crate) fn answer<T: DeserializeOwned>(&self, op: &Op) -> Result<(T, Reply)> {
+        let reply = self.run(op)?;
+        let value = serde_json::from_str(&reply.body)
+            .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
+        Ok((value, reply))
+    }
+
+    /// Asks a query.
+    pub(crate) fn ask<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
+        let place = self.place()?;
+        let kernel = self.kernel()?;
+        let actor = match self.asker()?.for_query() {
+            Some(identity) => actor(&identity),
+            None => Actor::named("nobody"),
+        };
+        let mut call = Call {
+            project: project::Name {
+                key: place.project.key.clone().unwrap_or_default(),
+                label: place.project.label.clone(),
+            },
+            actor,
+            request_id: self.request_id()?,
+            checkout: self.checkout(None),
+            pinned_store: place.pin()?.map(|pin| pin.store),
+            proven_dead: Vec::new(),
+        };
+        if call.pinned_store.is_some()
+            && let Location::Sqlite(path) = &place.store
+            && !path.exists()
+        {
+            place.check_no_pin()?;
+        }
+        self.answered(&mut call, |call| query(kernel, call))
+    }
+
+    /// Which store this is, made if need be.
+    pub(crate) fn create_store(&self) -> Result<Identity> {
+        self.kernel()?.store().create()
+    }
+
+    /// The full id of a task from what was typed of it.
+    pub(crate) fn task_id(&self, typed: &str) -> Result<String> {
+        self.ask(|kernel, call| kernel.task_id(call, typed))
+    }
+
+    /// The same where nothing may have been typed.
+    pub(crate) fn task_id_or_focus(&self, typed: Option<&str>) -> Result<Option<String>> {
+        typed.map(|typed| self.task_id(typed)).transpose()
+    }
+
+    fn request_id(&self) -> Result<RequestId> {
+        match &self.globals.request_id {
+            Some(given) => RequestId::given(given),
+            None => Ok(RequestId::draw(&OsEntropy)),
+        }
+    }
+
+    /// The store that the project is pinned to; the first write pins it.
+    fn pinned(&self, kernel: &Kernel, key: &str) -> Result<Option<String>> {
+        let place = self.place()?;
+        if let Some(pin) = place.pin()? {
+            return Ok(Some(pin.store));
+        }
+        if place.checkout.is_none() {
+            return Ok(None);
+        }
+        let identity = kernel.store().create()?;
+        place.ensure_pin(&identity.id, key)?;
+        Ok(Some(identity.id))
+    }
+
+    fn checkout(&self, trust: Option<Trust>) -> Option<Checkout> {
+        let place = self.place().ok()?;
+        let common = place.common_identity().map(|seen| (seen.path, seen.device, seen.inode));
+        let path = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top);
+        let trust = trust.unwrap_or(match place.project.kind {
+            KeyKind::Id => Trust::Known,
+            _ => Trust::Any,
+        });
+        Some(Checkout { host: HostFacts::host(self.env), path: path.to_string_lossy().into_owned(), common, trust })
+    }
+
+    /// Looks at the processes of agents on this machine that hold something.
+    fn dead(&self, kernel: &Kernel, call: &Call) -> Result<Vec<String>> {
+        let host = HostFacts::host(self.env);
+        let suspects = match kernel.suspects(call, &host) {
+            Ok(suspects) => suspects,
+            // The op itself meets the same obstacle and reports it.
+            Err(_) => return Ok(Vec::new()),
+        };
+        if suspects.is_empty() {
+            return Ok(Vec::new());
+        }
+        let here = HostFacts::read(self.env).process(0, 0);
+        Ok(suspects
+            .into_iter()
+            .filter(|suspect| match suspect.process.judged_by(&here) {
+                Judgement::Unknown => false,
+                Judgement::Dead => true,
+                Judgement::Look => proven_dead(suspect.process.pid, suspect.process.started),
+            })
+            .map(|suspect| suspect.name)
+            .collect())
+    }
+
+    /// Makes a call, and once more where the store says that the project was last seen in another repository: if that
+    /// one still stands this is a copy, else it has moved here.
+    fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
+        let place = self.place()?;
+        match make(call) {
+            Err(error) if error.code() == "other_store" => {
+                let found = error.get("found").and_then(|id| id.as_str()).unwrap_or_default().to_owned();
+                place.check_pin(&found)?;
+                Err(error)
+            }
+            Err(error) if error.code() == "no_store" => {
+                place.check_no_pin()?;
+                Err(error)
+            }
+            Err(error) if error.code() == "place_differs" => {
+                let mut gone = Vec::new();
+                for recorded in recorded(&error) {
+                    if place.is_copy_of(&recorded, &call.project.key)? {
+                        return Err(copied(place, &recorded));
+                    }
+                    gone.push(recorded.path);
+                }
+                if let Some(here) = &mut call.checkout {
+                    here.trust = Trust::Moved(gone);
+                }
+                make(call)
+            }
+            other => other,
+        }
+    }
+}
+
+fn actor(identity: &identity::Identity) -> Actor {
+    Actor { name: identity.name.clone(), tool: identity.tool.unwrap_or_default().to_owned(), process: None }
+}
+
+fn recorded(error: &Error) -> Vec<RecordedPlace> {
+    let places = error.get("places").and_then(|places| places.as_array()).cloned().unwrap_or_default();
+    places
+        .iter()
+        .map(|place| RecordedPlace {
+            path: place["path"].as_str().unwrap_or_default().to_owned(),
+            device: place["device"].as_i64().unwrap_or_default(),
+            inode: place["inode"].as_i64().unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn copied(place: &Place, other: &RecordedPlace) -> Error {
+    let here = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.common).display().to_string();
+    Error::new(
+        Kind::Conflict,
+        "copied_project",
+        Stage::Resolve,
+        format!("this repository ({here}) has the project id of {}, which is still there: it is a copy", other.path),
+    )
+    .entity(here.clone())
+    .hint("A copy is a project of its own, or one more checkout of the first: a person says which.")
+    .attempt("tenure project new")
+    .attempt("tenure project join")
+    .detail("here", here)
+    .detail("other", other.path.clone())
+}

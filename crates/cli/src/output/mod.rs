@@ -1,0 +1,144 @@
+//! Everything that is printed goes through one printer. A reader that hangs up is not an error.
+
+pub(crate) mod graph;
+pub(crate) mod table;
+pub(crate) mod task;
+pub(crate) mod time;
+
+use std::cell::Cell;
+use std::io::{IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::env::Env;
+
+/// Where output goes and how it looks.
+pub(crate) struct Printer {
+    json: bool,
+    quiet: bool,
+    colour: bool,
+    terminal: bool,
+    width: usize,
+    hung_up: Cell<bool>,
+    failed: Cell<bool>,
+}
+
+/// How a word is set off, on a terminal that can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Bold,
+    Dim,
+    Green,
+    Yellow,
+    Red,
+    Blue,
+}
+
+impl Printer {
+    pub(crate) fn new(json: bool, quiet: bool, env: &Env) -> Printer {
+        let terminal = std::io::stdout().is_terminal();
+        let dumb = env.os("TERM").is_some_and(|term| term == "dumb");
+        let colour = terminal && !json && !dumb && env.os("NO_COLOR").is_none_or(std::ffi::OsStr::is_empty);
+        let columns = env.os("COLUMNS").and_then(|columns| columns.to_str()).and_then(|columns| columns.parse().ok());
+        let width = columns.or_else(|| terminal.then(terminal_width).flatten()).unwrap_or(100).clamp(40, 400);
+        Printer { json, quiet, colour, terminal, width, hung_up: Cell::new(false), failed: Cell::new(false) }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether whoever reads the output has gone.
+    pub(crate) fn is_hung_up(&self) -> bool {
+        self.hung_up.get()
+    }
+
+    /// Prints an answer whose JSON is at hand.
+    pub(crate) fn body(&self, json: &str) {
+        self.document(&format!("{{\"ok\":true,\"data\":{json}}}"));
+    }
+
+    /// Prints an answer as JSON.
+    pub(crate) fn data(&self, value: &impl Serialize) {
+        match serde_json::to_string(value) {
+            Ok(json) => self.body(&json),
+            Err(_) => self.failed.set(true),
+        }
+    }
+
+    /// Prints one JSON document on a line of its own.
+    pub(crate) fn document(&self, json: &str) {
+        self.write(&format!("{json}\n"));
+    }
+
+    /// Prints text for a person.
+    pub(crate) fn text(&self, text: &str) {
+        if !self.quiet {
+            let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+            self.write(&format!("{text}{end}"));
+        }
+    }
+
+    /// Prints text on standard error: progress and remarks, which no program reads.
+    pub(crate) fn aside(&self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
+    /// Prints what went wrong.
+    pub(crate) fn complain(&self, text: &str) {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
+    /// Sets a word off.
+    pub(crate) fn ink(&self, ink: Ink, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match ink {
+            Ink::Bold => 1,
+            Ink::Dim => 2,
+            Ink::Red => 31,
+            Ink::Green => 32,
+            Ink::Yellow => 33,
+            Ink::Blue => 34,
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// The exit code, once everything is written.
+    pub(crate) fn finish(&self, exit: u8) -> u8 {
+        if std::io::stdout().flush().is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe) {
+            self.failed.set(true);
+        }
+        if self.failed.get() && exit == 0 { 4 } else { exit }
+    }
+
+    fn write(&self, text: &str) {
+        if self.hung_up.get() {
+            return;
+        }
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => self.hung_up.set(true),
+            Err(_) => self.failed.set(true),
+        }
+    }
+}
+
+fn terminal_width() -> Option<usize> {
+    rustix::termios::tcgetwinsize(std::io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|width| *width > 0)
+}

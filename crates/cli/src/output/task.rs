@@ -1,0 +1,207 @@
+//! Tasks and holds as people read them.
+
+use tenure_core::agent::Liveness;
+use tenure_core::task::State;
+use tenure_kernel::shape::{Claimed, Hold, Page, Shown, Task};
+
+use super::table::table;
+use super::time::{short, span};
+use super::{Ink, Printer};
+
+/// The colour of a state.
+fn ink(state: State) -> Ink {
+    match state {
+        State::Ready => Ink::Green,
+        State::Held => Ink::Blue,
+        State::Blocked | State::Stuck => Ink::Red,
+        State::Waiting => Ink::Yellow,
+        State::Done | State::Cancelled => Ink::Dim,
+    }
+}
+
+/// A state, set off.
+pub(crate) fn state(out: &Printer, task: &Task) -> String {
+    out.ink(ink(task.state), task.state.as_str())
+}
+
+/// One line about a task.
+pub(crate) fn line(out: &Printer, task: &Task) -> String {
+    format!("{}  {}  ({}, priority {})", out.ink(Ink::Bold, &task.id), task.title, state(out, task), task.priority)
+}
+
+/// Who or what a task waits for, in few words.
+fn whom(task: &Task) -> String {
+    match task.state {
+        State::Held => task.holder.as_ref().map_or(String::new(), |holder| match holder.liveness {
+            Liveness::Alive => holder.agent.clone(),
+            other => format!("{} ({})", holder.agent, other.as_str()),
+        }),
+        State::Waiting | State::Stuck => match task.unmet.as_slice() {
+            [] => String::new(),
+            [only] => format!("after {only}"),
+            [first, rest @ ..] => format!("after {first} +{}", rest.len()),
+        },
+        State::Blocked => task.blocked_on.as_ref().map_or(String::new(), |on| format!("on {on}")),
+        State::Ready => task.assignee.as_ref().map_or_else(
+            || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {from}")),
+            |agent| format!("for {agent}"),
+        ),
+        State::Done | State::Cancelled => task.finished_by.clone().unwrap_or_default(),
+    }
+}
+
+/// A page of tasks.
+pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
+    if page.items.is_empty() {
+        return "No tasks.".to_owned();
+    }
+    let rows: Vec<Vec<String>> = page
+        .items
+        .iter()
+        .map(|task| {
+            vec![
+                task.id.clone(),
+                task.priority.to_string(),
+                state(out, task),
+                whom(task),
+                task.labels.join(","),
+                task.title.clone(),
+            ]
+        })
+        .collect();
+    let mut text = table(&["ID", "P", "STATE", "WHO", "LABELS", "TITLE"], &rows, out.width());
+    if let Some(next) = &page.next {
+        let of = page.total.map_or(String::new(), |total| format!(" of {total}"));
+        text.push_str(&format!("{} shown{of}; more: --cursor {next}\n", page.items.len()));
+    }
+    text
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// The words of a task, below its line.
+pub(crate) fn body(out: &Printer, task: &Task) -> String {
+    let mut text = String::new();
+    let mut facts = vec![format!("priority {}", task.priority), format!("attempt {}", task.attempt)];
+    if !task.labels.is_empty() {
+        facts.push(format!("labels {}", task.labels.join(", ")));
+    }
+    if let Some(agent) = &task.assignee {
+        facts.push(format!("for {agent}"));
+    }
+    text.push_str(&indent(&facts.join(" · ")));
+    if let Some(holder) = &task.holder {
+        text.push_str(&indent(&format!(
+            "held by {} ({}) until {}, fence {}",
+            holder.agent,
+            holder.liveness.as_str(),
+            short(&holder.expires_at),
+            holder.fence
+        )));
+    }
+    if let Some(from) = &task.lapsed_from {
+        text.push_str(&indent(&format!("the hold of {from} has lapsed")));
+    }
+    if let Some(reason) = &task.reason {
+        let on = task.blocked_on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
+        text.push_str(&indent(&format!("{}{on}: {reason}", task.state)));
+    }
+    if let (Some(by), Some(at)) = (&task.finished_by, &task.finished_at) {
+        text.push_str(&indent(&format!("{} by {by} at {}", task.state, short(at))));
+    }
+    if !task.after.is_empty() {
+        let unmet =
+            if task.unmet.is_empty() { String::new() } else { format!(", still open: {}", task.unmet.join(", ")) };
+        text.push_str(&indent(&format!("after {}{unmet}", task.after.join(", "))));
+    }
+    if !task.description.is_empty() {
+        text.push('\n');
+        text.push_str(&indent(&task.description));
+    }
+    if !task.acceptance.is_empty() {
+        text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Acceptance")));
+        text.push_str(&indent(&task.acceptance));
+    }
+    text
+}
+
+/// The answer to `claim`.
+pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
+    let (Some(task), Some(hold)) = (&claimed.task, &claimed.hold) else {
+        return format!("Nothing to take: {}.", claimed.reason);
+    };
+    let mut text = format!("{}  {}\n", out.ink(Ink::Bold, &task.id), task.title);
+    text.push_str(&indent(&format!("yours: {}", claimed.reason)));
+    text.push_str(&body(out, task));
+    text.push_str(&format!(
+        "\nYour calls renew it; without one it lapses in {}.\nNext: tenure note \"…\"   tenure done   tenure block --reason \"…\"   tenure release\n",
+        span(hold.ttl_s)
+    ));
+    text
+}
+
+/// The answer to `show`.
+pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
+    let task = &shown.task;
+    let mut text = format!("{}  {}  {}\n", out.ink(Ink::Bold, &task.id), task.title, state(out, task));
+    text.push_str(&body(out, task));
+    if shown.blocker_gone {
+        text.push_str(&indent(&format!("what blocked it is done: tenure unblock {}", task.id)));
+    }
+    if !shown.dependents.is_empty() {
+        text.push_str(&indent(&format!("before {}", shown.dependents.join(", "))));
+    }
+    if !shown.notes.is_empty() {
+        text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Notes")));
+        for note in &shown.notes {
+            let late = if note.late { " (late)" } else { "" };
+            text.push_str(&indent(&out.ink(Ink::Dim, &format!("{} {}{late}", short(&note.at), note.agent))));
+            text.push_str(&indent(&indent(&note.text)));
+        }
+    }
+    if !shown.events.is_empty() {
+        text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Events")));
+        for event in &shown.events {
+            text.push_str(&indent(&format!(
+                "{} {}",
+                out.ink(Ink::Dim, &format!("{:>5} {}", event.number, short(&event.at))),
+                event.sentence()
+            )));
+        }
+    }
+    text
+}
+
+/// A page of holds.
+pub(crate) fn holds(out: &Printer, page: &Page<Hold>) -> String {
+    if page.items.is_empty() {
+        return "Nothing is held.".to_owned();
+    }
+    let rows: Vec<Vec<String>> = page.items.iter().map(|hold| hold_row(out, hold)).collect();
+    let mut text = table(&["HOLD", "KIND", "WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width());
+    if let Some(next) = &page.next {
+        text.push_str(&format!("{} shown; more: --cursor {next}\n", page.items.len()));
+    }
+    text
+}
+
+/// One hold as a row.
+pub(crate) fn hold_row(out: &Printer, hold: &Hold) -> Vec<String> {
+    let ink = match hold.liveness {
+        Liveness::Alive => Ink::Green,
+        Liveness::Idle => Ink::Yellow,
+        Liveness::Stale | Liveness::Gone => Ink::Red,
+    };
+    vec![
+        hold.id.clone(),
+        hold.kind.clone(),
+        hold.subject.clone(),
+        hold.holder.clone(),
+        out.ink(ink, hold.liveness.as_str()),
+        span(hold.expires_in_s),
+        hold.fence.to_string(),
+        hold.reason.clone(),
+    ]
+}

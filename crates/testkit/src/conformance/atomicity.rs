@@ -1,0 +1,173 @@
+//! One op is one unit: its rows, its events and its record appear together, under one lock, or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use tenure_core::Span;
+use tenure_kernel::Op;
+use tenure_kernel::op::{add, claim, done, edit, note};
+use tenure_store::table::project;
+use tenure_store::{Sql, Verdict};
+
+use super::Case;
+use super::shorthand::{claiming, id};
+use super::walk::every_op;
+use crate::fixture::{Engine, World, code_of, kind_of};
+use crate::raw::{differing, dump, number};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_t1_every_op_is_one_unit_with_its_events_and_its_record", every_op_is_one_unit),
+    Case::everywhere("inv_t1_a_query_and_a_refusal_are_no_door", refusals_are_no_door),
+    Case::shared("inv_t2_racing_ops_are_all_there_and_numbered_without_a_gap", |world| race(world)),
+    Case::only(&[Engine::File], "inv_t2_the_race_is_won_without_the_turnstile_too", |_| {
+        race(&World::with(Engine::File, |options| options.turnstile = false));
+    }),
+    Case::shared("inv_t2_no_update_is_lost_between_read_and_write", no_lost_update),
+    Case::everywhere("inv_t15_a_refused_op_commits_settling_and_presence_and_nothing_else", refused_settles),
+    Case::everywhere("inv_t15_a_refused_first_op_registers_nobody", refused_first_op),
+];
+
+fn every_op_is_one_unit(world: &World) {
+    every_op(world, |call, op| {
+        let before = dump(&world.kernel);
+        let last = world.last_event();
+        let reply = world.kernel.run(call, op)?;
+        let after = dump(&world.kernel);
+        let events: Vec<_> = world.events().into_iter().filter(|event| event.number > last).collect();
+        let numbers: Vec<i64> = events.iter().map(|event| event.number).collect();
+        assert_eq!(numbers, (last + 1..=world.last_event()).collect::<Vec<_>>());
+        for event in &events {
+            assert_eq!((event.op.as_str(), event.request_id.as_str()), (op.name(), call.request_id.as_str()));
+        }
+        let changed = differing(&before, &after);
+        assert!(changed.contains(&"request") && changed.contains(&"project"), "{}: {changed:?}", op.name());
+        assert_eq!(after["request"].len(), before["request"].len() + 1, "{}", op.name());
+        Ok(reply)
+    });
+}
+
+fn refusals_are_no_door(world: &World) {
+    let task = world.add("first");
+    world.claim("a", &task).unwrap();
+    let before = dump(&world.kernel);
+    // By somebody who is known, at the same instant: nothing is due, so nothing at all may change.
+    for op in [
+        claiming("t-00000"),
+        Op::Edit(edit::Request { task: task.clone(), expect_version: Some(9), title: Some("x".into()), ..edit::Request::default() }),
+        Op::Add(add::Request { after: vec!["t-00000".into()], ..add::Request::titled("x") }),
+        Op::Done(done::Request { task: Some(task.clone()), fence: Some(1), ..done::Request::default() }),
+    ] {
+        world.run("a", op).unwrap_err();
+        assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    }
+}
+
+/// Eight kernels, each adding, taking, noting and finishing: what was acknowledged is there, once.
+fn race(world: &World) {
+    const THREADS: usize = 8;
+    const ROUNDS: usize = 6;
+    let acknowledged = world.race(THREADS, |n, kernel| {
+        let agent = format!("agent-{n}");
+        let mut own: Vec<(String, &'static str, Value)> = Vec::new();
+        let mut send = |op: Op| {
+            let call = world.call(&agent);
+            let reply = kernel.run(&call, &op).unwrap();
+            let body: Value = serde_json::from_str(&reply.body).unwrap();
+            own.push((call.request_id.as_str().to_owned(), op.name(), body.clone()));
+            body
+        };
+        for round in 0..ROUNDS {
+            send(Op::Add(add::Request::titled(&format!("task {round} of {n}"))));
+            let taken = send(Op::Claim(claim::Request::default()));
+            let task = Some(taken["task"]["id"].as_str().unwrap().to_owned());
+            send(Op::Note(note::Request { text: format!("{n} {round}"), ..note::Request::default() }));
+            send(Op::Done(done::Request { task, ..done::Request::default() }));
+        }
+        own
+    });
+    let events = world.events();
+    let numbers: Vec<i64> = events.iter().map(|event| event.number).collect();
+    assert_eq!(numbers, (1..=world.last_event()).collect::<Vec<_>>());
+    let mut of_request: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for event in &events {
+        of_request.entry(&event.request_id).or_default().push(&event.kind);
+    }
+    let acknowledged: Vec<_> = acknowledged.into_iter().flatten().collect();
+    let known: BTreeSet<&str> = acknowledged.iter().map(|(request, ..)| request.as_str()).collect();
+    assert_eq!(of_request.keys().copied().collect::<BTreeSet<_>>(), known, "events come from acknowledged ops only");
+    for (request, op, body) in &acknowledged {
+        let kind = match *op {
+            "add" => "task.added",
+            "claim" => "task.claimed",
+            "note" => "task.noted",
+            _ => "task.done",
+        };
+        let own = of_request[request.as_str()].iter().filter(|of| **of == kind).count();
+        assert_eq!(own, 1, "{op} {body}");
+        match *op {
+            "add" | "done" => assert_eq!(world.show(&id(body))["status"], "done"),
+            "note" => {
+                let shown = world.show(body["task"].as_str().unwrap());
+                assert!(shown["notes"].as_array().unwrap().iter().any(|note| note["id"] == body["id"]));
+            }
+            _ => assert_eq!(world.show(&id(&body["task"]))["attempt"], 1),
+        }
+    }
+    world.sound();
+}
+
+/// The lock is taken before the first read: what a body reads is still true when it writes.
+fn no_lost_update(world: &World) {
+    const THREADS: usize = 6;
+    const TIMES: usize = 20;
+    world.add("so that the project exists");
+    let before = number(&world.kernel, "SELECT holds_issued FROM project", &[]);
+    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    world.race(THREADS, |_, kernel| {
+        for _ in 0..TIMES {
+            kernel
+                .store()
+                .write(&name, |tx, entered| {
+                    let read = entered.project.unwrap().holds_issued;
+                    std::thread::yield_now();
+                    tx.execute(Sql::same("UPDATE project SET holds_issued = $1"), &[(read + 1).into()])?;
+                    Ok(Verdict::Commit(()))
+                })
+                .unwrap();
+        }
+    });
+    let after = number(&world.kernel, "SELECT holds_issued FROM project", &[]);
+    assert_eq!(after - before, (THREADS * TIMES) as i64);
+}
+
+fn refused_settles(world: &World) {
+    let task = world.add("lapses");
+    let other = world.add("stays");
+    world.claim_for("a", &task, 60).unwrap();
+    world.claim_for("b", &other, 3_600).unwrap();
+    world.advance(Span::minutes(20));
+    let (before, last) = (dump(&world.kernel), world.last_event());
+    assert_eq!(code_of(world.claim("b", "t-00000")), "not_found");
+    let after = dump(&world.kernel);
+    assert_eq!(world.kinds_after(last), ["hold.expired"], "the hold of a is settled");
+    // Presence: b was seen and its hold renewed. Nothing of the claim itself, no record above all.
+    assert_eq!(differing(&before, &after), ["project", "agent", "task", "hold", "event"]);
+    assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
+    let call = world.call("person:ann");
+    let held = world.kernel.holds(&call, Some("b"), 10, None).unwrap().items;
+    assert_eq!(held[0].expires_in_s, 3_600);
+    assert_eq!(world.show(&task)["lapsed_from"], "a");
+    world.sound();
+}
+
+fn refused_first_op(world: &World) {
+    assert_eq!(kind_of(world.claim("a", "t-00000")), "not_found");
+    let after = dump(&world.kernel);
+    for table in ["agent", "checkout", "task", "hold", "event", "request"] {
+        assert_eq!(after[table], [""; 0], "{table}");
+    }
+    assert!(!world.kernel.switched_on(&world.call("a")).unwrap());
+    // The refusal did not use up anything: the first op that succeeds is event 1.
+    world.add("first");
+    assert_eq!(world.kinds_after(0), ["project.created", "agent.registered", "task.added"]);
+}

@@ -1,0 +1,175 @@
+//! Cursors: what cannot be read any more, or not yet, is said and never silently empty.
+
+use tenure_core::{Kind, Result, Span, Time};
+use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::shape::{Event, Page};
+
+use super::Case;
+use crate::fixture::{Engine, TestClock, World, code_of, refusal};
+use crate::raw::both;
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_t14_a_cursor_beyond_the_end_is_stale", beyond_the_end),
+    Case::everywhere("inv_t14_a_cursor_below_the_oldest_kept_event_is_stale", below_the_oldest),
+    Case::everywhere("inv_t14_a_cursor_of_another_incarnation_is_stale", other_incarnation),
+    Case::everywhere("inv_t14_pages_meet_every_event_once_in_both_directions", pages_meet_all),
+    Case::everywhere("inv_t14_a_cursor_of_an_empty_log_goes_on_when_there_is_one", empty_log),
+    Case::everywhere("inv_t13_pages_of_tasks_and_holds_meet_each_once_while_others_come", pages_are_stable),
+];
+
+fn read(world: &World, since: Option<Since>, limit: usize) -> Result<Page<Event>> {
+    world.kernel.log(&world.call("b"), &Filter { since, limit, ..Filter::default() })
+}
+
+fn cursor(text: &str) -> Option<Since> {
+    Some(Since::Cursor(text.to_owned()))
+}
+
+/// The refusal names the oldest cursor that can be read from, and that one works.
+fn stale(world: &World, since: Option<Since>) {
+    let error = refusal(read(world, since.clone(), 10));
+    assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Stale, "stale_cursor", false), "{since:?}");
+    assert!(error.advice().is_some());
+    let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap();
+    let page = read(world, cursor(oldest), 1_000).unwrap();
+    assert_eq!(page.items.first().map(|event| event.number), Some(error.get("oldest").unwrap().as_i64().unwrap() + 1));
+    assert_eq!(page.items.last().unwrap().number, world.last_event());
+    assert_eq!(error.get("newest").unwrap(), world.last_event());
+}
+
+fn incarnation(world: &World) -> String {
+    world.kernel.store().identity().unwrap().unwrap().incarnation
+}
+
+fn six_events(world: &World) {
+    let task = world.add("first");
+    for n in 4..=6 {
+        world.note("person:ann", &task, &format!("event {n}")).unwrap();
+    }
+    assert_eq!(world.last_event(), 6);
+}
+
+fn beyond_the_end(world: &World) {
+    six_events(world);
+    let own = incarnation(world);
+    stale(world, Some(Since::Number(7)));
+    stale(world, cursor(&format!("{own}.7")));
+    stale(world, cursor(&format!("{own}.b9")));
+    // At the end is not beyond it: nothing yet, and the same place again.
+    let page = read(world, Some(Since::Number(6)), 10).unwrap();
+    assert_eq!((page.items.len(), page.next, page.cursor), (0, None, Some(format!("{own}.6"))));
+    for bad in ["", "7", "x.y", "a.b.c", "s-0.", "s-0.b", "s-0.-"] {
+        assert_eq!(code_of(read(world, cursor(bad), 10)), "bad_cursor", "{bad}");
+    }
+}
+
+fn below_the_oldest(world: &World) {
+    six_events(world);
+    let own = incarnation(world);
+    let older = read(world, None, 2).unwrap().next.unwrap();
+    let oldest_pages = read(world, None, 4).unwrap().next.unwrap();
+    // What retention will do: the oldest events go, and the row says from where on they are kept.
+    both(&world.kernel, "DELETE FROM event WHERE number < 4");
+    both(&world.kernel, "UPDATE project SET first_event = 4");
+    for below in [0, 2] {
+        stale(world, Some(Since::Number(below)));
+        stale(world, cursor(&format!("{own}.{below}")));
+    }
+    assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
+    // A reader on its way back in time is told as well, and not that the log began here.
+    let page = read(world, cursor(&older), 10).unwrap();
+    assert_eq!((page.items.len(), page.items[0].number), (1, 4));
+    stale(world, cursor(&oldest_pages));
+    assert_eq!(read(world, None, 10).unwrap().total, Some(3));
+}
+
+fn other_incarnation(world: &World) {
+    six_events(world);
+    let (forward, back) = (read(world, Some(Since::Number(0)), 3).unwrap().next, read(world, None, 3).unwrap().next);
+    both(&world.kernel, "UPDATE store SET incarnation = 's-restored'");
+    stale(world, cursor(&forward.unwrap()));
+    stale(world, cursor(&back.unwrap()));
+    // A number alone belongs to no incarnation.
+    assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
+}
+
+fn pages_meet_all(world: &World) {
+    six_events(world);
+    world.advance(Span::seconds(1));
+    six_more(world);
+    let last = world.last_event();
+    for limit in [1, 3, 1_000] {
+        let (mut forward, mut since) = (Vec::new(), Some(Since::Number(0)));
+        while let Some(from) = since.take() {
+            let page = read(world, Some(from), limit).unwrap();
+            assert_eq!((page.more, page.total), (page.next.is_some(), Some(last)));
+            forward.extend(page.items.iter().map(|event| event.number));
+            since = page.next.map(Since::Cursor);
+        }
+        assert_eq!(forward, (1..=last).collect::<Vec<_>>());
+        let (mut back, mut since) = (Vec::new(), None);
+        loop {
+            let page = read(world, since.take(), limit).unwrap();
+            // Oldest first inside a page, newest page first.
+            back.splice(0..0, page.items.iter().map(|event| event.number));
+            match page.next {
+                Some(next) => since = Some(Since::Cursor(next)),
+                None => break,
+            }
+        }
+        assert_eq!(back, (1..=last).collect::<Vec<_>>());
+    }
+    // The cursor of the newest page goes on from there.
+    let newest = read(world, None, 2).unwrap();
+    world.add("one more");
+    let page = read(world, newest.cursor.map(Since::Cursor), 10).unwrap();
+    assert_eq!(page.items.iter().map(|event| event.number).collect::<Vec<_>>(), [last + 1]);
+    let at = |time: Time| read(world, Some(Since::Time(time)), 100).unwrap().items.first().map(|event| event.number);
+    assert_eq!(at(TestClock::START), Some(1));
+    assert_eq!(at(TestClock::START + Span(1)), Some(7));
+    assert_eq!(at(TestClock::START + Span::seconds(2)), None);
+}
+
+fn six_more(world: &World) {
+    for n in 0..6 {
+        world.add(&format!("more {n}"));
+    }
+}
+
+fn empty_log(world: &World) {
+    // A reader that began before anything was there, where not even a store was, loses nothing.
+    let before = read(world, Some(Since::Number(0)), 10).unwrap();
+    assert_eq!((before.items.len(), before.next), (0, None));
+    if world.engine != Engine::Memory {
+        assert_eq!(world.kernel.store().identity().unwrap(), None);
+    }
+    six_events(world);
+    let page = read(world, before.cursor.map(Since::Cursor), 10).unwrap();
+    assert_eq!(page.items.len(), 6);
+}
+
+fn pages_are_stable(world: &World) {
+    let mut tasks: Vec<String> = (0..9).map(|n| world.add_ranked(&format!("task {n}"), n % 3, &[])).collect();
+    for task in &tasks {
+        world.claim("a", task).unwrap();
+    }
+    let (mut seen, mut held, mut cursors) = (Vec::new(), Vec::new(), (None, None));
+    loop {
+        let filter = tenure_kernel::query::list::Filter { limit: 2, cursor: cursors.0.take(), ..Default::default() };
+        let page = world.kernel.list(&world.call("a"), &filter).unwrap();
+        seen.extend(page.items.into_iter().map(|task| task.id));
+        let holds = world.kernel.holds(&world.call("a"), None, 2, cursors.1.as_deref()).unwrap();
+        held.extend(holds.items.into_iter().map(|hold| hold.subject));
+        cursors = (page.next, holds.next);
+        if cursors.0.is_none() {
+            break;
+        }
+        // What comes before the place of the cursor is not met any more, and moves nothing.
+        world.add_ranked("comes first", 0, &[]);
+    }
+    seen.retain(|id| tasks.contains(id));
+    seen.sort();
+    held.sort();
+    tasks.sort();
+    assert_eq!((&seen, &held), (&tasks, &tasks));
+}

@@ -1,0 +1,226 @@
+//! Damage: a row that makes no sense, a file that is no store. It is named, it is no answer, and it is left as it is.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use tenure_core::Result;
+use tenure_kernel::op::{add, edit};
+use tenure_kernel::query::{list, log};
+use tenure_kernel::{Kernel, Op};
+use tenure_store::{Location, Options};
+
+use super::Case;
+use super::shorthand::claiming;
+use crate::fixture::{Engine, World, refusal};
+use crate::raw::{both, bytes, differing, dump, execute, query};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_t12_an_op_that_meets_a_damaged_row_changes_nothing", damaged_rows),
+    Case::everywhere("inv_t12_a_query_that_meets_a_damaged_row_is_an_error", damaged_answers),
+    Case::only(&[Engine::File], "inv_c4_a_file_that_is_no_store_is_left_as_it_is", no_store),
+    Case::only(&[Engine::File], "inv_c4_a_database_of_another_program_is_left_as_it_is", foreign),
+    Case::only(&[Engine::File], "inv_c4_a_torn_store_is_corrupt_and_left_as_it_is", torn),
+    Case::only(&[Engine::File], "inv_c4_a_symbolic_link_is_refused", linked),
+    Case::only(&[Engine::File], "inv_c4_files_are_private_and_directories_stay", modes),
+];
+
+/// Damages a row where the schema would not let it be written.
+fn damage(kernel: &Kernel, sql: &str) {
+    execute(kernel, "PRAGMA ignore_check_constraints = ON", "ALTER TABLE task DROP CONSTRAINT IF EXISTS task_status_check")
+        .unwrap();
+    execute(kernel, "SELECT 1 WHERE 0", "ALTER TABLE task DROP CONSTRAINT IF EXISTS task_check").unwrap();
+    both(kernel, sql);
+    execute(kernel, "PRAGMA ignore_check_constraints = OFF", "SELECT 1").unwrap();
+}
+
+fn is_corrupt<T: std::fmt::Debug>(answer: Result<T>) {
+    let error = refusal(answer);
+    assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("storage", "corrupt_store", false));
+    assert!(!error.is_refusal() && error.advice().is_some());
+}
+
+fn damaged_rows(world: &World) {
+    let first = world.add("first");
+    let second = world.add_after("second", &[&first]);
+    let lapsing = world.add("lapses");
+    world.claim_for("a", &lapsing, 60).unwrap();
+    let edit = |task: &str| Op::Edit(edit::Request { task: task.into(), title: Some("x".into()), ..edit::Request::default() });
+    // What is damaged, how it is repaired, and an op that meets it half way: after settling, or deep in its own part.
+    let cases = [
+        ("labels = 'no json'", "labels = '[]'", &first, claiming(&first)),
+        ("labels = '{}'", "labels = '[]'", &first, edit(&first)),
+        ("status = 'odd'", "status = 'open'", &first, claiming(&first)),
+        ("status = 'odd'", "status = 'open'", &first, edit(&second)),
+        ("status = 'odd'", "status = 'open'", &first, Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("x") })),
+        ("status = 'odd'", "status = 'open'", &second, super::shorthand::acting(Some(&first), None, false)[0].clone()),
+    ];
+    for (broken, whole, task, op) in cases {
+        damage(&world.kernel, &format!("UPDATE task SET {broken} WHERE id = '{task}'"));
+        let before = dump(&world.kernel);
+        is_corrupt(world.run("b", op.clone()));
+        assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{broken}: {op:?}");
+        damage(&world.kernel, &format!("UPDATE task SET {whole} WHERE id = '{task}'"));
+    }
+    // A damaged row that settling meets stops every op: nothing of it may be done.
+    world.advance(tenure_core::Span::minutes(2));
+    damage(&world.kernel, &format!("UPDATE task SET labels = 'no json' WHERE id = '{lapsing}'"));
+    let before = dump(&world.kernel);
+    is_corrupt(world.run("b", Op::Add(add::Request::titled("third"))));
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    damage(&world.kernel, &format!("UPDATE task SET labels = '[]' WHERE id = '{lapsing}'"));
+    world.claim("b", &first).unwrap();
+    world.sound();
+}
+
+fn damaged_answers(world: &World) {
+    let first = world.add("first");
+    world.note("a", &first, "noted").unwrap();
+    let call = world.call("a");
+    damage(&world.kernel, "UPDATE task SET labels = 'no json'");
+    is_corrupt(world.kernel.show(&call, &first));
+    is_corrupt(world.kernel.list(&call, &list::Filter::default()));
+    is_corrupt(world.kernel.next(&call, &[]));
+    damage(&world.kernel, "UPDATE task SET labels = '[]'");
+    world.kernel.show(&call, &first).unwrap();
+    both(&world.kernel, "UPDATE event SET data = 'no json' WHERE number = 3");
+    is_corrupt(world.kernel.log(&call, &log::Filter { limit: 10, ..log::Filter::default() }));
+    is_corrupt(world.kernel.why(&call, &first));
+    is_corrupt(world.kernel.show(&call, &first));
+    both(&world.kernel, "UPDATE event SET data = '{}' WHERE number = 3");
+    both(&world.kernel, "UPDATE note SET data = 'no json'");
+    is_corrupt(world.kernel.show(&call, &first));
+}
+
+fn open(path: &Path) -> Kernel {
+    Kernel::new(Location::File(path.to_owned()), Options::default()).unwrap()
+}
+
+/// Neither a query nor an op takes what is at this place for a store, and its bytes stay.
+fn left_alone(world: &World, path: &Path, codes: &[&str]) {
+    let before = bytes(path);
+    for _ in 0..2 {
+        let kernel = open(path);
+        let call = world.call("a");
+        let answers = [
+            kernel.status(&call).map(drop),
+            kernel.run(&call, &Op::Add(add::Request::titled("x"))).map(drop),
+            kernel.list(&call, &list::Filter::default()).map(drop),
+            kernel.store().identity().map(drop),
+            kernel.store().create().map(drop),
+        ];
+        for answer in answers {
+            let error = refusal(answer);
+            assert_eq!(error.kind().as_str(), "storage", "{error:?}");
+            assert!(codes.contains(&error.code()) && error.advice().is_some(), "{error:?}");
+        }
+        drop(kernel);
+        assert_eq!(bytes(path), before);
+    }
+}
+
+fn no_store(world: &World) {
+    let path = world.dir.path().join("notes.txt");
+    for content in ["short".to_owned(), "a text of some length\n".repeat(500), "\0".repeat(8_192)] {
+        std::fs::write(&path, content).unwrap();
+        left_alone(world, &path, &["corrupt_store"]);
+    }
+    let dir = world.dir.path().join("dir");
+    std::fs::create_dir(&dir).unwrap();
+    let error = refusal(open(&dir).status(&world.call("a")));
+    assert_eq!(error.code(), "not_a_file");
+    let below = path.join("tenure.db");
+    assert_eq!(refusal(open(&below).run(&world.call("a"), &claiming("t-1"))).kind().as_str(), "storage");
+}
+
+/// A store in a new directory, closed, and its file.
+fn closed_store(change: &str) -> (tempfile::TempDir, PathBuf) {
+    let inner = World::new(Engine::File);
+    inner.add("first");
+    if !change.is_empty() {
+        for statement in change.split(';') {
+            execute(&inner.kernel, statement, "").unwrap();
+        }
+    }
+    let World { kernel, dir, location: Location::File(path), .. } = inner else { unreachable!() };
+    drop(kernel);
+    (dir, path)
+}
+
+fn foreign(world: &World) {
+    // With any number of its own as its version: 0 as of a new database, the one that we use, and a later one.
+    for version in [0, 1, 77] {
+        for application in [0, 0x0F05_5112] {
+            let change = format!("PRAGMA application_id = {application};PRAGMA user_version = {version}");
+            let (_dir, path) = closed_store(&change);
+            left_alone(world, &path, &["corrupt_store"]);
+        }
+    }
+}
+
+fn torn(world: &World) {
+    let (_dir, path) = closed_store("");
+    let whole = std::fs::read(&path).unwrap();
+    assert!(whole.len() > 8 * 4_096);
+    // Cut off in the middle, and every page but the first overwritten.
+    std::fs::write(&path, &whole[..whole.len() / 2 + 100]).unwrap();
+    let cut = bytes(&path);
+    let kernel = open(&path);
+    assert_eq!(refusal(kernel.run(&world.call("a"), &Op::Add(add::Request::titled("x")))).kind().as_str(), "storage");
+    drop(kernel);
+    assert_eq!(bytes(&path), cut);
+    let mut bad = whole.clone();
+    bad[4_096..].fill(0xA5);
+    std::fs::write(&path, &bad).unwrap();
+    left_alone(world, &path, &["corrupt_store"]);
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(open(&path).store().integrity().unwrap(), [""; 0]);
+    assert!(open(&path).status(&world.call("a")).unwrap().last_event > 0);
+}
+
+fn linked(world: &World) {
+    let (dir, real) = closed_store("");
+    let link = dir.path().join("link.db");
+    symlink(&real, &link).unwrap();
+    let before = bytes(&real);
+    left_alone(world, &link, &["symlinked_store"]);
+    assert_eq!(bytes(&real), before);
+    // One that leads nowhere makes nothing there either.
+    let nowhere = dir.path().join("nowhere.db");
+    let dangling = dir.path().join("dangling.db");
+    symlink(&nowhere, &dangling).unwrap();
+    left_alone(world, &dangling, &["symlinked_store"]);
+    assert!(!nowhere.exists());
+    // A directory above may be a link: it is the same file with the same locks.
+    let above = dir.path().join("above");
+    symlink(dir.path(), &above).unwrap();
+    assert!(open(&above.join("tenure.db")).status(&world.call("a")).unwrap().last_event > 0);
+}
+
+fn modes(world: &World) {
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let existing = world.dir.path().join("existing");
+    std::fs::create_dir(&existing).unwrap();
+    std::fs::set_permissions(&existing, PermissionsExt::from_mode(0o777)).unwrap();
+    let path = existing.join("deep/er/tenure.db");
+    let kernel = open(&path);
+    kernel.run(&world.call("a"), &Op::Add(add::Request::titled("x"))).unwrap();
+    assert_eq!(query(&kernel, "PRAGMA journal_mode", "").len(), 1);
+    let dir = path.parent().unwrap();
+    for made in [dir, dir.parent().unwrap()] {
+        assert_eq!(mode(made), 0o700, "{}", made.display());
+    }
+    assert_eq!(mode(&existing), 0o777, "what exists is left as it is");
+    let files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 5, "the database, -wal, -shm and the two locks of the turnstile: {files:?}");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+    assert_eq!(kernel.store().permissions(), [""; 0]);
+    // Doctor remarks on what others may write, and on files that they may read.
+    let shared = existing.join("tenure.db");
+    let kernel = open(&shared);
+    kernel.store().create().unwrap();
+    assert_eq!(kernel.store().permissions().len(), 1);
+    std::fs::set_permissions(&shared, PermissionsExt::from_mode(0o644)).unwrap();
+    assert_eq!(kernel.store().permissions().len(), 2);
+}

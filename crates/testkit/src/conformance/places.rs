@@ -1,0 +1,146 @@
+//! One project, one place: what a store remembers of where a project was seen, and the store a project is pinned to.
+
+use serde_json::json;
+use tenure_core::Stage;
+use tenure_kernel::op::add;
+use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
+
+use super::Case;
+use crate::fixture::{World, code_of, refusal};
+use crate::raw::{differing, dump, number};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_i5_worktrees_and_subdirectories_of_one_repository_are_one_project", one_repository),
+    Case::everywhere("inv_i5_another_repository_with_the_same_project_is_refused_naming_both", a_copy),
+    Case::everywhere("inv_i5_a_repository_that_moved_keeps_its_project", moved),
+    Case::everywhere("inv_i5_a_copy_that_a_person_joined_stays_joined", joined),
+    Case::everywhere("inv_i5_a_project_shared_by_name_may_be_anywhere", anywhere),
+    Case::everywhere("inv_i5_places_are_kept_apart_by_host_and_project", apart),
+    Case::everywhere("inv_i5_a_project_pinned_to_another_store_is_neither_read_nor_written", pinned),
+];
+
+fn at(host: &str, path: &str, common: (&str, i64, i64), trust: Trust) -> Checkout {
+    let common = Some((common.0.to_owned(), common.1, common.2));
+    Checkout { host: host.into(), path: path.into(), common, trust }
+}
+
+const HERE: (&str, i64, i64) = ("/repo/.git", 1, 100);
+const COPY: (&str, i64, i64) = ("/copy/.git", 1, 200);
+
+fn from(world: &World, checkout: Checkout) -> Call {
+    Call { checkout: Some(checkout), ..world.call("a") }
+}
+
+fn write(world: &World, checkout: Checkout) -> tenure_core::Result<Reply> {
+    world.kernel.run(&from(world, checkout), &Op::Add(add::Request::titled("x")))
+}
+
+fn checkouts(world: &World) -> i64 {
+    number(&world.kernel, "SELECT COUNT(*) FROM checkout", &[])
+}
+
+fn one_repository(world: &World) {
+    write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
+    // A linked worktree has a path of its own and the same common directory.
+    write(world, at("h", "/worktree", HERE, Trust::Known)).unwrap();
+    assert_eq!(checkouts(world), 2);
+    let before = dump(&world.kernel);
+    write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
+    assert!(!differing(&before, &dump(&world.kernel)).contains(&"checkout"), "seen before, nothing to write");
+    // A query from a place that was never seen answers and remembers nothing.
+    world.kernel.status(&from(world, at("h", "/third", HERE, Trust::Known))).unwrap();
+    assert_eq!(checkouts(world), 2);
+}
+
+fn a_copy(world: &World) {
+    write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
+    let before = dump(&world.kernel);
+    let copy = at("h", "/copy", COPY, Trust::Known);
+    for error in [
+        refusal(write(world, copy.clone())),
+        refusal(world.kernel.status(&from(world, copy.clone()))),
+        refusal(world.kernel.log(&from(world, copy), &tenure_kernel::query::log::Filter { limit: 1, ..Default::default() })),
+    ] {
+        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "place_differs", Stage::Resolve));
+        let places = error.get("places").unwrap();
+        assert_eq!(*places, json!([{ "path": "/repo/.git", "device": 1, "inode": 100 }]));
+    }
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    // Put in the place of the old one: the path is the same and the directory is not.
+    let replaced = ("/repo/.git", 1, 300);
+    assert_eq!(code_of(write(world, at("h", "/repo", replaced, Trust::Known))), "place_differs");
+}
+
+fn moved(world: &World) {
+    for path in ["/repo", "/worktree"] {
+        write(world, at("h", path, HERE, Trust::Known)).unwrap();
+    }
+    let new = ("/elsewhere/.git", 1, 100);
+    let trust = Trust::Moved(vec![HERE.0.to_owned()]);
+    write(world, at("h", "/elsewhere", new, trust)).unwrap();
+    // The old place is forgotten with all its worktrees, so that the new one is simply known from now on.
+    assert_eq!(checkouts(world), 1);
+    write(world, at("h", "/elsewhere", new, Trust::Known)).unwrap();
+    write(world, at("h", "/worktree", new, Trust::Known)).unwrap();
+    assert_eq!(code_of(write(world, at("h", "/repo", HERE, Trust::Known))), "place_differs");
+    assert_eq!(world.kernel.status(&world.call("a")).unwrap().ready, 5, "one project all the time");
+}
+
+fn joined(world: &World) {
+    write(world, at("h", "/repo", HERE, Trust::Known)).unwrap();
+    write(world, at("h", "/copy", COPY, Trust::Joined)).unwrap();
+    for (path, common) in [("/repo", HERE), ("/copy", COPY), ("/copy-worktree", COPY), ("/worktree", HERE)] {
+        write(world, at("h", path, common, Trust::Known)).unwrap();
+    }
+    let third = at("h", "/third", ("/third/.git", 1, 9), Trust::Known);
+    let error = refusal(write(world, third));
+    assert_eq!(error.get("places").unwrap().as_array().unwrap().len(), 4, "all places are named");
+}
+
+fn anywhere(world: &World) {
+    for (path, common) in [("/repo", HERE), ("/copy", COPY)] {
+        write(world, at("h", path, common, Trust::Any)).unwrap();
+    }
+    let bare = Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any };
+    write(world, bare).unwrap();
+    assert_eq!(checkouts(world), 3);
+}
+
+fn apart(world: &World) {
+    write(world, at("h1", "/repo", HERE, Trust::Known)).unwrap();
+    // The same path on another host is another directory, with other numbers.
+    write(world, at("h2", "/repo", ("/repo/.git", 7, 700), Trust::Known)).unwrap();
+    assert_eq!(code_of(write(world, at("h2", "/repo", HERE, Trust::Known))), "place_differs");
+    let other = tenure_store::table::project::Name { key: "name:q".into(), label: "q".into() };
+    let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
+    world.kernel.run(&call, &Op::Add(add::Request::titled("x"))).unwrap();
+    assert_eq!(checkouts(world), 3);
+    // A refused op remembers no place.
+    let fresh = from(world, at("h1", "/worktree", HERE, Trust::Known));
+    world.kernel.run(&fresh, &super::shorthand::claiming("t-00000")).unwrap_err();
+    assert_eq!(checkouts(world), 3);
+}
+
+fn pinned(world: &World) {
+    world.add("first");
+    let own = world.kernel.store().identity().unwrap().unwrap().id;
+    let pin = |store: &str| Call { pinned_store: Some(store.to_owned()), ..world.call("a") };
+    world.kernel.run(&pin(&own), &Op::Add(add::Request::titled("x"))).unwrap();
+    world.kernel.status(&pin(&own)).unwrap();
+    let before = dump(&world.kernel);
+    let add = Op::Add(add::Request::titled("y"));
+    for error in [
+        refusal(world.kernel.run(&pin("s-other"), &add)),
+        refusal(world.kernel.status(&pin("s-other"))),
+        refusal(world.kernel.task_id(&pin("s-other"), "t")),
+    ] {
+        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "other_store", Stage::Resolve));
+        assert_eq!((error.get("pinned").unwrap(), error.get("found").unwrap()), (&json!("s-other"), &json!(own)));
+    }
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    // A replay is an answer out of the store, so it is refused as well.
+    let call = pin(&own);
+    world.kernel.run(&call, &add).unwrap();
+    let elsewhere = Call { pinned_store: Some("s-other".into()), ..call };
+    assert_eq!(code_of(world.kernel.run(&elsewhere, &add)), "other_store");
+}

@@ -1,0 +1,204 @@
+//! Queries change nothing: not a row, not a byte, whoever asks and whatever the last writer left behind.
+
+use std::path::Path;
+use std::process::Command;
+
+use tenure_core::task::State;
+use tenure_core::{Span, Stage};
+use tenure_kernel::query::{list, log};
+use tenure_kernel::{Call, Kernel};
+use tenure_store::table::project;
+use tenure_store::{Location, Sql, Verdict};
+
+use super::Case;
+use super::walk::every_op;
+use crate::fixture::{Engine, World};
+use crate::raw::{self, TABLES, bytes, dump};
+
+pub(super) const CASES: &[Case] = &[
+    Case::only(&[Engine::File], "inv_t5_ten_thousand_queries_leave_the_files_as_they_are", files_stay),
+    Case::only(&[Engine::File], "inv_t5_queries_leave_the_files_of_a_killed_writer_as_they_are", killed_files_stay),
+    Case::only(&[Engine::Memory, Engine::Postgres], "inv_t5_queries_leave_every_row_as_it_is", rows_stay),
+    Case::shared("inv_t5_a_query_where_there_is_no_store_makes_none", makes_none),
+    Case::shared("inv_t5_a_query_neither_waits_for_a_writer_nor_sees_half_of_it", beside_a_writer),
+    Case::everywhere("inv_t5_a_query_cannot_write", cannot_write),
+];
+
+/// The environment variable that makes the test binary a process that writes and dies; its value is the store's file.
+pub const DIES: &str = "TENURE_TESTKIT_DIES";
+
+/// Writes a store and dies without closing it, as by `kill -9`.
+pub fn die(path: &Path) -> ! {
+    let mut world = World::new(Engine::Memory);
+    // In the directory of the test that waits for us: nobody else removes it.
+    world.dir = tempfile::tempdir_in(path.parent().unwrap()).unwrap();
+    world.engine = Engine::File;
+    world.location = Location::File(path.to_owned());
+    world.kernel = world.another();
+    prepare(&world);
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}
+
+/// A project in which everything is due: a lapsed hold, a hold to renew, an agent that is gone.
+fn prepare(world: &World) {
+    every_op(world, |call, op| world.kernel.run(call, op));
+    let task = world.add("lapses");
+    world.claim_for("c", &task, 60).unwrap();
+    world.advance(Span::minutes(50));
+}
+
+/// Asks one of every query and returns how many.
+fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
+    let list = |filter: list::Filter| kernel.list(call, &filter).map(drop);
+    let log = |filter: log::Filter| kernel.log(call, &filter).map(drop);
+    let answers = [
+        kernel.status(call).map(drop),
+        kernel.show(call, task).map(drop),
+        kernel.show_hold(call, hold).map(drop),
+        kernel.graph(call, task).map(drop),
+        kernel.why(call, task).map(drop),
+        kernel.next(call, &[]).map(drop),
+        kernel.next(call, &["x".into()]).map(drop),
+        kernel.holds(call, None, 10, None).map(drop),
+        kernel.agents(call, None, 10, None).map(drop),
+        kernel.suspects(call, "host").map(drop),
+        kernel.task_id(call, &task[..4]).map(drop),
+        kernel.health(call).map(drop),
+        kernel.switched_on(call).map(drop),
+        list(list::Filter { limit: 3, ..list::Filter::default() }),
+        list(list::Filter { states: vec![State::Ready, State::Stuck], ..list::Filter::default() }),
+        list(list::Filter { labels: vec!["x".into()], all: true, ..list::Filter::default() }),
+        log(log::Filter { limit: 5, ..log::Filter::default() }),
+        log(log::Filter { since: Some(log::Since::Number(3)), limit: 5, ..log::Filter::default() }),
+        log(log::Filter { subject: Some(task.to_owned()), limit: 5, ..log::Filter::default() }),
+        kernel.store().identity().map(drop),
+    ];
+    assert!(kernel.show(call, "t-00000").is_err());
+    let asked = answers.len() + 1;
+    for answer in answers {
+        answer.unwrap();
+    }
+    asked
+}
+
+fn some_ids(world: &World, kernel: &Kernel) -> (String, String) {
+    let call = world.call("person:ann");
+    let hold = kernel.holds(&call, None, 1, None).unwrap().items.remove(0);
+    (hold.subject, hold.id)
+}
+
+fn ask_many(world: &World, kernel: &Kernel, at_least: usize) {
+    let (task, hold) = some_ids(world, kernel);
+    let mut asked = 0;
+    while asked < at_least {
+        // Known, gone, a person, and somebody whom nobody has ever seen.
+        for agent in ["a", "c", "person:ann", "nobody-knows-me"] {
+            asked += ask_all(kernel, &world.call(agent), &task, &hold);
+        }
+    }
+}
+
+fn files_stay(world: &World) {
+    let inner = World::new(Engine::File);
+    prepare(&inner);
+    let World { kernel, dir: _dir, location, options, .. } = inner;
+    drop(kernel);
+    let Location::File(path) = &location else { unreachable!() };
+    let modified = || std::fs::metadata(path).unwrap().modified().unwrap();
+    let (before, at) = (bytes(path), modified());
+    assert!(before.0.len() > 4_096 && before.1.is_empty());
+    let open = || Kernel::new(location.clone(), options.clone()).unwrap();
+    // Half of them over connections that stay open, half by kernels that come and go.
+    ask_many(world, &open(), 5_000);
+    for _ in 0..60 {
+        ask_many(world, &open(), 84);
+    }
+    assert_eq!(bytes(path), before);
+    assert_eq!(modified(), at);
+}
+
+fn killed_files_stay(world: &World) {
+    let path = raw::file(world).to_owned();
+    let ended = Command::new(std::env::current_exe().unwrap()).env(DIES, &path).status().unwrap();
+    assert!(!ended.success());
+    world.advance(Span::minutes(50));
+    let before = bytes(&path);
+    assert!(!before.1.is_empty(), "the killed process left its changes in the -wal");
+    let reader = world.another();
+    ask_many(world, &reader, 1_000);
+    let call = world.call("person:ann");
+    assert!(reader.status(&call).unwrap().last_event > 20, "what was acknowledged is there");
+    drop(reader);
+    assert_eq!(bytes(&path), before);
+    // And the next writer goes on from there.
+    world.add("after the kill");
+    world.sound();
+}
+
+fn rows_stay(world: &World) {
+    prepare(world);
+    let look = || {
+        let mut seen = vec![format!("{:?}", dump(&world.kernel))];
+        if world.engine == Engine::Postgres {
+            // Not even rewritten with the same content: where a row stands and who wrote it stays too.
+            for (table, _) in TABLES {
+                let sql = format!("SELECT CAST(ctid AS TEXT), CAST(xmin AS TEXT), CAST(xmax AS TEXT) FROM {table} ORDER BY 1");
+                seen.extend(raw::query(&world.kernel, "SELECT 1", &sql));
+            }
+        }
+        seen
+    };
+    let before = look();
+    ask_many(world, &world.kernel, if world.engine == Engine::Postgres { 1_000 } else { 10_000 });
+    assert_eq!(look(), before);
+}
+
+fn makes_none(world: &World) {
+    let call = world.call("a");
+    let kernel = &world.kernel;
+    assert_eq!(kernel.status(&call).unwrap().last_event, 0);
+    assert!(kernel.list(&call, &list::Filter::default()).unwrap().items.is_empty());
+    assert!(kernel.log(&call, &log::Filter { limit: 5, ..log::Filter::default() }).unwrap().items.is_empty());
+    assert_eq!(kernel.show(&call, "t-00000").unwrap_err().code(), "not_found");
+    assert!(kernel.next(&call, &[]).unwrap().task.is_none());
+    assert_eq!((kernel.store().identity().unwrap(), kernel.store().schema_version().unwrap()), (None, 0));
+    assert_eq!(kernel.store().integrity().unwrap(), [""; 0]);
+    match world.engine {
+        Engine::Postgres => {
+            let sql = format!("SELECT nspname FROM pg_namespace WHERE nspname = '{}'", raw::schema(world));
+            assert!(crate::pg::server().query(&sql).is_empty());
+        }
+        _ => assert_eq!(std::fs::read_dir(world.dir.path()).unwrap().count(), 0),
+    }
+}
+
+fn beside_a_writer(world: &World) {
+    let task = world.add("first");
+    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let reader = world.another();
+    let call = world.call("b");
+    world
+        .kernel
+        .store()
+        .write(&name, |tx, _| {
+            tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
+            // The write lock is held right here, by this thread: a query that waited for it would never return.
+            assert_eq!(reader.show(&call, &task).unwrap().task.title, "first");
+            assert_eq!(reader.list(&call, &list::Filter::default()).unwrap().items[0].title, "first");
+            Ok(Verdict::Commit(()))
+        })
+        .unwrap();
+    assert_eq!(reader.show(&call, &task).unwrap().task.title, "half");
+}
+
+fn cannot_write(world: &World) {
+    world.add("first");
+    let before = dump(&world.kernel);
+    if world.engine != Engine::Memory {
+        let write = Sql::same("UPDATE task SET title = 'changed by a query'");
+        let error = world.kernel.store().read("name:p", |tx, _| tx.execute(write, &[])).unwrap_err();
+        assert_eq!((error.code(), error.stage()), ("not_writable", Stage::Write));
+    }
+    assert_eq!(dump(&world.kernel), before);
+}

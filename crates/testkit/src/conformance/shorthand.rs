@@ -1,0 +1,205 @@
+//! Short forms that several themes use.
+
+use std::sync::Barrier;
+
+use serde_json::{Value, json};
+use tenure_core::Result;
+use tenure_core::task::State;
+use tenure_kernel::op::{add, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
+use tenure_kernel::query::list;
+use tenure_kernel::shape::{Agent, Next, Task};
+use tenure_kernel::{Call, Kernel, Op};
+
+use crate::fixture::{Engine, World};
+
+impl World {
+    /// Adds a task by `person:ann` from a whole request and returns its id.
+    pub(super) fn add_with(&self, request: add::Request) -> String {
+        id(&self.run("person:ann", Op::Add(request)).unwrap())
+    }
+
+    /// Adds a task with a priority and labels.
+    pub(super) fn add_ranked(&self, title: &str, priority: i64, labels: &[&str]) -> String {
+        self.add_with(add::Request { priority, labels: words(labels), ..add::Request::titled(title) })
+    }
+
+    pub(super) fn unblock(&self, agent: &str, task: &str) -> Result<Value> {
+        self.run(agent, Op::Unblock(unblock::Request { task: task.into() }))
+    }
+
+    pub(super) fn reopen(&self, agent: &str, task: &str) -> Result<Value> {
+        self.run(agent, Op::Reopen(reopen::Request { task: task.into(), ..reopen::Request::default() }))
+    }
+
+    pub(super) fn transfer(&self, agent: &str, task: &str, to: &str) -> Result<Value> {
+        let request = transfer::Request { task: Some(task.into()), to: to.into(), ..transfer::Request::default() };
+        self.run(agent, Op::Transfer(request))
+    }
+
+    /// Edits a task: `change` fills the request.
+    pub(super) fn edit(&self, agent: &str, task: &str, change: impl FnOnce(&mut edit::Request)) -> Result<Value> {
+        let mut request = edit::Request { task: task.into(), ..edit::Request::default() };
+        change(&mut request);
+        self.run(agent, Op::Edit(request))
+    }
+
+    /// Puts dependencies in place of those a task has.
+    pub(super) fn edit_after(&self, agent: &str, task: &str, after: &[&str]) -> Result<Value> {
+        self.edit(agent, task, |request| request.after = Some(words(after)))
+    }
+
+    /// Claims the first task that has all of these labels.
+    pub(super) fn claim_labelled(&self, agent: &str, labels: &[&str]) -> Result<Value> {
+        self.run(agent, Op::Claim(claim::Request { labels: words(labels), ..claim::Request::default() }))
+    }
+
+    pub(super) fn next(&self, agent: &str, labels: &[&str]) -> Next {
+        self.kernel.next(&self.call(agent), &words(labels)).unwrap()
+    }
+
+    /// All tasks that a filter lets through, read page by page.
+    pub(super) fn list(&self, filter: &list::Filter) -> Vec<Task> {
+        let mut filter = filter.clone();
+        let mut all = Vec::new();
+        loop {
+            let page = self.kernel.list(&self.call("person:ann"), &filter).unwrap();
+            assert_eq!(page.more, page.next.is_some());
+            assert!(page.items.len() <= filter.limit);
+            all.extend(page.items);
+            match page.next {
+                Some(next) => filter.cursor = Some(next),
+                None => return all,
+            }
+        }
+    }
+
+    /// The ids of the tasks in a state, in the order of choice.
+    pub(super) fn in_state(&self, state: State) -> Vec<String> {
+        let filter = list::Filter { states: vec![state], ..list::Filter::default() };
+        self.list(&filter).into_iter().map(|task| task.id).collect()
+    }
+
+    /// An agent as the list of agents shows it.
+    pub(super) fn agent(&self, name: &str) -> Option<Agent> {
+        let page = self.kernel.agents(&self.call("person:ann"), None, 1_000, None).unwrap();
+        page.items.into_iter().find(|agent| agent.name == name)
+    }
+
+    pub(super) fn focus(&self, agent: &str) -> Option<String> {
+        self.agent(agent).and_then(|agent| agent.focus)
+    }
+
+    /// Runs something that must not change a task nor append anything.
+    pub(super) fn unchanged<T>(&self, task: &str, what: impl FnOnce() -> T) -> T {
+        let before = (self.show(task), self.last_event());
+        let answer = what();
+        assert_eq!((self.show(task), self.last_event()), before);
+        answer
+    }
+
+    /// How many events of a kind there are.
+    pub(super) fn count(&self, kind: &str) -> usize {
+        self.events().iter().filter(|event| event.kind == kind).count()
+    }
+
+    /// Asserts what must be true of every project at every moment: the log replays without a conflict and leads to
+    /// the holds there are, and the counters count right.
+    pub(super) fn sound(&self) {
+        let call = self.call("person:ann");
+        let replay = crate::replay::replay(&self.events());
+        for interval in &replay.intervals {
+            let hold = self.kernel.show_hold(&call, &interval.hold).unwrap();
+            assert_eq!((hold.fence, &hold.holder, &hold.subject), (interval.fence, &interval.holder, &interval.task));
+            let is_open = matches!(hold.state.as_str(), "live" | "lapsed");
+            assert_eq!(is_open, interval.until.is_none(), "the log and the row of {} differ", interval.hold);
+        }
+        let live = self.kernel.holds(&call, None, 1_000, None).unwrap();
+        for hold in live.items {
+            assert!(replay.intervals.iter().any(|interval| interval.hold == hold.id), "{} is not in the log", hold.id);
+        }
+        let all = list::Filter { all: true, ..list::Filter::default() };
+        for task in self.list(&all) {
+            let known = &replay.tasks[&task.id];
+            // A lapsed hold that nothing has settled yet is over for the view and not yet for the log.
+            if task.lapsed_from.is_none() {
+                assert_eq!(known.status, task.status.as_str(), "{}", task.id);
+            }
+            if let Some(after) = &known.after {
+                let mut shown = task.after.clone();
+                shown.sort();
+                assert_eq!(*after, shown, "{}", task.id);
+            }
+        }
+        assert_eq!(self.kernel.health(&call).unwrap().wrong_counters, []);
+    }
+
+    /// Runs `body` in several threads at once, each with a kernel of its own where the engine can have several.
+    pub(super) fn race<T: Send>(&self, threads: usize, body: impl Fn(usize, &Kernel) -> T + Sync) -> Vec<T> {
+        let barrier = Barrier::new(threads);
+        std::thread::scope(|scope| {
+            let started: Vec<_> = (0..threads)
+                .map(|n| {
+                    let (barrier, body) = (&barrier, &body);
+                    scope.spawn(move || {
+                        let own = (self.engine != Engine::Memory).then(|| self.another());
+                        barrier.wait();
+                        body(n, own.as_ref().unwrap_or(&self.kernel))
+                    })
+                })
+                .collect();
+            started.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// A call whose door has just proven some agents dead.
+    pub(super) fn call_knowing_dead(&self, agent: &str, dead: &[&str]) -> Call {
+        Call { proven_dead: words(dead), ..self.call(agent) }
+    }
+
+    /// Runs an op of that call.
+    pub(super) fn run_call(&self, call: &Call, op: &Op) -> Result<Value> {
+        self.kernel.run(call, op).map(|reply| serde_json::from_str(&reply.body).unwrap())
+    }
+}
+
+/// The ops that act on a task under a fence, on one task.
+pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op; 4] {
+    let task = task.map(str::to_owned);
+    let reason = String::from("because");
+    [
+        Op::Done(done::Request { task: task.clone(), fence, force }),
+        Op::Block(block::Request { task: task.clone(), reason: reason.clone(), on: None, fence, force }),
+        Op::Cancel(cancel::Request { task: task.clone(), reason: reason.clone(), fence, force }),
+        Op::Release(release::Request { task, reason, fence, force }),
+    ]
+}
+
+/// A note on the task in focus.
+pub(super) fn note_in_focus(text: &str) -> Op {
+    Op::Note(note::Request { text: text.into(), ..note::Request::default() })
+}
+
+/// A claim of a task by name.
+pub(super) fn claiming(task: &str) -> Op {
+    Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() })
+}
+
+pub(super) fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The id of a task in a response.
+pub(super) fn id(task: &Value) -> String {
+    task["id"].as_str().unwrap().to_owned()
+}
+
+/// The fence in the answer to a claim.
+pub(super) fn fence(claimed: &Value) -> i64 {
+    claimed["hold"]["fence"].as_i64().unwrap()
+}
+
+/// The task in the answer to a claim.
+pub(super) fn taken(claimed: &Value) -> String {
+    assert_ne!(claimed["task"], json!(null), "nothing was taken: {}", claimed["reason"]);
+    id(&claimed["task"])
+}

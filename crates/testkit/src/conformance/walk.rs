@@ -1,0 +1,66 @@
+//! A walk through every op once, for what must be true of each of them.
+
+use serde_json::Value;
+use tenure_core::Result;
+use tenure_kernel::op::{add, add_many, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
+use tenure_kernel::{Call, Op, Reply};
+
+use super::shorthand::{id, words};
+use crate::fixture::World;
+
+/// One op of the walk as it was sent and answered.
+pub(super) struct Walked {
+    pub(super) call: Call,
+    pub(super) op: Op,
+    pub(super) reply: Reply,
+}
+
+/// Sends every op at least once, each through `send`, and returns them in order.
+pub(super) fn every_op(world: &World, mut send: impl FnMut(&Call, &Op) -> Result<Reply>) -> Vec<Walked> {
+    let mut walked = Vec::new();
+    let mut go = |agent: &str, op: Op| -> Value {
+        let call = world.call(agent);
+        let reply = send(&call, &op).unwrap();
+        let body = serde_json::from_str(&reply.body).unwrap();
+        walked.push(Walked { call, op, reply });
+        body
+    };
+    let ann = "person:ann";
+    let labels = words(&["x", "y"]);
+    let first = id(&go(ann, Op::Add(add::Request { labels: labels.clone(), ..add::Request::titled("first") })));
+    go(ann, Op::Add(add::Request { after: vec![first.clone()], labels, ..add::Request::titled("second") }));
+    let items = ["third", "fourth"].map(item).to_vec();
+    let many = go(ann, Op::AddMany(add_many::Request { items }));
+    let [third, fourth] = [&many["ids"][0], &many["ids"][1]].map(|id| id.as_str().unwrap().to_owned());
+    go(ann, Op::Edit(edit::Request { task: third.clone(), title: Some("3rd".into()), ..edit::Request::default() }));
+    let named = Some(first.clone());
+    go("b", Op::Note(note::Request { task: Some(third.clone()), text: "seen".into(), ..note::Request::default() }));
+    go("a", Op::Claim(claim::Request { task: named.clone(), ttl_s: Some(600), ..claim::Request::default() }));
+    go("a", Op::Note(note::Request { text: "half".into(), ..note::Request::default() }));
+    go("a", Op::Transfer(transfer::Request { to: "b".into(), ..transfer::Request::default() }));
+    go("b", Op::Claim(claim::Request { task: named.clone(), ..claim::Request::default() }));
+    go("b", Op::Release(release::Request { task: named.clone(), ..release::Request::default() }));
+    go("b", Op::Claim(claim::Request { task: named.clone(), ..claim::Request::default() }));
+    go("b", Op::Done(done::Request { task: named, ..done::Request::default() }));
+    let reason = String::from("waits for ann");
+    go("a", Op::Block(block::Request { task: Some(third.clone()), reason, ..block::Request::default() }));
+    go("a", Op::Unblock(unblock::Request { task: third.clone() }));
+    go("a", Op::Claim(claim::Request { task: Some(third), ..claim::Request::default() }));
+    go(ann, Op::Cancel(cancel::Request { task: Some(fourth.clone()), ..cancel::Request::default() }));
+    go(ann, Op::Reopen(reopen::Request { task: fourth, ..reopen::Request::default() }));
+    go(ann, Op::Reopen(reopen::Request { task: first, ..reopen::Request::default() }));
+
+    let mut met: Vec<_> = walked.iter().map(|walked| walked.op.name()).collect();
+    met.sort_unstable();
+    met.dedup();
+    let mut all: Vec<_> = tenure_kernel::op::ALL.iter().map(|about| about.name).collect();
+    all.sort_unstable();
+    assert_eq!(met, all, "the walk meets every op");
+    walked
+}
+
+fn item(title: &str) -> add_many::Item {
+    let (description, acceptance) = (String::new(), String::new());
+    let (labels, after) = (Vec::new(), Vec::new());
+    add_many::Item { title: title.into(), description, priority: 2, labels, acceptance, after, key: None, line: 1 }
+}

@@ -1,0 +1,92 @@
+//! Behind the kernel's back: every row of a store as text, and statements that no op would run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tenure_core::Result;
+use tenure_kernel::Kernel;
+use tenure_store::table::project;
+use tenure_store::{Location, Sql, Value, Verdict};
+
+use crate::fixture::World;
+
+/// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
+pub const TABLES: [(&str, &str); 12] = [
+    ("store", "SELECT * FROM store ORDER BY one"),
+    ("project", "SELECT * FROM project ORDER BY key"),
+    ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
+    ("agent", "SELECT * FROM agent ORDER BY project, name"),
+    ("task", "SELECT * FROM task ORDER BY project, id"),
+    ("task_label", "SELECT * FROM task_label ORDER BY project, label, status, ready, priority, number, task"),
+    ("dep", "SELECT * FROM dep ORDER BY project, task, after"),
+    ("hold", "SELECT * FROM hold ORDER BY project, id"),
+    ("shown", "SELECT * FROM shown ORDER BY project, agent, task"),
+    ("note", "SELECT * FROM note ORDER BY project, id"),
+    ("event", "SELECT * FROM event ORDER BY project, number"),
+    ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
+];
+
+/// The rows of every table.
+pub type Dump = BTreeMap<&'static str, Vec<String>>;
+
+/// Every row of the store a kernel is on.
+pub fn dump(kernel: &Kernel) -> Dump {
+    let calls = || TABLES.iter().map(|(_, sql)| (Sql::same(sql), Vec::new())).collect();
+    let answers = kernel.store().read("", |tx, _| tx.query_all(calls())).unwrap();
+    let rows = |rows: Vec<tenure_store::Row>| rows.iter().map(|row| format!("{row:?}")).collect();
+    TABLES.iter().zip(answers).map(|((table, _), answer)| (*table, rows(answer))).collect()
+}
+
+/// The tables whose rows differ.
+pub fn differing(before: &Dump, after: &Dump) -> Vec<&'static str> {
+    TABLES.iter().map(|(table, _)| *table).filter(|table| before[table] != after[table]).collect()
+}
+
+/// Runs a statement in a write transaction of the project `name:p`, whatever the kernel thinks of it.
+pub fn execute(kernel: &Kernel, sqlite: &str, postgres: &str) -> Result<u64> {
+    let sql = Sql::pair(keep(sqlite), keep(postgres));
+    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    kernel.store().write(&name, |tx, _| tx.execute(sql, &[]).map(Verdict::Commit))
+}
+
+/// Runs one statement that means the same to both engines; panics if it fails.
+pub fn both(kernel: &Kernel, sql: &str) -> u64 {
+    execute(kernel, sql, sql).unwrap()
+}
+
+/// The rows of a query as text, a column each.
+pub fn query(kernel: &Kernel, sqlite: &str, postgres: &str) -> Vec<String> {
+    let sql = Sql::pair(keep(sqlite), keep(postgres));
+    kernel.store().read("", |tx, _| tx.query(sql, &[])).unwrap().iter().map(|row| format!("{row:?}")).collect()
+}
+
+/// The first number of a query.
+pub fn number(kernel: &Kernel, sql: &str, args: &[Value]) -> i64 {
+    let sql = Sql::same(keep(sql));
+    kernel.store().read("", |tx, _| tx.query(sql, args)).unwrap()[0].int(0).unwrap()
+}
+
+/// Statements are static; those that a test writes live as long as its process.
+fn keep(sql: &str) -> &'static str {
+    Box::leak(sql.to_owned().into_boxed_str())
+}
+
+/// The schema of a world on PostgreSQL.
+pub fn schema(world: &World) -> &str {
+    let Location::Postgres(url) = &world.location else { panic!("{:?} has no schema", world.engine) };
+    url.split("schema=").nth(1).unwrap()
+}
+
+/// The file of a world on a SQLite file.
+pub fn file(world: &World) -> &Path {
+    let Location::File(path) = &world.location else { panic!("{:?} has no file", world.engine) };
+    path
+}
+
+/// The bytes of a database file and of its `-wal`, where an absent one is an empty one. Only where this process has no
+/// connection to it: closing the file here would drop SQLite's locks.
+pub fn bytes(path: &Path) -> (Vec<u8>, Vec<u8>) {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    (std::fs::read(path).unwrap_or_default(), std::fs::read(wal).unwrap_or_default())
+}

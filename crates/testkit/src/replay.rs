@@ -1,0 +1,278 @@
+//! Replays a log and refuses what must never be in one.
+//!
+//! The log is the whole truth about who had what when: from it alone the intervals of all holds are built, and no two
+//! on one task may overlap. Readiness is followed too: whoever finishes the last dependency of a task, and nobody else,
+//! must have said so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tenure_core::Time;
+use tenure_core::event::kind;
+use tenure_kernel::shape::Event;
+
+/// A hold as the log tells it.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// The task.
+    pub task: String,
+    /// The hold.
+    pub hold: String,
+    /// Who had it.
+    pub holder: String,
+    /// The number of the event that granted it.
+    pub fence: i64,
+    /// When it began.
+    pub from: Time,
+    /// When it ended, if it did.
+    pub until: Option<Time>,
+}
+
+/// A task as the log tells it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its stored status.
+    pub status: &'static str,
+    /// What it comes after, sorted; unknown for tasks of a bulk add, whose events do not say.
+    pub after: Option<Vec<String>>,
+}
+
+/// What a log says.
+#[derive(Debug, Default)]
+pub struct Replay {
+    /// All holds in the order of their grants.
+    pub intervals: Vec<Interval>,
+    /// All tasks.
+    pub tasks: BTreeMap<String, Known>,
+    /// What must be told next: (kind, task), in any order, with the number of the event that caused it.
+    owed: (i64, BTreeSet<(&'static str, String)>),
+}
+
+/// Replays a whole log, oldest first. Panics at the first event that must not be there.
+pub fn replay(events: &[Event]) -> Replay {
+    let mut replay = Replay::default();
+    let mut last = 0;
+    for event in events {
+        assert_eq!(event.number, last + 1, "numbers have no gaps");
+        last = event.number;
+        replay.step(event);
+    }
+    assert!(replay.owed.1.is_empty(), "never told after event {}: {:?}", replay.owed.0, replay.owed.1);
+    replay
+}
+
+impl Replay {
+    fn step(&mut self, event: &Event) {
+        let told = matches!(event.kind.as_str(), kind::TASK_READY | kind::TASK_WAITING);
+        assert!(
+            told || self.owed.1.is_empty(),
+            "event {} came before these were told: {:?}",
+            event.number,
+            self.owed.1
+        );
+        let at = Time::parse(&event.at).unwrap();
+        let task = event.subject.as_str();
+        match event.kind.as_str() {
+            kind::TASK_ADDED => {
+                let after = event.data.get("after").map(|after| sorted(after));
+                self.tasks.insert(task.to_owned(), Known { status: "open", after });
+            }
+            kind::TASK_EDITED => {
+                if let Some(change) = event.data["changes"].get("after") {
+                    self.known(task).after = Some(sorted(&change[1]));
+                }
+            }
+            kind::TASK_CLAIMED => {
+                self.grant(event, at);
+                self.known(task).status = "started";
+            }
+            kind::HOLD_TRANSFERRED => {
+                let ended = event.data["ended_hold"].as_str().unwrap();
+                self.end(task, ended, at, event);
+                self.grant(event, at);
+            }
+            kind::HOLD_EXPIRED => {
+                let until = Time::parse(event.data["ended_at"].as_str().unwrap()).unwrap();
+                assert!(until <= at, "event {}: a hold that ends later than now has not expired", event.number);
+                let hold = event.hold.clone().expect("an expiry names its hold");
+                let ended = self.end(task, &hold, until, event);
+                assert_eq!(event.data["fence"], ended.fence);
+                assert_eq!(event.data["holder"], ended.holder.as_str());
+                if self.known(task).status == "started" {
+                    self.known(task).status = "open";
+                }
+            }
+            kind::TASK_RELEASED => self.close(event, at, "open"),
+            kind::TASK_BLOCKED => self.close(event, at, "blocked"),
+            kind::TASK_CANCELLED => self.close(event, at, "cancelled"),
+            kind::TASK_DONE => {
+                let waited = self.waiting();
+                self.close(event, at, "done");
+                self.owe(event.number, kind::TASK_READY, &waited, &self.waiting());
+            }
+            kind::TASK_UNBLOCKED => self.known(task).status = "open",
+            kind::TASK_REOPENED => {
+                let waited = self.waiting();
+                self.known(task).status = "open";
+                // The task itself was not open before, so it cannot be among those that stop being ready.
+                let mut waits = self.waiting();
+                waits.remove(task);
+                self.owe(event.number, kind::TASK_WAITING, &waits, &waited);
+            }
+            kind::TASK_READY => self.pay(event, kind::TASK_READY),
+            kind::TASK_WAITING => self.pay(event, kind::TASK_WAITING),
+            // After a step back of the clock, what ended before it may lie in the future: only the order counts.
+            kind::CLOCK_STEPPED => self.intervals.iter_mut().for_each(|interval| {
+                interval.from = interval.from.min(at);
+                interval.until = interval.until.map(|until| until.min(at));
+            }),
+            _ => {}
+        }
+    }
+
+    fn known(&mut self, task: &str) -> &mut Known {
+        self.tasks.get_mut(task).unwrap_or_else(|| panic!("{task} was never added"))
+    }
+
+    fn grant(&mut self, event: &Event, from: Time) {
+        for earlier in self.intervals.iter().filter(|interval| interval.task == event.subject) {
+            let until = earlier.until.unwrap_or_else(|| {
+                panic!("event {}: {} is still held by {} under {}", event.number, event.subject, earlier.holder, earlier.hold)
+            });
+            assert!(until <= from, "event {}: the hold {} ends only at {until}", event.number, earlier.hold);
+        }
+        // The fence is the event's number, so it rises over the whole project as the numbers do.
+        self.intervals.push(Interval {
+            task: event.subject.clone(),
+            hold: event.hold.clone().expect("a grant names its hold"),
+            holder: event.data["holder"].as_str().unwrap().to_owned(),
+            fence: event.number,
+            from,
+            until: None,
+        });
+    }
+
+    fn end(&mut self, task: &str, hold: &str, until: Time, event: &Event) -> Interval {
+        let found = self.intervals.iter_mut().find(|interval| interval.hold == hold && interval.until.is_none());
+        let interval = found.unwrap_or_else(|| panic!("event {} ends {hold}, which is not held", event.number));
+        assert_eq!(interval.task, task);
+        assert!(interval.from <= until, "event {}: {hold} ends before it began", event.number);
+        interval.until = Some(until);
+        interval.clone()
+    }
+
+    /// An op that leaves a task without a hold: it names the hold it ends, or there was none.
+    fn close(&mut self, event: &Event, at: Time, status: &'static str) {
+        let task = event.subject.as_str();
+        if let Some(hold) = &event.hold {
+            self.end(task, hold, at, event);
+        }
+        let held = self.intervals.iter().find(|interval| interval.task == task && interval.until.is_none());
+        assert!(held.is_none(), "event {}: {task} is {status} and still held: {held:?}", event.number);
+        self.known(task).status = status;
+    }
+
+    /// Open tasks with something unmet.
+    fn waiting(&self) -> BTreeSet<String> {
+        let is_done = |id: &String| self.tasks.get(id).is_some_and(|task| task.status == "done");
+        self.tasks
+            .iter()
+            .filter(|(_, task)| task.status == "open" && !task.after.iter().flatten().all(is_done))
+            .map(|(id, _)| id.clone())
+            .collect()
+    }
+
+    fn owe(&mut self, cause: i64, kind: &'static str, these: &BTreeSet<String>, but_not: &BTreeSet<String>) {
+        self.owed = (cause, these.difference(but_not).map(|task| (kind, task.clone())).collect());
+        // A task that was closed by this very event no longer waits, and is not told to be ready either.
+        self.owed.1.retain(|(_, task)| self.tasks[task].status == "open");
+    }
+
+    fn pay(&mut self, event: &Event, kind: &'static str) {
+        let knows_all = self.tasks.values().all(|task| task.after.is_some());
+        let was_owed = self.owed.1.remove(&(kind, event.subject.clone()));
+        assert!(was_owed || !knows_all, "event {}: {kind} of {} came out of nothing", event.number, event.subject);
+        assert!(!was_owed || event.cause == Some(self.owed.0), "event {} names another cause", event.number);
+    }
+}
+
+fn sorted(ids: &serde_json::Value) -> Vec<String> {
+    let mut ids: Vec<String> = serde_json::from_value(ids.clone()).unwrap();
+    ids.sort();
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(number: i64, second: i64, kind: &str, subject: &str, hold: &str, data: Value) -> Event {
+        Event {
+            number,
+            at: Time(second * 1_000_000).to_string(),
+            kind: kind.into(),
+            actor: "a".into(),
+            subject: subject.into(),
+            hold: (!hold.is_empty()).then(|| hold.to_owned()),
+            op: "x".into(),
+            request_id: "r".into(),
+            cause: None,
+            data,
+        }
+    }
+
+    fn claimed(number: i64, second: i64, hold: &str, holder: &str) -> Event {
+        event(number, second, kind::TASK_CLAIMED, "t-1", hold, json!({ "holder": holder }))
+    }
+
+    fn expired(number: i64, second: i64, hold: &str, holder: &str, fence: i64, ended: i64) -> Event {
+        let ended_at = Time(ended * 1_000_000).to_string();
+        let data = json!({ "holder": holder, "fence": fence, "ended_at": ended_at });
+        event(number, second, kind::HOLD_EXPIRED, "t-1", hold, data)
+    }
+
+    fn added() -> Event {
+        event(1, 0, kind::TASK_ADDED, "t-1", "", json!({ "after": [] }))
+    }
+
+    fn refuses(log: Vec<Event>) {
+        let outcome = std::panic::catch_unwind(|| replay(&log));
+        assert!(outcome.is_err(), "this log must be refused");
+    }
+
+    #[test]
+    fn inv_l1_a_log_with_one_holder_at_a_time_is_accepted() {
+        let log = [added(), claimed(2, 1, "h-1", "a"), expired(3, 9, "h-1", "a", 2, 5), claimed(4, 9, "h-2", "b")];
+        let replay = replay(&log);
+        assert_eq!(replay.intervals.iter().map(|interval| interval.fence).collect::<Vec<_>>(), [2, 4]);
+        assert_eq!(replay.intervals[0].until, Some(Time(5_000_000)));
+    }
+
+    #[test]
+    fn inv_l1_overlaps_are_seen() {
+        // Granted while another holds it.
+        refuses(vec![added(), claimed(2, 1, "h-1", "a"), claimed(3, 2, "h-2", "b")]);
+        // Ended in the future and granted now.
+        refuses(vec![added(), claimed(2, 1, "h-1", "a"), expired(3, 4, "h-1", "a", 2, 5), claimed(4, 4, "h-2", "b")]);
+        // Ended twice.
+        refuses(vec![added(), claimed(2, 1, "h-1", "a"), expired(3, 6, "h-1", "a", 2, 5), expired(4, 6, "h-1", "a", 2, 5)]);
+        // Finished without ending the hold.
+        let done = event(3, 2, kind::TASK_DONE, "t-1", "", json!({}));
+        refuses(vec![added(), claimed(2, 1, "h-1", "a"), done]);
+        // A gap.
+        refuses(vec![added(), claimed(3, 1, "h-1", "a")]);
+    }
+
+    #[test]
+    fn inv_l8_readiness_is_told_once_and_by_its_cause() {
+        let second = event(2, 0, kind::TASK_ADDED, "t-2", "", json!({ "after": ["t-1"] }));
+        let done = event(3, 1, kind::TASK_DONE, "t-1", "", json!({}));
+        let ready = |number| Event { cause: Some(3), ..event(number, 1, kind::TASK_READY, "t-2", "", json!({})) };
+        replay(&[added(), second.clone(), done.clone(), ready(4)]);
+        refuses(vec![added(), second.clone(), done.clone()]);
+        refuses(vec![added(), second.clone(), done.clone(), ready(4), ready(5)]);
+        let other_cause = Event { cause: Some(2), ..ready(4) };
+        refuses(vec![added(), second, done, other_cause]);
+    }
+}
