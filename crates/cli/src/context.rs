@@ -13,6 +13,7 @@ use crate::env::Env;
 use crate::globals::Globals;
 use crate::identity::{self, Caller};
 use crate::output::Printer;
+use crate::place::pin::Pin;
 use crate::place::process::{HostFacts, proven_dead};
 use crate::place::project::{KeyKind, RecordedPlace};
 use crate::place::{self, Location, Place, config};
@@ -23,6 +24,7 @@ pub(crate) struct Context<'a> {
     pub(crate) env: &'a Env,
     pub(crate) out: &'a Printer,
     place: OnceCell<Place>,
+    pin: OnceCell<Option<Pin>>,
     kernel: OnceCell<Kernel>,
     /// Whether this command is going to write: set before the store is first touched.
     writes: Cell<bool>,
@@ -30,7 +32,15 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(globals: Globals, env: &'a Env, out: &'a Printer) -> Context<'a> {
-        Context { globals, env, out, place: OnceCell::new(), kernel: OnceCell::new(), writes: Cell::new(false) }
+        Context {
+            globals,
+            env,
+            out,
+            place: OnceCell::new(),
+            pin: OnceCell::new(),
+            kernel: OnceCell::new(),
+            writes: Cell::new(false),
+        }
     }
 
     /// Says that this command runs an op, so that its reads share the connection that will write.
@@ -47,6 +57,15 @@ impl<'a> Context<'a> {
         Ok(self.place.get_or_init(|| place))
     }
 
+    /// The store that this repository is pinned to, as found when first asked.
+    fn pin(&self) -> Result<Option<&Pin>> {
+        if let Some(pin) = self.pin.get() {
+            return Ok(pin.as_ref());
+        }
+        let pin = self.place()?.pin()?;
+        Ok(self.pin.get_or_init(|| pin).as_ref())
+    }
+
     /// The kernel on the store of this place.
     pub(crate) fn kernel(&self) -> Result<&Kernel> {
         if let Some(kernel) = self.kernel.get() {
@@ -59,12 +78,18 @@ impl<'a> Context<'a> {
                 config::Durability::Fast => Durability::Fast,
             },
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
-            may_create: place.pin()?.is_none(),
+            may_create: self.pin()?.is_none(),
             one_connection: self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
-            user: self.env.var("PGUSER")?.map(str::to_owned).or_else(|| self.env.user_name()),
-            password: self.env.var("PGPASSWORD")?.map(str::to_owned),
             ..Options::default()
+        };
+        let options = match &place.store {
+            Location::Sqlite(_) => options,
+            Location::Postgres(_) => Options {
+                user: self.env.var("PGUSER")?.map(str::to_owned).or_else(|| self.env.user_name()),
+                password: self.env.var("PGPASSWORD")?.map(str::to_owned),
+                ..options
+            },
         };
         let location = match &place.store {
             Location::Sqlite(path) => tenure_store::Location::File(path.clone()),
@@ -133,17 +158,12 @@ impl<'a> Context<'a> {
                 label: place.project.label.clone(),
             },
             actor,
-            request_id: self.request_id()?,
+            // A query is not recorded, so it needs no id of its own.
+            request_id: RequestId::given(self.globals.request_id.as_deref().unwrap_or("query"))?,
             checkout: self.checkout(None),
-            pinned_store: place.pin()?.map(|pin| pin.store),
+            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
             proven_dead: Vec::new(),
         };
-        if call.pinned_store.is_some()
-            && let Location::Sqlite(path) = &place.store
-            && !path.exists()
-        {
-            place.check_no_pin()?;
-        }
         self.answered(&mut call, |call| query(kernel, call))
     }
 
@@ -172,8 +192,8 @@ impl<'a> Context<'a> {
     /// The store that the project is pinned to; the first write pins it.
     fn pinned(&self, kernel: &Kernel, key: &str) -> Result<Option<String>> {
         let place = self.place()?;
-        if let Some(pin) = place.pin()? {
-            return Ok(Some(pin.store));
+        if let Some(pin) = self.pin()? {
+            return Ok(Some(pin.store.clone()));
         }
         if place.checkout.is_none() {
             return Ok(None);

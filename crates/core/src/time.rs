@@ -18,24 +18,25 @@ pub struct Time(pub i64);
 pub struct Span(pub i64);
 
 impl Span {
-    /// Whole seconds.
+    /// Whole seconds. Numbers that requests give come this way, so what is too much stays too much instead of turning
+    /// into something small.
     pub const fn seconds(n: i64) -> Span {
-        Span(n * SECOND)
+        Span(n.saturating_mul(SECOND))
     }
 
     /// Whole minutes.
     pub const fn minutes(n: i64) -> Span {
-        Span::seconds(n * 60)
+        Span::seconds(n.saturating_mul(60))
     }
 
     /// Whole hours.
     pub const fn hours(n: i64) -> Span {
-        Span::minutes(n * 60)
+        Span::minutes(n.saturating_mul(60))
     }
 
     /// Whole days.
     pub const fn days(n: i64) -> Span {
-        Span::hours(n * 24)
+        Span::hours(n.saturating_mul(24))
     }
 
     /// Whole seconds, rounded towards zero.

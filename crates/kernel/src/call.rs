@@ -64,7 +64,8 @@ impl RequestId {
         if (1..=128).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(RequestId { value: value.to_owned(), given: true });
         }
-        Err(Error::usage("bad_request_id", "the request id is not 1 to 128 visible ASCII characters"))
+        Err(Error::usage("bad_request_id", "the request id is not 1 to 128 visible ASCII characters")
+            .hint("Give the unique id of your own call, or leave it out: one is drawn then."))
     }
 
     /// The id.

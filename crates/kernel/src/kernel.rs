@@ -103,6 +103,7 @@ impl Kernel {
             let data = serde_json::json!({ "seconds": back.as_seconds() });
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
             hold::cap(unit.tx, &project_id, now)?;
+            agent::cap(unit.tx, &project_id, now)?;
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
@@ -163,11 +164,16 @@ fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {
 }
 
 /// A process that resolved another store than the one its project is pinned to must not read or write it. An empty
-/// identity is that of a store that does not exist: the door decides what that means.
+/// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
 fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
-        Some(pinned) if *pinned != entered.identity.id && !entered.identity.id.is_empty() => {
+        Some(_) if entered.identity.id.is_empty() => {
+            Err(Error::new(Kind::Storage, "no_store", Stage::Open, "the store that this project is pinned to is not here")
+                .hint("Put it back, or name the right place for the store."))
+        }
+        Some(pinned) if *pinned != entered.identity.id => {
             Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
+                .hint("Use the store it is pinned to; a person changes the pin with `tenure project pin`.")
                 .detail("found", entered.identity.id.clone())
                 .detail("pinned", pinned.clone()))
         }

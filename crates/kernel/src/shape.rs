@@ -6,7 +6,7 @@ use serde_json::Value;
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
 use tenure_core::task::{State, Status, view};
-use tenure_core::{Span, Time, hold as rule};
+use tenure_core::{Result, Span, Time, hold as rule};
 use tenure_store::table::{agent, dep, event, hold, note, task};
 
 /// RFC 3339 in UTC.
@@ -90,6 +90,11 @@ pub struct Holder {
     pub expires_at: Instant,
     /// Whether the agent is there.
     pub liveness: Liveness,
+}
+
+/// Stored JSON; what is none was not written by this program, and is no answer.
+fn parsed(text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| tenure_store::error::corrupt("stored data is not JSON").cause(error))
 }
 
 fn some(text: &str) -> Option<String> {
@@ -341,16 +346,16 @@ pub struct Note {
 }
 
 impl Note {
-    pub(crate) fn of(row: note::Row) -> Note {
-        Note {
+    pub(crate) fn of(row: note::Row) -> Result<Note> {
+        Ok(Note {
             id: row.id,
             number: row.number,
             agent: row.agent,
             at: row.at.to_string(),
             text: row.text,
-            data: serde_json::from_str(&row.data).ok(),
+            data: if row.data.is_empty() { None } else { Some(parsed(&row.data)?) },
             late: row.late,
-        }
+        })
     }
 }
 
@@ -380,8 +385,8 @@ pub struct Event {
 }
 
 impl Event {
-    pub(crate) fn of(row: event::Row) -> Event {
-        Event {
+    pub(crate) fn of(row: event::Row) -> Result<Event> {
+        Ok(Event {
             number: row.number,
             at: row.at.to_string(),
             kind: row.kind,
@@ -391,8 +396,8 @@ impl Event {
             op: row.op,
             request_id: row.request_id,
             cause: row.cause,
-            data: serde_json::from_str(&row.data).unwrap_or(Value::Null),
-        }
+            data: parsed(&row.data)?,
+        })
     }
 
     /// The event in one sentence.

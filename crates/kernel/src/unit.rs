@@ -66,9 +66,13 @@ impl<'a> Unit<'a> {
 
     /// Presence: the actor was here, and its session holds that run low are renewed. No event.
     pub(crate) fn be_present(&mut self) -> Result<()> {
-        if self.agent.is_some() {
+        if let Some(agent) = &self.agent {
             let me = self.me();
             agent::seen(self.tx, &self.project.id, me, self.now)?;
+            // A door that does not know the process says nothing about it.
+            if let Some(process) = self.call.actor.process.as_ref().filter(|process| **process != agent.process) {
+                agent::moved(self.tx, &self.project.id, me, process)?;
+            }
             hold::renew_session(self.tx, &self.project.id, me, self.now)?;
         }
         Ok(())
@@ -419,6 +423,15 @@ impl<'a> Unit<'a> {
     /// The task as the response shows it.
     pub(crate) fn view(&self, full: &task::Full, edges: &[dep::Edge]) -> shape::Task {
         shape::Task::of(full, edges, self.now)
+    }
+
+    /// Something is reserved for an agent from now on. One that was marked as gone is looked at anew by the next write,
+    /// which takes back what is reserved for it: otherwise nobody would ever choose the task.
+    pub(crate) fn reserve_for(&mut self, agent: &str) -> Result<()> {
+        if agent.is_empty() || tenure_core::name::is_person(agent) {
+            return Ok(());
+        }
+        agent::look_again(self.tx, &self.project.id, agent)
     }
 
     /// Refuses an agent that nobody has seen.

@@ -18,7 +18,7 @@ pub(crate) fn corrupt_row(column: usize, wanted: &str, found: Option<&Value>) ->
 }
 
 /// A store whose content cannot be trusted.
-pub(crate) fn corrupt(message: impl Into<String>) -> Error {
+pub fn corrupt(message: impl Into<String>) -> Error {
     Error::new(Kind::Storage, "corrupt_store", Stage::Read, message)
         .hint("Nothing was changed. `tenure doctor` checks the whole store.")
 }
@@ -125,6 +125,19 @@ pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
     if is_lost(&error) {
         return busy("connection_lost", "the connection to PostgreSQL was lost").at(stage).cause(error);
     }
+    by_state(&error, stage)
+}
+
+/// Classifies what PostgreSQL said instead of letting a client in. A server that starts or stops is not a connection
+/// that was lost: there was none.
+pub(crate) fn postgres_at_open(error: &tokio_postgres::Error) -> Error {
+    if is_lost(error) {
+        return busy("unreachable", "PostgreSQL takes no connections now").at(Stage::Open);
+    }
+    by_state(error, Stage::Open)
+}
+
+fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
     let code = error.code().cloned().unwrap_or(SqlState::INTERNAL_ERROR);
     let classified = match &code {
         &SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED => {

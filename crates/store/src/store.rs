@@ -120,17 +120,17 @@ pub struct Store {
 }
 
 enum Engine {
-    Sqlite(Sqlite),
-    Postgres(Postgres),
+    Sqlite(Box<Sqlite>),
+    Postgres(Box<Postgres>),
 }
 
 impl Store {
     /// A store at a place. Refuses only a malformed URL.
     pub fn new(location: Location, options: Options) -> Result<Store> {
         let engine = match &location {
-            Location::File(path) => Engine::Sqlite(Sqlite::file(path.clone(), options)),
-            Location::Memory => Engine::Sqlite(Sqlite::memory(options)),
-            Location::Postgres(url) => Engine::Postgres(Postgres::new(url, options)?),
+            Location::File(path) => Engine::Sqlite(Box::new(Sqlite::file(path.clone(), options))),
+            Location::Memory => Engine::Sqlite(Box::new(Sqlite::memory(options))),
+            Location::Postgres(url) => Engine::Postgres(Box::new(Postgres::new(url, options)?)),
         };
         Ok(Store { engine, location })
     }

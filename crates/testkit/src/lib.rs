@@ -9,3 +9,6 @@
 pub mod conformance;
 pub mod fixture;
 pub mod pg;
+pub mod raw;
+pub mod relay;
+pub mod replay;

@@ -136,7 +136,10 @@ impl Replay {
     fn grant(&mut self, event: &Event, from: Time) {
         for earlier in self.intervals.iter().filter(|interval| interval.task == event.subject) {
             let until = earlier.until.unwrap_or_else(|| {
-                panic!("event {}: {} is still held by {} under {}", event.number, event.subject, earlier.holder, earlier.hold)
+                panic!(
+                    "event {}: {} is still held by {} under {}",
+                    event.number, event.subject, earlier.holder, earlier.hold
+                )
             });
             assert!(until <= from, "event {}: the hold {} ends only at {until}", event.number, earlier.hold);
         }
@@ -256,7 +259,12 @@ mod tests {
         // Ended in the future and granted now.
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), expired(3, 4, "h-1", "a", 2, 5), claimed(4, 4, "h-2", "b")]);
         // Ended twice.
-        refuses(vec![added(), claimed(2, 1, "h-1", "a"), expired(3, 6, "h-1", "a", 2, 5), expired(4, 6, "h-1", "a", 2, 5)]);
+        refuses(vec![
+            added(),
+            claimed(2, 1, "h-1", "a"),
+            expired(3, 6, "h-1", "a", 2, 5),
+            expired(4, 6, "h-1", "a", 2, 5),
+        ]);
         // Finished without ending the hold.
         let done = event(3, 2, kind::TASK_DONE, "t-1", "", json!({}));
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), done]);

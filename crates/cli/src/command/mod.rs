@@ -35,6 +35,7 @@ use crate::context::Context;
 use crate::output::task::line;
 
 /// A command.
+#[derive(Debug)]
 pub(crate) struct Spec {
     /// Its one name.
     pub(crate) name: &'static str,

@@ -1,1 +1,18 @@
+//! The binary from outside: real processes, real repositories, real stores, on both engines.
 
+// Tests read the world, stop at the first surprise and print what they saw.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
+
+//mod bad_files;
+//mod bad_input;
+mod demo;
+mod fencing;
+mod home;
+mod identity;
+mod places;
+mod pinning;
+mod race;
+mod races;
+//mod shapes;
+//mod snapshots;
+//mod streams;

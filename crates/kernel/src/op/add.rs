@@ -140,6 +140,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     let mut row = row(unit, id, number, draft, &statuses);
     if let Some(assignee) = &request.assignee {
         row.assignee = unit.known_agent(assignee)?.name;
+        unit.reserve_for(&row.assignee)?;
     }
     unit.project.last_task = number;
     unit.project.counts[row.class() as usize] += 1;

@@ -73,6 +73,9 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
     }
 }
 
+/// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
+type Edges<'a> = (Vec<Vec<usize>>, Vec<Vec<&'a str>>);
+
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
         if self.items.is_empty() {
@@ -95,7 +98,7 @@ impl Request {
     }
 
     /// For each item the items it comes after, and the ids that are not of this batch.
-    fn edges(&self) -> Result<(Vec<Vec<usize>>, Vec<Vec<&str>>)> {
+    fn edges(&self) -> Result<Edges<'_>> {
         let mut keys: HashMap<&str, usize> = HashMap::new();
         for (index, item) in self.items.iter().enumerate() {
             let Some(key) = item.key.as_deref() else { continue };

@@ -114,6 +114,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     changed("labels", json!(old.labels), json!(row.labels));
     if let Some(assignee) = &request.assignee {
         row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
+        unit.reserve_for(&row.assignee)?;
         changed("assignee", json!(old.assignee), json!(row.assignee));
     }
     if let Some(after) = &request.after {

@@ -44,6 +44,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     // A hold that lapsed before the task was finished says nothing about the task as it is opened again; its fence
     // stays the newest, so whoever had it is judged by it.
     full.task.lapsed = false;
+    unit.reserve_for(&full.task.assignee)?;
     unit.store_task(before, &full.task)?;
     if was_done {
         unit.shift(&task, 1, 0, number)?;

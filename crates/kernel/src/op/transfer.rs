@@ -56,7 +56,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tra
     };
     let to = unit.known_agent(&request.to)?.name;
     if to == held.holder {
-        return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already")).entity(&task));
+        return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already"))
+            .entity(&task)
+            .attempt(format!("tenure show {task}")));
     }
     let full = &mut loaded.full;
     let before = full.task.class();

@@ -34,7 +34,7 @@ fn page(
     let mut found = match holder {
         None => hold::page(tx, project, (begin.0, &begin.1), rows + 1)?,
         Some(holder) => {
-            let mut own = hold::of_holder(tx, project, holder, "", super::LIMIT_MAX + 1)?;
+            let mut own = hold::all_of_holder(tx, project, holder)?;
             own.sort_by(|a, b| (a.expires_at, &a.id).cmp(&(b.expires_at, &b.id)));
             own.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin);
             own.truncate(rows + 1);

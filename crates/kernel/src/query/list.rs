@@ -151,7 +151,7 @@ fn of_holder(
     limit: usize,
     lets_through: impl Fn(&task::Full) -> bool,
 ) -> Result<Vec<task::Full>> {
-    let holds = hold::of_holder(tx, scene.project_id(), holder, "", super::LIMIT_MAX)?;
+    let holds = hold::all_of_holder(tx, scene.project_id(), holder)?;
     let tasks: Vec<String> = holds.into_iter().filter(|hold| hold.kind == "task").map(|hold| hold.subject).collect();
     let mut found = task::get_many(tx, scene.project_id(), &tasks)?;
     found.retain(|full| full.task.rank() > *start && lets_through(full));

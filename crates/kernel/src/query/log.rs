@@ -65,14 +65,10 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
     let incarnation = &scene.identity.incarnation;
     let page = match &filter.since {
         None => backward(tx, project, &stored, i64::MAX, filter.limit)?,
-        Some(Since::Cursor(text)) if before(text, incarnation)?.is_some() => {
-            let below = before(text, incarnation)?.unwrap_or(0);
-            backward(tx, project, &stored, below, filter.limit)?
-        }
-        Some(since) => {
-            let (after, at_least) = resolve(tx, scene, since, (first, last))?;
-            forward(tx, project, &stored, after, at_least, filter.limit)?
-        }
+        Some(since) => match resolve(tx, scene, since, (first, last))? {
+            Start::Below(number) => backward(tx, project, &stored, number, filter.limit)?,
+            Start::Above(number, at_least) => forward(tx, project, &stored, number, at_least, filter.limit)?,
+        },
     };
     let (mut found, more, newest_first) = page;
     if newest_first {
@@ -93,7 +89,8 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
         _ => None,
     };
     let cursor = Some(format!("{incarnation}.{end}"));
-    Ok(Page { items: found.into_iter().map(Event::of).collect(), total, more, next, cursor })
+    let items = found.into_iter().map(Event::of).collect::<Result<Vec<_>>>()?;
+    Ok(Page { items, total, more, next, cursor })
 }
 
 /// Rows, whether there are more, and whether the newest stands first.
@@ -131,23 +128,16 @@ fn forward(
     }
 }
 
-/// The number that a cursor towards older events stands before, if it is one.
-fn before(text: &str, incarnation: &str) -> Result<Option<i64>> {
-    match text.rsplit_once(".b") {
-        Some((made_by, number)) if made_by == incarnation => number.parse().map(Some).map_err(|_| bad_cursor(text)),
-        _ => Ok(None),
-    }
+/// Where a page begins.
+enum Start {
+    /// Before a number, towards older events.
+    Below(i64),
+    /// After a number, towards newer events, passing over those before an instant.
+    Above(i64, Option<Time>),
 }
 
-/// The number after which to read, and the instant before which to pass over.
-///
-/// What cannot be answered truthfully is `stale`, with the oldest cursor that can.
-fn resolve(
-    tx: &mut dyn Tx,
-    scene: &Scene<'_>,
-    since: &Since,
-    (first, last): (i64, i64),
-) -> Result<(i64, Option<Time>)> {
+/// Where to read from. What cannot be answered truthfully is `stale`, with the oldest cursor that can.
+fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i64, i64)) -> Result<Start> {
     let oldest = first - 1;
     let stale = |message: String| {
         Err(Error::new(Kind::Stale, "stale_cursor", Stage::Read, message)
@@ -156,25 +146,34 @@ fn resolve(
             .detail("oldest_cursor", format!("{}.{oldest}", scene.identity.incarnation))
             .detail("newest", last))
     };
-    let number = match since {
-        Since::Time(time) => return first_at(tx, scene, *time, (first, last)).map(|number| (number - 1, Some(*time))),
-        Since::Number(number) => *number,
+    let (number, back) = match since {
+        Since::Time(time) => {
+            let number = first_at(tx, scene, *time, (first, last))?;
+            return Ok(Start::Above(number - 1, Some(*time)));
+        }
+        Since::Number(number) => (*number, false),
         Since::Cursor(text) => {
             let (incarnation, number) = text.rsplit_once('.').ok_or_else(|| bad_cursor(text))?;
-            let number: i64 = number.trim_start_matches('b').parse().map_err(|_| bad_cursor(text))?;
-            if incarnation != scene.identity.incarnation {
+            let back = number.starts_with('b');
+            let number: i64 = number[usize::from(back)..].parse().map_err(|_| bad_cursor(text))?;
+            // A reader that began where no store was has seen nothing of any incarnation.
+            let nothing_seen = incarnation.is_empty() && number == 0;
+            if incarnation != scene.identity.incarnation && !nothing_seen {
                 return stale("the cursor belongs to another incarnation of this store".to_owned());
             }
-            number
+            (number, back)
         }
     };
-    if number > last {
-        return stale(format!("event {number} is beyond the end: the newest is {last}"));
+    // The event that a cursor towards older ones asks for is the one before it. Such a cursor was given only because
+    // there was one, so where it is below the oldest it has gone since.
+    let wanted = if back { number.saturating_sub(1) } else { number };
+    if wanted > last {
+        return stale(format!("event {wanted} is beyond the end: the newest is {last}"));
     }
-    if number < oldest {
+    if wanted < oldest || (back && wanted < first) {
         return stale(format!("events up to {oldest} are no longer kept"));
     }
-    Ok((number, None))
+    Ok(if back { Start::Below(number) } else { Start::Above(number, None) })
 }
 
 /// The first number at or after an instant. Times rise with numbers, so it is found by halving; only where the clock

@@ -60,14 +60,15 @@ fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
         "" => false,
         on => task::existing(tx, project, &[on.to_owned()])?.iter().all(|(_, status)| *status == Status::Done),
     };
-    let notes = note::newest(tx, project, named, MANY)?.into_iter().map(Note::of).collect();
+    let notes = note::newest(tx, project, named, MANY)?.into_iter().map(Note::of).collect::<Result<_>>()?;
     let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
     let filter = event::Filter { subject: named.to_owned(), ..event::Filter::default() };
     let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, EVENTS)?;
     events.reverse();
     let mut views = views(tx, project, std::slice::from_ref(&full), scene.now)?;
     let task = views.pop().ok_or_else(|| id::unknown(named, id::Sort::Task))?;
-    Ok(Shown { task, blocker_gone, notes, dependents, events: events.into_iter().map(Event::of).collect() })
+    let events = events.into_iter().map(Event::of).collect::<Result<_>>()?;
+    Ok(Shown { task, blocker_gone, notes, dependents, events })
 }
 
 fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {

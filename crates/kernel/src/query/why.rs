@@ -28,9 +28,11 @@ impl Kernel {
             events.reverse();
             let story = events
                 .into_iter()
-                .map(Event::of)
-                .map(|event| Sentence { number: event.number, at: event.at.clone(), text: event.sentence() })
-                .collect();
+                .map(|row| {
+                    let event = Event::of(row)?;
+                    Ok(Sentence { number: event.number, text: event.sentence(), at: event.at })
+                })
+                .collect::<Result<_>>()?;
             Ok(Story { subject: subject.to_owned(), story, more })
         })
     }

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -14,7 +15,9 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStor
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use tenure_core::{Error, Kind, Result, Stage};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::SslNegotiation;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::url::{Target, Tls};
@@ -33,7 +36,7 @@ enum Check {
 /// The connector for a target. Reads the trusted certificates if the mode asks for them; connects to nothing.
 ///
 /// Whether TLS is spoken at all is decided by `target.config`, not here.
-pub(crate) fn connector(target: &Target) -> Result<MakeRustlsConnect> {
+pub(crate) fn connector(target: &Target) -> Result<Connector> {
     let check = match (target.tls, &target.root_certificates) {
         (Tls::Disable | Tls::Prefer, _) | (Tls::Require, None) => Check::Nothing,
         (Tls::Require, Some(_)) | (Tls::VerifyCa, _) => Check::Authority,
@@ -56,7 +59,53 @@ pub(crate) fn connector(target: &Target) -> Result<MakeRustlsConnect> {
     if target.config.get_ssl_negotiation() == SslNegotiation::Direct {
         config.alpn_protocols = vec![b"postgresql".to_vec()];
     }
-    Ok(MakeRustlsConnect::new(config))
+    Ok(Connector { inner: MakeRustlsConnect::new(config), shaken: Arc::default() })
+}
+
+/// Speaks TLS by rustls, and remembers whether a server was ever ready to: the driver's error for one that is not
+/// cannot be told from others by anything but its text.
+#[derive(Clone)]
+pub(crate) struct Connector {
+    inner: MakeRustlsConnect,
+    shaken: Arc<AtomicBool>,
+}
+
+impl Connector {
+    /// Set once a handshake has begun.
+    pub(crate) fn shaken(&self) -> Arc<AtomicBool> {
+        self.shaken.clone()
+    }
+}
+
+impl<S> MakeTlsConnect<S> for Connector
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Stream = <MakeRustlsConnect as MakeTlsConnect<S>>::Stream;
+    type TlsConnect = Handshake<<MakeRustlsConnect as MakeTlsConnect<S>>::TlsConnect>;
+    type Error = <MakeRustlsConnect as MakeTlsConnect<S>>::Error;
+
+    fn make_tls_connect(&mut self, domain: &str) -> std::result::Result<Self::TlsConnect, Self::Error> {
+        let inner = MakeTlsConnect::<S>::make_tls_connect(&mut self.inner, domain)?;
+        Ok(Handshake { inner, shaken: self.shaken.clone() })
+    }
+}
+
+/// One handshake, not yet begun.
+pub(crate) struct Handshake<T> {
+    inner: T,
+    shaken: Arc<AtomicBool>,
+}
+
+impl<S, T: TlsConnect<S>> TlsConnect<S> for Handshake<T> {
+    type Stream = T::Stream;
+    type Error = T::Error;
+    type Future = T::Future;
+
+    fn connect(self, stream: S) -> T::Future {
+        self.shaken.store(true, Ordering::Relaxed);
+        self.inner.connect(stream)
+    }
 }
 
 fn from_file(path: &Path) -> Result<Vec<CertificateDer<'static>>> {

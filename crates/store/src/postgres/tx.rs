@@ -3,8 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 use tenure_core::{Error, Kind, Result, Stage};
 use tokio::runtime::Runtime;
@@ -15,6 +16,9 @@ use super::tls;
 use super::url::{Target, Tls};
 use crate::error::{self, absent};
 use crate::tx::{Row, Sql, Tx, Value, check_bindings};
+
+/// How long making a connection may take where the URL sets no limit: the TCP handshake, TLS and the login together.
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// A connection with a runtime of its own: the caller's thread drives it, nothing runs in the background.
 pub(super) struct Connection {
@@ -33,39 +37,81 @@ impl Connection {
             Tls::Disable => None,
             _ => Some(tls::connector(target)?),
         };
-        let unreachable = |error: tokio_postgres::Error| {
-            if error.code().is_some() {
-                return error::postgres(error, Stage::Open);
-            }
-            Error::new(
-                Kind::Busy,
-                "unreachable",
-                Stage::Open,
-                format!("PostgreSQL cannot be reached at {}", target.display),
-            )
-            .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
-            .cause(describe(&error))
-        };
-        let client = runtime.block_on(async {
+        let shaken = connector.as_ref().map(tls::Connector::shaken);
+        let connect = async {
             match connector {
                 None => {
-                    let (client, driver) = target.config.connect(NoTls).await.map_err(unreachable)?;
+                    let (client, driver) = target.config.connect(NoTls).await?;
                     tokio::spawn(driver);
-                    Ok::<_, Error>(client)
+                    Ok::<_, tokio_postgres::Error>(client)
                 }
                 Some(connector) => {
-                    let (client, driver) = target.config.connect(connector).await.map_err(unreachable)?;
+                    let (client, driver) = target.config.connect(connector).await?;
                     tokio::spawn(driver);
                     Ok(client)
                 }
             }
-        })?;
+        };
+        // The driver's own limit ends with the TCP handshake: a server that accepts and says nothing would hold the
+        // caller for ever.
+        let limit = target.config.get_connect_timeout().copied().unwrap_or(CONNECT);
+        let client = match runtime.block_on(async { tokio::time::timeout(limit, connect).await }) {
+            Ok(Ok(client)) => client,
+            Ok(Err(error)) => return Err(refused(target, &error, shaken.as_deref())),
+            Err(_) => return Err(unreachable(target).cause(format!("no answer within {} s", limit.as_secs()))),
+        };
         Ok(Connection { runtime, client, trips })
     }
 
     pub(super) fn is_usable(&self) -> bool {
         !self.client.is_closed()
     }
+}
+
+/// Why there is no connection.
+///
+/// The driver keeps the kind of its errors to itself, so they are told apart by what they carry: a SQLSTATE, an error
+/// of the operating system, an error of rustls. What carries none of these is a refusal that the driver decided on by
+/// itself: before a handshake, where one was asked for, it can only be that the server speaks no TLS; otherwise it is
+/// about the login.
+fn refused(target: &Target, error: &tokio_postgres::Error, shaken: Option<&AtomicBool>) -> Error {
+    if error.code().is_some() {
+        return error::postgres_at_open(error);
+    }
+    let (mut of_system, mut of_tls) = (false, false);
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        // An error of the system hides what it wraps from `source`.
+        let wrapped = inner.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        of_system |= inner.is::<std::io::Error>();
+        of_tls |= inner.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| wrapped.is::<rustls::Error>());
+        source = inner.source();
+    }
+    let has_reason = std::error::Error::source(error).is_some();
+    let before_handshake = shaken.is_some_and(|shaken| !shaken.load(Ordering::Relaxed));
+    let refused = if of_tls || (has_reason && !of_system && before_handshake) {
+        Error::new(
+            Kind::Storage,
+            "tls_refused",
+            Stage::Open,
+            format!("no TLS connection could be made to PostgreSQL at {}", target.display),
+        )
+        .hint(
+            "Nothing was changed. Check sslmode and sslrootcert in the store URL, the server's certificate, and that \
+             the server has TLS switched on.",
+        )
+    } else if has_reason && !of_system {
+        Error::new(Kind::Denied, "postgres_login", Stage::Open, "PostgreSQL asked for a login that could not be given")
+            .hint("Check user and password in the store URL.")
+    } else {
+        unreachable(target)
+    };
+    refused.cause(describe(error))
+}
+
+fn unreachable(target: &Target) -> Error {
+    Error::new(Kind::Busy, "unreachable", Stage::Open, format!("PostgreSQL cannot be reached at {}", target.display))
+        .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
 }
 
 /// The error of the driver with what lies beneath it, which its own text leaves out.
@@ -112,8 +158,13 @@ impl<'c> PostgresTx<'c> {
 
     /// Commits. What was deferred is sent and answered first: COMMIT of a failed transaction is a silent rollback.
     pub(super) fn commit(mut self) -> Result<()> {
-        if !self.waiting.is_empty() {
-            self.flush(Stage::Write)?;
+        if !self.waiting.is_empty()
+            && let Err(error) = self.flush(Stage::Write)
+        {
+            // The connection goes back to the pool, so the failed transaction must end here. If even that fails the
+            // connection is gone, and the server ends it.
+            let _ = self.rollback();
+            return Err(error);
         }
         self.send(Sent::Simple("COMMIT".to_owned()), Stage::Commit).map(|_| ())
     }

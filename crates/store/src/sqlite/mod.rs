@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Result, Stage, id};
 
@@ -28,8 +29,10 @@ pub(crate) struct Sqlite {
     /// `None`: in memory.
     path: Option<PathBuf>,
     options: Options,
-    writer: Mutex<Option<Connection>>,
+    /// Closed before the writer, which cleans up when it is the last: a connection that cannot write would leave the
+    /// `-wal` behind.
     readers: Mutex<Vec<Connection>>,
+    writer: Mutex<Option<Connection>>,
     steps: AtomicU64,
 }
 
@@ -42,8 +45,8 @@ impl Sqlite {
         Sqlite {
             path: None,
             options,
-            writer: Mutex::new(None),
             readers: Mutex::new(Vec::new()),
+            writer: Mutex::new(None),
             steps: AtomicU64::new(0),
         }
     }
@@ -91,7 +94,10 @@ impl Sqlite {
     }
 
     pub(crate) fn schema_version(&self) -> Result<i64> {
-        self.read_raw(&|connection| user_version(connection))
+        self.read("", &|tx, entered| match entered.identity.id.as_str() {
+            "" => Ok(0),
+            _ => tx.query(Sql::same("PRAGMA user_version"), &[])?.first().map_or(Ok(0), |row| row.int(0)),
+        })
     }
 
     pub(crate) fn explain(&self, sql: Sql, args: &[Value]) -> Result<String> {
@@ -162,7 +168,8 @@ impl Sqlite {
             }
         };
         connection.busy_timeout(self.options.patience).map_err(open)?;
-        connection.set_prepared_statement_cache_capacity(128);
+        prepare_once(&connection)?;
+        refuse_foreign(&connection)?;
         let version = user_version(&connection)?;
         if version > VERSION {
             return Err(error::newer_schema(version, VERSION));
@@ -241,26 +248,40 @@ impl Drop for Open<'_> {
     }
 }
 
+/// A statement is prepared once and kept: without this SQLite plans it anew whenever a bound value differs from the one
+/// it was first planned for (more than half of all instructions of a `list`).
+pub(super) fn prepare_once(connection: &Connection) -> Result<()> {
+    connection.set_prepared_statement_cache_capacity(128);
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map(|_| ())
+        .map_err(|error| error::sqlite(error, Stage::Open))
+}
+
 fn user_version(connection: &Connection) -> Result<i64> {
     let mut statement =
         connection.prepare_cached("PRAGMA user_version").map_err(|error| error::sqlite(error, Stage::Open))?;
     statement.query_row([], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
 }
 
-/// A database that some other program made is not taken over.
+/// A database that some other program made is neither taken over nor answered from, whatever its version says.
 fn refuse_foreign(connection: &Connection) -> Result<()> {
     let number = |sql: &str| -> Result<i64> {
         connection.query_row(sql, [], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
     };
-    let application = number("PRAGMA application_id")?;
-    let version = number("PRAGMA user_version")?;
-    let tables = number("SELECT COUNT(*) FROM sqlite_schema")?;
-    if application == APPLICATION_ID || (application == 0 && version == 0 && tables == 0) {
+    let application = || number("PRAGMA application_id");
+    if application()? == APPLICATION_ID {
         return Ok(());
     }
-    Err(corrupt("the file is a database of another program, not a Tenure store")
-        .at(Stage::Open)
-        .hint("Nothing was changed. Name another file for the store."))
+    let untouched = number("PRAGMA user_version")? == 0 && number("SELECT COUNT(*) FROM sqlite_schema")? == 0;
+    // Asked last: another process may be making the store, and writes this together with everything else.
+    match application()? {
+        APPLICATION_ID => Ok(()),
+        0 if untouched => Ok(()),
+        _ => Err(corrupt("the file is a database of another program, not a Tenure store")
+            .at(Stage::Open)
+            .hint("Nothing was changed. Name another file for the store.")),
+    }
 }
 
 /// Switches the file to WAL. SQLite does not call its busy handler for this, so processes that race to be the first

@@ -8,7 +8,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 
 use super::place::{self, Presence};
 use super::tx::SqliteTx;
-use super::{Open, Sqlite, user_version};
+use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
 use crate::error;
 use crate::store::{Entered, Options, Verdict};
 use crate::table::project;
@@ -83,6 +83,8 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
         connection.busy_timeout(self.options.patience).map_err(|error| error::sqlite(error, Stage::Open))?;
+        prepare_once(&connection)?;
+        refuse_foreign(&connection)?;
         Ok(connection)
     }
 
@@ -133,7 +135,9 @@ impl Sqlite {
             }
         }
         uri.push_str("?immutable=1");
-        Connection::open_with_flags(uri, flags).map_err(|error| error::sqlite(error, Stage::Open))
+        let connection = Connection::open_with_flags(uri, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
+        refuse_foreign(&connection)?;
+        Ok(connection)
     }
 }
 

@@ -54,11 +54,14 @@ const DUE: Sql = Sql::same(
      ORDER BY a.last_seen, a.name LIMIT 1000",
 );
 
-const HOLDERS: Sql = Sql::same(
+/// Looked up from the holds there are: agents that once were remain, and far outnumber those that hold something.
+const HOLDERS: Sql = Sql::pair(
     "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
-     FROM agent a WHERE a.project = $1 AND a.host = $2
-       AND EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0)
-     ORDER BY a.name LIMIT 1000",
+     FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+     CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+     FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+     JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
 );
 
 fn decode(mut row: crate::Row) -> Result<Row> {
@@ -150,9 +153,39 @@ pub fn seen(tx: &mut dyn Tx, project: &str, name: &str, now: Time) -> Result<()>
     tx.defer(sql, vec![project.into(), name.into(), now.into()])
 }
 
+/// Notes that an agent's tool is another process than before: a resumed session. Proof about the old one must not count.
+pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE agent SET host = $3, boot = $4, pidns = $5, pid = $6, started = $7 WHERE project = $1 AND name = $2",
+    );
+    let args = vec![
+        project.into(),
+        name.into(),
+        (&process.host).into(),
+        (&process.boot).into(),
+        (&process.pidns).into(),
+        process.pid.into(),
+        process.started.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// After the clock was set back: nobody was seen later than now, or an agent that is gone would count as alive until
+/// the clock is there again.
+pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET last_seen = $2 WHERE project = $1 AND gone = 0 AND last_seen > $2");
+    tx.defer(sql, vec![project.into(), now.into()])
+}
+
 /// Marks an agent as gone, so that it is looked at once.
 pub fn mark_gone(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET gone = 1 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into()])
+}
+
+/// Takes the mark away, so that it is looked at once more.
+pub fn look_again(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET gone = 0 WHERE project = $1 AND name = $2 AND gone = 1");
     tx.defer(sql, vec![project.into(), name.into()])
 }
 

@@ -20,27 +20,29 @@ pub struct Edge {
 /// The statement that reads the dependencies of several tasks; see [`edges`].
 pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
     let sql = Sql::pair(
-        "SELECT d.task, d.after, t.status FROM json_each($2) j
+        "SELECT d.task, d.after, t.status, t.number FROM json_each($2) j
+         CROSS JOIN dep d ON d.project = $1 AND d.task = j.value
+         CROSS JOIN task t ON t.project = $1 AND t.id = d.after",
+        "SELECT d.task, d.after, t.status, t.number FROM json_array_elements_text(CAST($2 AS JSON)) j
          JOIN dep d ON d.project = $1 AND d.task = j.value
-         JOIN task t ON t.project = $1 AND t.id = d.after
-         ORDER BY d.task, t.number, d.after",
-        "SELECT d.task, d.after, t.status FROM json_array_elements_text(CAST($2 AS JSON)) j
-         JOIN dep d ON d.project = $1 AND d.task = j.value
-         JOIN task t ON t.project = $1 AND t.id = d.after
-         ORDER BY d.task, t.number, d.after",
+         JOIN task t ON t.project = $1 AND t.id = d.after",
     );
     (sql, vec![project.into(), list(tasks)])
 }
 
-/// Decodes rows of (task, after, status).
+/// Decodes rows of (task, after, status, number of what is after), and sorts them by the task and then by age: a list
+/// that travels as a parameter is joined row by row, and an ORDER BY would tempt planners into reading an index whole.
 pub fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
-    rows.into_iter()
+    let mut found = rows
+        .into_iter()
         .map(|mut row| {
             let status = row.text(2)?;
             let status = Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?;
-            Ok(Edge { task: row.text(0)?, after: row.text(1)?, status })
+            Ok((row.int(3)?, Edge { task: row.text(0)?, after: row.text(1)?, status }))
         })
-        .collect()
+        .collect::<Result<Vec<_>>>()?;
+    found.sort_by(|(a_number, a), (b_number, b)| (&a.task, a_number, &a.after).cmp(&(&b.task, b_number, &b.after)));
+    Ok(found.into_iter().map(|(_, edge)| edge).collect())
 }
 
 /// The dependencies of several tasks.
@@ -52,20 +54,21 @@ pub fn of(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<Edge>>
 /// The tasks that depend on one, with their own status.
 pub fn dependents(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Edge>> {
     let sql = Sql::same(
-        "SELECT d.after, d.task, t.status FROM dep d JOIN task t ON t.project = $1 AND t.id = d.task
+        "SELECT d.after, d.task, t.status, t.number FROM dep d JOIN task t ON t.project = $1 AND t.id = d.task
          WHERE d.project = $1 AND d.after = $2 ORDER BY t.number, d.task LIMIT $3",
     );
     edges(tx.query(sql, &[project.into(), task.into(), limit.into()])?)
 }
 
-/// All edges that can be reached from some tasks along their dependencies.
+/// All edges that can be reached from some tasks along their dependencies. SQLite joins in the order given: left to
+/// itself it goes through all edges of the project at every step.
 pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[String]) -> Result<Vec<(String, String)>> {
     let sql = Sql::pair(
         "WITH RECURSIVE up (id) AS (
              SELECT value FROM json_each($2)
              UNION
-             SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id)
-         SELECT d.task, d.after FROM up JOIN dep d ON d.project = $1 AND d.task = up.id ORDER BY d.task, d.after",
+             SELECT d.after FROM up CROSS JOIN dep d ON d.project = $1 AND d.task = up.id)
+         SELECT d.task, d.after FROM up CROSS JOIN dep d ON d.project = $1 AND d.task = up.id ORDER BY d.task, d.after",
         "WITH RECURSIVE up (id) AS (
              SELECT value COLLATE \"C\" FROM json_array_elements_text(CAST($2 AS JSON))
              UNION
@@ -77,17 +80,14 @@ pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[String]) -> Result<Vec<
 
 /// Edges around a task, both ways, up to a number: for pictures.
 pub fn around(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<(String, String)>> {
-    let sql = Sql::same(
-        "WITH RECURSIVE
-           up (id) AS (SELECT CAST($2 AS TEXT) UNION SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id),
-           down (id) AS (SELECT CAST($2 AS TEXT) UNION SELECT d.task FROM dep d JOIN down ON d.project = $1 AND d.after = down.id)
-         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.task IN (SELECT id FROM up)
-         UNION
-         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.after IN (SELECT id FROM down)
-         ORDER BY 1, 2 LIMIT $3",
-    );
     let sql = Sql::pair(
-        sql.sqlite,
+        "WITH RECURSIVE
+           up (id) AS (SELECT $2 UNION SELECT d.after FROM up CROSS JOIN dep d ON d.project = $1 AND d.task = up.id),
+           down (id) AS (SELECT $2 UNION SELECT d.task FROM down CROSS JOIN dep d ON d.project = $1 AND d.after = down.id)
+         SELECT d.task, d.after FROM up CROSS JOIN dep d ON d.project = $1 AND d.task = up.id
+         UNION
+         SELECT d.task, d.after FROM down CROSS JOIN dep d ON d.project = $1 AND d.after = down.id
+         ORDER BY 1, 2 LIMIT $3",
         "WITH RECURSIVE
            up (id) AS (SELECT $2 COLLATE \"C\" UNION SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id),
            down (id) AS (SELECT $2 COLLATE \"C\" UNION SELECT d.task FROM dep d JOIN down ON d.project = $1 AND d.after = down.id)

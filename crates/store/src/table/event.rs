@@ -127,70 +127,58 @@ pub fn page(
     many(tx.query(sql, &args)?)
 }
 
+/// The text of a page: which index SQLite walks, what the rows must be, and in which order.
+macro_rules! text {
+    ($index:literal, $rows:literal, $order:literal) => {
+        concat!(
+            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event ",
+            $index,
+            " WHERE project = $1 AND number > $2 AND number < $3 AND ",
+            $rows,
+            " ORDER BY ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+}
+
+/// A page in rising and in falling order. SQLite is told the index: without statistics it takes two bounds on the number
+/// for better than an equality, and would walk the whole log.
+macro_rules! page {
+    ($index:literal, $rows:literal) => {
+        [
+            Sql::pair(text!($index, $rows, "number"), text!("", $rows, "number")),
+            Sql::pair(text!($index, $rows, "number DESC"), text!("", $rows, "number DESC")),
+        ]
+    };
+}
+
 /// The statement of [`page`]: each has its driving column as a plain equality so that both engines use its index.
 pub fn statement(filter: &Filter, newest_first: bool) -> Sql {
-    match (filter, newest_first) {
-        (Filter { hold, .. }, false) if !hold.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND hold = $8 AND hold <> ''
-               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)
-             ORDER BY number LIMIT $4",
+    let pages = match filter {
+        Filter { hold, .. } if !hold.is_empty() => page!(
+            "INDEXED BY event_hold",
+            "hold = $8 AND hold <> ''
+               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)"
         ),
-        (Filter { hold, .. }, true) if !hold.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND hold = $8 AND hold <> ''
-               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7)
-             ORDER BY number DESC LIMIT $4",
+        Filter { subject, .. } if !subject.is_empty() => page!(
+            "INDEXED BY event_subject",
+            "subject = $5 AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),
-        (Filter { subject, .. }, false) if !subject.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND subject = $5
-               AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
-             ORDER BY number LIMIT $4",
+        Filter { kind, .. } if !kind.is_empty() => page!(
+            "INDEXED BY event_kind",
+            "kind = $7 AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)"
         ),
-        (Filter { subject, .. }, true) if !subject.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND subject = $5
-               AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
-             ORDER BY number DESC LIMIT $4",
+        Filter { actor, .. } if !actor.is_empty() => page!(
+            "INDEXED BY event_actor",
+            "actor = $6 AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),
-        (Filter { kind, .. }, false) if !kind.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND kind = $7
-               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)
-             ORDER BY number LIMIT $4",
+        _ => page!(
+            "",
+            "($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)"
         ),
-        (Filter { kind, .. }, true) if !kind.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND kind = $7
-               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($8 = '' OR hold = $8)
-             ORDER BY number DESC LIMIT $4",
-        ),
-        (Filter { actor, .. }, false) if !actor.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND actor = $6
-               AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
-             ORDER BY number LIMIT $4",
-        ),
-        (Filter { actor, .. }, true) if !actor.is_empty() => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3 AND actor = $6
-               AND ($5 = '' OR subject = $5) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
-             ORDER BY number DESC LIMIT $4",
-        ),
-        (_, false) => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3
-               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
-             ORDER BY number LIMIT $4",
-        ),
-        (_, true) => Sql::same(
-            "SELECT number, at, kind, actor, subject, hold, op, request_id, cause, data FROM event
-             WHERE project = $1 AND number > $2 AND number < $3
-               AND ($5 = '' OR subject = $5) AND ($6 = '' OR actor = $6) AND ($7 = '' OR kind = $7) AND ($8 = '' OR hold = $8)
-             ORDER BY number DESC LIMIT $4",
-        ),
-    }
+    };
+    pages[usize::from(newest_first)]
 }
 
 /// The time of the first event at or after a number.

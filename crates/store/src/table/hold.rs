@@ -108,6 +108,21 @@ pub fn of_holder(tx: &mut dyn Tx, project: &str, holder: &str, after: &str, limi
     many(tx.query(OF_HOLDER, &[project.into(), holder.into(), after.into(), limit.into()])?)
 }
 
+/// All holds of one agent that have not been ended, by id, read a page at a time.
+pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec<Row>> {
+    const PAGE: usize = 1_000;
+    let mut all: Vec<Row> = Vec::new();
+    loop {
+        let after = all.last().map_or(String::new(), |row| row.id.clone());
+        let page = of_holder(tx, project, holder, &after, PAGE)?;
+        let more = page.len() == PAGE;
+        all.extend(page);
+        if !more {
+            return Ok(all);
+        }
+    }
+}
+
 /// How many holds have time left, and when the first of them ends.
 pub fn summary(tx: &mut dyn Tx, project: &str, now: Time) -> Result<(i64, Option<Time>)> {
     let sql =

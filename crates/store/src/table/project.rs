@@ -96,13 +96,17 @@ pub enum Lock {
     Read,
 }
 
+/// The schema version is the newer of the store's and the project's: a project that is just being made has the one that
+/// this program knows, whatever the store has.
 const ENTER: Sql = Sql::pair(
-    "SELECT s.id, s.incarnation, p.id, p.key, p.label, p.schema_version, p.first_event, p.last_event, p.last_time,
-            p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
+    "SELECT s.id, s.incarnation, p.id, p.key, p.label,
+            CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
+            p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, NULL
      FROM store s LEFT JOIN project p ON p.key = $1",
-    "SELECT s.id, s.incarnation, p.id, p.key, p.label, p.schema_version, p.first_event, p.last_event, p.last_time,
-            p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
+    "SELECT s.id, s.incarnation, p.id, p.key, p.label,
+            CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
+            p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
             CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
      FROM store s LEFT JOIN project p ON p.key = $1",
@@ -113,8 +117,9 @@ const ENTER: Sql = Sql::pair(
 const ENTER_LOCKED: Sql = Sql::pair(
     ENTER.sqlite,
     "WITH p AS MATERIALIZED (SELECT * FROM project WHERE key = $1 FOR UPDATE)
-     SELECT s.id, s.incarnation, p.id, p.key, p.label, p.schema_version, p.first_event, p.last_event, p.last_time,
-            p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
+     SELECT s.id, s.incarnation, p.id, p.key, p.label,
+            CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
+            p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
             CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
      FROM store s LEFT JOIN p ON TRUE",

@@ -207,12 +207,12 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Full>> {
 /// Several tasks by id, in the order of choice.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Full>> {
     let sql = Sql::pair(
-        "SELECT f.* FROM json_each($2) j JOIN task_full f ON f.project = $1 AND f.id = j.value
-         ORDER BY f.priority, f.number, f.id",
-        "SELECT f.* FROM json_array_elements_text(CAST($2 AS JSON)) j JOIN task_full f ON f.project = $1 AND f.id = j.value
-         ORDER BY f.priority, f.number, f.id",
+        "SELECT f.* FROM json_each($2) j CROSS JOIN task_full f ON f.project = $1 AND f.id = j.value",
+        "SELECT f.* FROM json_array_elements_text(CAST($2 AS JSON)) j JOIN task_full f ON f.project = $1 AND f.id = j.value",
     );
-    many(tx.query(sql, &[project.into(), list(ids)])?)
+    let mut found = many(tx.query(sql, &[project.into(), list(ids)])?)?;
+    found.sort_by_cached_key(|full| full.task.rank());
+    Ok(found)
 }
 
 /// A stream of tasks in the order of choice, each a range of one index.
@@ -283,15 +283,15 @@ impl Stream {
     }
 }
 
-/// Which of some ids exist, with their status.
+/// Which of some ids exist, with their status, in no order.
 pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(String, Status)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let sql = Sql::pair(
-        "SELECT t.id, t.status FROM json_each($2) j JOIN task t ON t.project = $1 AND t.id = j.value ORDER BY t.id",
+        "SELECT t.id, t.status FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value",
         "SELECT t.id, t.status FROM json_array_elements_text(CAST($2 AS JSON)) j
-         JOIN task t ON t.project = $1 AND t.id = j.value ORDER BY t.id",
+         JOIN task t ON t.project = $1 AND t.id = j.value",
     );
     tx.query(sql, &[project.into(), list(ids)])?
         .into_iter()

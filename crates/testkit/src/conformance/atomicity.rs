@@ -29,6 +29,7 @@ pub(super) const CASES: &[Case] = &[
 
 fn every_op_is_one_unit(world: &World) {
     every_op(world, |call, op| {
+        world.advance(Span::seconds(1));
         let before = dump(&world.kernel);
         let last = world.last_event();
         let reply = world.kernel.run(call, op)?;
@@ -53,7 +54,12 @@ fn refusals_are_no_door(world: &World) {
     // By somebody who is known, at the same instant: nothing is due, so nothing at all may change.
     for op in [
         claiming("t-00000"),
-        Op::Edit(edit::Request { task: task.clone(), expect_version: Some(9), title: Some("x".into()), ..edit::Request::default() }),
+        Op::Edit(edit::Request {
+            task: task.clone(),
+            expect_version: Some(9),
+            title: Some("x".into()),
+            ..edit::Request::default()
+        }),
         Op::Add(add::Request { after: vec!["t-00000".into()], ..add::Request::titled("x") }),
         Op::Done(done::Request { task: Some(task.clone()), fence: Some(1), ..done::Request::default() }),
     ] {

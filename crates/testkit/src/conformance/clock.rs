@@ -139,7 +139,8 @@ fn jumps_forward(world: &World) {
         look(world, &tasks[0]);
         let taken = world.claim("b", &tasks[0]).unwrap();
         assert_eq!(taken["task"]["attempt"], 2);
-        let expired: Vec<_> = world.events().into_iter().filter(|e| e.number > last && e.kind == "hold.expired").collect();
+        let expired: Vec<_> =
+            world.events().into_iter().filter(|e| e.number > last && e.kind == "hold.expired").collect();
         assert_eq!(expired.len(), 3, "each hold ends once");
         assert!(expired.iter().all(|event| event.data["ended_at"] == until), "at its expiry, whenever it is settled");
         assert_eq!(kind_of(world.done("a", &tasks[0])), "stale");

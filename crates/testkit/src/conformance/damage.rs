@@ -26,8 +26,12 @@ pub(super) const CASES: &[Case] = &[
 
 /// Damages a row where the schema would not let it be written.
 fn damage(kernel: &Kernel, sql: &str) {
-    execute(kernel, "PRAGMA ignore_check_constraints = ON", "ALTER TABLE task DROP CONSTRAINT IF EXISTS task_status_check")
-        .unwrap();
+    execute(
+        kernel,
+        "PRAGMA ignore_check_constraints = ON",
+        "ALTER TABLE task DROP CONSTRAINT IF EXISTS task_status_check",
+    )
+    .unwrap();
     execute(kernel, "SELECT 1 WHERE 0", "ALTER TABLE task DROP CONSTRAINT IF EXISTS task_check").unwrap();
     both(kernel, sql);
     execute(kernel, "PRAGMA ignore_check_constraints = OFF", "SELECT 1").unwrap();
@@ -44,14 +48,20 @@ fn damaged_rows(world: &World) {
     let second = world.add_after("second", &[&first]);
     let lapsing = world.add("lapses");
     world.claim_for("a", &lapsing, 60).unwrap();
-    let edit = |task: &str| Op::Edit(edit::Request { task: task.into(), title: Some("x".into()), ..edit::Request::default() });
+    let edit =
+        |task: &str| Op::Edit(edit::Request { task: task.into(), title: Some("x".into()), ..edit::Request::default() });
     // What is damaged, how it is repaired, and an op that meets it half way: after settling, or deep in its own part.
     let cases = [
         ("labels = 'no json'", "labels = '[]'", &first, claiming(&first)),
         ("labels = '{}'", "labels = '[]'", &first, edit(&first)),
         ("status = 'odd'", "status = 'open'", &first, claiming(&first)),
         ("status = 'odd'", "status = 'open'", &first, edit(&second)),
-        ("status = 'odd'", "status = 'open'", &first, Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("x") })),
+        (
+            "status = 'odd'",
+            "status = 'open'",
+            &first,
+            Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("x") }),
+        ),
         ("status = 'odd'", "status = 'open'", &second, super::shorthand::acting(Some(&first), None, false)[0].clone()),
     ];
     for (broken, whole, task, op) in cases {

@@ -120,6 +120,8 @@ fn panics_anywhere(world: &World) {
         options.clock = trip.clone();
         options.entropy = trip.clone();
     });
+    // Making the store is a transaction of its own.
+    world.kernel.store().create().unwrap();
     let mut panics = 0;
     every_op(&world, |call, op| {
         let before = dump(&world.kernel);

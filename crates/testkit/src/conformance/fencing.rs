@@ -2,13 +2,25 @@
 
 use serde_json::json;
 use tenure_core::Span;
+use tenure_kernel::Op;
+use tenure_kernel::op::{done, note, transfer};
 
 use super::Case;
-use crate::fixture::{World, kind_of};
+use super::shorthand::{acting, claiming, fence, note_in_focus};
+use crate::fixture::{World, code_of, kind_of, refusal};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l4_taken_over_is_stale_and_moves_nothing", taken_over_is_stale),
     Case::everywhere("inv_l4_late_is_accepted_while_nobody_took_over", late_is_accepted),
+    Case::everywhere("inv_l4_every_op_of_a_replaced_holder_is_stale", every_op_of_a_replaced_holder),
+    Case::everywhere("inv_l4_block_and_note_may_be_late_and_giving_back_may_not", what_may_be_late),
+    Case::everywhere("inv_l4_giving_back_ends_the_right_once_another_came", giving_back),
+    Case::everywhere("inv_l4_a_given_fence_is_believed_over_the_one_shown", given_fence),
+    Case::everywhere("inv_l4_the_same_agent_is_fenced_from_its_former_hold", own_former_hold),
+    Case::everywhere("inv_l4_a_stranger_is_told_who_and_until_when", stranger),
+    Case::everywhere("inv_l4_force_is_for_people_and_names_whom_it_overrode", force),
+    Case::everywhere("inv_l4_force_of_a_free_task_overrides_nobody", force_of_a_free_task),
+    Case::everywhere("inv_l4_force_is_denied_to_agents", force_by_an_agent),
 ];
 
 fn taken_over_is_stale(world: &World) {
@@ -27,6 +39,7 @@ fn taken_over_is_stale(world: &World) {
     world.done("b", &task).unwrap();
     assert_eq!(kind_of(world.done("a", &task)), "stale");
     assert_eq!(kind_of(world.done("b", &task)), "conflict");
+    world.sound();
 }
 
 fn late_is_accepted(world: &World) {
@@ -39,4 +52,185 @@ fn late_is_accepted(world: &World) {
     assert_eq!(done["unlocked"], json!([dependent]));
     let kinds = world.kinds_after(world.last_event() - 3);
     assert_eq!(kinds, ["hold.expired", "task.done", "task.ready"]);
+    world.sound();
+}
+
+/// A takes, A lapses, B takes: nothing of A's goes through, named or in focus, and B keeps its hold and its fence.
+fn every_op_of_a_replaced_holder(world: &World) {
+    world.add("so that c is known");
+    world.claim_any("c").unwrap();
+    let task = world.add("taken over");
+    let old = fence(&world.claim_for("a", &task, 60).unwrap());
+    world.advance(Span::seconds(60));
+    let new = fence(&world.claim("b", &task).unwrap());
+    assert!(new > old);
+    let hand = |named: Option<&str>| {
+        let request = transfer::Request { task: named.map(str::to_owned), to: "c".into(), ..Default::default() };
+        Op::Transfer(request)
+    };
+    let mut ops = acting(Some(&task), None, false).to_vec();
+    ops.extend(acting(None, None, false));
+    ops.extend(acting(Some(&task), Some(old), false));
+    ops.extend([hand(Some(&task)), hand(None), note_in_focus("still at it")]);
+    for op in ops {
+        let refused = world.unchanged(&task, || world.run("a", op.clone()));
+        assert_eq!(kind_of(refused), "stale", "{op:?}");
+    }
+    // By id anyone may note, a former holder too, unless it shows its fence.
+    let by_id = note::Request { task: Some(task.clone()), text: "what I found".into(), ..Default::default() };
+    assert_eq!(world.run("a", Op::Note(by_id.clone())).unwrap()["late"], false);
+    let fenced = Op::Note(note::Request { fence: Some(old), ..by_id });
+    assert_eq!(kind_of(world.unchanged(&task, || world.run("a", fenced))), "stale");
+    assert_eq!(world.show(&task)["holder"]["fence"], new);
+    world.sound();
+}
+
+fn what_may_be_late(world: &World) {
+    for late in ["note", "block", "cancel"] {
+        let task = world.add(late);
+        world.claim_for("a", &task, 60).unwrap();
+        world.advance(Span::seconds(61));
+        // What is over cannot be given back or handed on.
+        assert_eq!(code_of(world.release("a", &task)), "lapsed");
+        assert_eq!(kind_of(world.transfer("a", &task, "a")), "stale");
+        match late {
+            "note" => assert_eq!(world.run("a", note_in_focus("almost")).unwrap()["late"], true),
+            "block" => assert_eq!(world.block("a", &task, "no key").unwrap()["status"], "blocked"),
+            _ => assert_eq!(world.cancel("a", &task).unwrap()["status"], "cancelled"),
+        }
+        let events = world.events();
+        let last = events.last().unwrap();
+        if late != "cancel" {
+            assert_eq!(last.data["late"], true, "{late}");
+        }
+        // A stranger's op on the same task is never late.
+        let noted = world.note("c", &task, "seen").unwrap();
+        assert_eq!(noted["late"], false);
+    }
+    world.sound();
+}
+
+fn giving_back(world: &World) {
+    let task = world.add("given back");
+    world.claim("a", &task).unwrap();
+    world.release("a", &task).unwrap();
+    // Nobody came since: it may act like anyone, and is not late.
+    assert_eq!(world.run("a", acting(Some(&task), None, false)[1].clone()).unwrap()["status"], "blocked");
+    assert_eq!(world.events().last().unwrap().data["late"], false);
+    world.unblock("a", &task).unwrap();
+    world.claim("b", &task).unwrap();
+    world.release("b", &task).unwrap();
+    for op in &acting(Some(&task), None, false)[..3] {
+        assert_eq!(kind_of(world.unchanged(&task, || world.run("a", op.clone()))), "stale");
+    }
+    // Whoever never had it is not a former holder, and claiming makes a former holder a holder.
+    world.block("c", &task, "x").unwrap();
+    world.unblock("c", &task).unwrap();
+    world.claim("a", &task).unwrap();
+    world.done("a", &task).unwrap();
+    world.sound();
+}
+
+fn given_fence(world: &World) {
+    let task = world.add("fenced");
+    let right = fence(&world.claim("a", &task).unwrap());
+    let done = |fence| Op::Done(done::Request { task: Some(task.clone()), fence: Some(fence), force: false });
+    for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
+        assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong)))), "stale", "{wrong}");
+    }
+    // Another agent's fence does not help a stranger.
+    let error = refusal(world.unchanged(&task, || world.run("b", done(right))));
+    assert_eq!(error.kind().as_str(), "stale");
+    assert_eq!(error.get("current_fence"), Some(&json!(right)));
+    assert_eq!(world.run("a", done(right)).unwrap()["late"], false);
+}
+
+fn own_former_hold(world: &World) {
+    let task = world.add("twice mine");
+    let old = fence(&world.claim_for("a", &task, 60).unwrap());
+    world.advance(Span::seconds(90));
+    let again = world.claim("a", &task).unwrap();
+    assert!(fence(&again) > old, "a lapsed hold is not revived");
+    assert_eq!(again["task"]["attempt"], 2);
+    let under_the_old = Op::Done(done::Request { task: Some(task.clone()), fence: Some(old), force: false });
+    assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
+    // The fence last shown is the new one.
+    assert_eq!(world.done("a", &task).unwrap()["late"], false);
+    world.sound();
+}
+
+fn stranger(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    world.advance(Span::minutes(3));
+    let mut ops = acting(Some(&task), None, false).to_vec();
+    ops.push(claiming(&task));
+    for op in ops {
+        let error = refusal(world.unchanged(&task, || world.run("b", op.clone())));
+        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "task_held"), "{op:?}");
+        let blockers = error.get("blockers").unwrap();
+        assert_eq!(blockers[0]["holder"], "a");
+        assert_eq!(blockers[0]["liveness"], "idle");
+        assert_eq!(blockers[0]["age_s"], 180);
+        assert_eq!(blockers[0]["expires_in_s"], 3_420);
+        assert!(error.blocker().unwrap().contains('a'));
+        assert!((1..=3).contains(&error.attempts().len()));
+        assert!(error.override_by_person().is_some());
+    }
+}
+
+fn force(world: &World) {
+    world.add("so that b is known");
+    world.claim_any("b").unwrap();
+    let hand = |task: &str| {
+        Op::Transfer(transfer::Request { task: Some(task.into()), to: "b".into(), fence: None, force: true })
+    };
+    for (nth, name) in ["done", "block", "cancel", "release", "transfer"].into_iter().enumerate() {
+        let task = world.add(name);
+        let claimed = world.claim("a", &task).unwrap();
+        let hold = claimed["hold"]["id"].as_str().unwrap();
+        assert_eq!(world.focus("a"), Some(task.clone()));
+        let op = |force| if nth < 4 { acting(Some(&task), None, force)[nth].clone() } else { hand(&task) };
+        if nth < 4 {
+            assert_eq!(kind_of(world.unchanged(&task, || world.run("person:ann", op(false)))), "conflict");
+        }
+        world.run("person:ann", op(true)).unwrap();
+        let events = world.events();
+        let ended = events.iter().rfind(|event| event.subject == task).unwrap();
+        assert_eq!(ended.data["overrode"], "a", "{name}");
+        assert_eq!(ended.actor, "person:ann");
+        assert!(ended.sentence().contains("overriding a"), "{}", ended.sentence());
+        let row = world.kernel.show_hold(&world.call("a"), hold).unwrap();
+        assert_eq!(row.state, "forced");
+        assert_eq!(world.focus("a"), None, "{name}: what was taken away is not in focus");
+        // The override is newer than the fence it ended.
+        for op in acting(Some(&task), None, false) {
+            assert_eq!(kind_of(world.unchanged(&task, || world.run("a", op.clone()))), "stale", "{name}: {op:?}");
+        }
+    }
+    world.sound();
+}
+
+fn force_of_a_free_task(world: &World) {
+    let task = world.add("free");
+    let done = acting(Some(&task), None, true)[0].clone();
+    world.run("person:ann", done).unwrap();
+    assert_eq!(world.events().last().unwrap().data["overrode"], json!(null));
+    // Force overrides a holder, never the table of transitions.
+    for op in acting(Some(&task), None, true) {
+        assert_eq!(kind_of(world.unchanged(&task, || world.run("person:ann", op.clone()))), "conflict", "{op:?}");
+    }
+}
+
+fn force_by_an_agent(world: &World) {
+    let task = world.add("forced");
+    world.claim("a", &task).unwrap();
+    for agent in ["a", "b"] {
+        for op in acting(Some(&task), None, true) {
+            let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
+            assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"), "{agent} {op:?}");
+        }
+        let hand = transfer::Request { task: Some(task.clone()), to: "a".into(), fence: None, force: true };
+        assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::Transfer(hand)))), "denied");
+    }
 }

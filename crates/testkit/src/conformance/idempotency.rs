@@ -65,7 +65,10 @@ fn mismatches(world: &World) {
     let call = world.call("a");
     world.kernel.run(&call, &noting(&task, "one")).unwrap();
     let error = refusal(world.kernel.run(&call, &noting(&task, "two")));
-    assert_eq!((error.code(), error.retryable(), error.about()), ("request_mismatch", false, Some(call.request_id.as_str())));
+    assert_eq!(
+        (error.code(), error.retryable(), error.about()),
+        ("request_mismatch", false, Some(call.request_id.as_str()))
+    );
     assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 1);
     assert_eq!(before["hold"], dump(&world.kernel)["hold"]);
 }

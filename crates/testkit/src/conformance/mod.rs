@@ -1,7 +1,35 @@
 //! The conformance suite: what every engine must do alike. Each case runs on each of its engines, none is skipped.
 
+mod agents;
+mod atomicity;
+mod bulk;
+mod choice;
+mod clock;
+mod cursors;
+mod damage;
+mod dependencies;
+mod editing;
+mod errors;
+mod events;
+mod faults;
 mod fencing;
+mod focus;
+mod growth;
+mod holds;
+mod idempotency;
+mod listing;
+mod lost;
+mod opening;
+mod places;
+mod plans;
+mod purity;
+mod random;
+mod shorthand;
+mod transfer;
+mod transitions;
+mod walk;
 
+pub use self::purity::{DIES, die};
 use crate::fixture::{Engine, World};
 
 /// One case.
@@ -33,5 +61,35 @@ impl Case {
 
 /// All cases.
 pub fn cases() -> Vec<&'static Case> {
-    [fencing::CASES].into_iter().flatten().collect()
+    [
+        fencing::CASES,
+        agents::CASES,
+        bulk::CASES,
+        choice::CASES,
+        dependencies::CASES,
+        editing::CASES,
+        focus::CASES,
+        holds::CASES,
+        listing::CASES,
+        random::CASES,
+        transfer::CASES,
+        transitions::CASES,
+        atomicity::CASES,
+        clock::CASES,
+        cursors::CASES,
+        damage::CASES,
+        errors::CASES,
+        events::CASES,
+        faults::CASES,
+        growth::CASES,
+        idempotency::CASES,
+        lost::CASES,
+        opening::CASES,
+        places::CASES,
+        plans::CASES,
+        purity::CASES,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

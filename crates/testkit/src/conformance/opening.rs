@@ -33,7 +33,11 @@ fn opening_writes_nothing(world: &World) {
         Engine::Postgres => {
             let places = || {
                 let read = |(table, _): &(&str, &str)| {
-                    raw::query(&world.kernel, "", &format!("SELECT CAST(ctid AS TEXT), CAST(xmin AS TEXT) FROM {table}"))
+                    raw::query(
+                        &world.kernel,
+                        "",
+                        &format!("SELECT CAST(ctid AS TEXT), CAST(xmin AS TEXT) FROM {table}"),
+                    )
                 };
                 TABLES.iter().flat_map(read).collect::<Vec<_>>()
             };
@@ -146,12 +150,12 @@ fn one_schema(world: &World) {
     let columns = same(
         "SELECT m.name || '.' || c.name || ' ' || c.\"notnull\" || ' ' || c.pk AS line
          FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY line",
-        "SELECT c.relname || '.' || a.attname || ' ' || CAST(a.attnotnull AS INT) || ' '
+        "SELECT line FROM (SELECT c.relname || '.' || a.attname || ' ' || CAST(a.attnotnull AS INT) || ' '
                 || COALESCE(array_position(CAST(i.indkey AS INT2[]), a.attnum) + 1, 0) AS line
          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
          LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
          WHERE c.relkind = 'r' AND c.relnamespace = CAST(current_schema() AS REGNAMESPACE)
-         ORDER BY line COLLATE \"C\"",
+        ) l ORDER BY line COLLATE \"C\"",
     );
     let named = |line: &String| line.split(['"', '.']).nth(1).unwrap().to_owned();
     let tables: BTreeSet<String> = columns.iter().map(named).collect();
@@ -161,13 +165,13 @@ fn one_schema(world: &World) {
         "SELECT i.name || ' ' || i.\"unique\" || i.partial || ' '
                 || (SELECT group_concat(c.name, ',') FROM pragma_index_info(i.name) c) AS line
          FROM sqlite_schema m JOIN pragma_index_list(m.name) i WHERE m.type = 'table' AND i.origin = 'c' ORDER BY line",
-        "SELECT n.relname || ' ' || CAST(i.indisunique AS INT) || CAST(i.indpred IS NOT NULL AS INT) || ' '
+        "SELECT line FROM (SELECT n.relname || ' ' || CAST(i.indisunique AS INT) || CAST(i.indpred IS NOT NULL AS INT) || ' '
                 || (SELECT string_agg(a.attname, ',' ORDER BY k.place)
                     FROM unnest(CAST(i.indkey AS INT2[])) WITH ORDINALITY k (number, place)
                     JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number) AS line
          FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
          WHERE NOT i.indisprimary AND n.relnamespace = CAST(current_schema() AS REGNAMESPACE)
-         ORDER BY line COLLATE \"C\"",
+        ) l ORDER BY line COLLATE \"C\"",
     );
     // Texts compare byte by byte on both: everything else would order lists differently.
     let odd = raw::query(

@@ -59,7 +59,9 @@ fn a_copy(world: &World) {
     for error in [
         refusal(write(world, copy.clone())),
         refusal(world.kernel.status(&from(world, copy.clone()))),
-        refusal(world.kernel.log(&from(world, copy), &tenure_kernel::query::log::Filter { limit: 1, ..Default::default() })),
+        refusal(
+            world.kernel.log(&from(world, copy), &tenure_kernel::query::log::Filter { limit: 1, ..Default::default() }),
+        ),
     ] {
         assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "place_differs", Stage::Resolve));
         let places = error.get("places").unwrap();

@@ -143,7 +143,9 @@ fn rows_stay(world: &World) {
         if world.engine == Engine::Postgres {
             // Not even rewritten with the same content: where a row stands and who wrote it stays too.
             for (table, _) in TABLES {
-                let sql = format!("SELECT CAST(ctid AS TEXT), CAST(xmin AS TEXT), CAST(xmax AS TEXT) FROM {table} ORDER BY 1");
+                let sql = format!(
+                    "SELECT CAST(ctid AS TEXT), CAST(xmin AS TEXT), CAST(xmax AS TEXT) FROM {table} ORDER BY 1"
+                );
                 seen.extend(raw::query(&world.kernel, "SELECT 1", &sql));
             }
         }

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 use tenure_core::Result;
-use tenure_kernel::op::{add, add_many, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
-use tenure_kernel::{Call, Op, Reply};
+use tenure_kernel::op::{
+    add, add_many, block, cancel, claim, done, edit, join, note, release, reopen, transfer, unblock,
+};
+use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
 
 use super::shorthand::{id, words};
 use crate::fixture::World;
@@ -15,16 +17,17 @@ pub(super) struct Walked {
     pub(super) reply: Reply,
 }
 
-/// Sends every op at least once, each through `send`, and returns them in order.
-pub(super) fn every_op(world: &World, mut send: impl FnMut(&Call, &Op) -> Result<Reply>) -> Vec<Walked> {
+/// Sends every op at least once, each through `run`, and returns them in order.
+pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<Reply>) -> Vec<Walked> {
     let mut walked = Vec::new();
-    let mut go = |agent: &str, op: Op| -> Value {
-        let call = world.call(agent);
-        let reply = send(&call, &op).unwrap();
+    let mut send = |call: Call, op: Op| -> Value {
+        let reply = run(&call, &op).unwrap();
         let body = serde_json::from_str(&reply.body).unwrap();
         walked.push(Walked { call, op, reply });
         body
     };
+    let joined = Call { checkout: Some(copy()), ..world.call("person:ann") };
+    let mut go = |agent: &str, op: Op| send(world.call(agent), op);
     let ann = "person:ann";
     let labels = words(&["x", "y"]);
     let first = id(&go(ann, Op::Add(add::Request { labels: labels.clone(), ..add::Request::titled("first") })));
@@ -49,6 +52,7 @@ pub(super) fn every_op(world: &World, mut send: impl FnMut(&Call, &Op) -> Result
     go(ann, Op::Cancel(cancel::Request { task: Some(fourth.clone()), ..cancel::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: fourth, ..reopen::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: first, ..reopen::Request::default() }));
+    send(joined, Op::Join(join::Request::default()));
 
     let mut met: Vec<_> = walked.iter().map(|walked| walked.op.name()).collect();
     met.sort_unstable();
@@ -57,6 +61,11 @@ pub(super) fn every_op(world: &World, mut send: impl FnMut(&Call, &Op) -> Result
     all.sort_unstable();
     assert_eq!(met, all, "the walk meets every op");
     walked
+}
+
+fn copy() -> Checkout {
+    let common = Some(("/copy/.git".to_owned(), 1, 2));
+    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined }
 }
 
 fn item(title: &str) -> add_many::Item {

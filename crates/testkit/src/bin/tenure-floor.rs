@@ -1,0 +1,52 @@
+//! The floor that the command line is measured against: what any program pays that starts, opens the same database
+//! with the same pragmas, and does one durable thing. `floor write FILE` commits three rows, `floor read FILE` reads
+//! one row through a read-only connection.
+
+use rusqlite::{Connection, OpenFlags};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["write", file] => write(file),
+        ["read", file] => read(file),
+        _ => panic!("usage: tenure-floor write|read FILE"),
+    }
+}
+
+fn write(file: &str) {
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    connection.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").unwrap();
+    let next: i64 = connection
+        .query_row("SELECT COALESCE(MAX(number), 0) + 1 FROM event WHERE project = 'floor'", [], |row| row.get(0))
+        .unwrap();
+    connection
+        .execute(
+            "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
+             VALUES ('floor', ?1, 0, 'k', 'a', 's', '', 'o', 'r', NULL, '{}')",
+            [next],
+        )
+        .unwrap();
+    connection
+        .execute(
+            "INSERT INTO note (project, id, task, number, agent, at, text, data, late) VALUES ('floor', ?1, 't', ?1, 'a', 0, 'x', '', 0)",
+            [next],
+        )
+        .unwrap();
+    connection
+        .execute(
+            "INSERT INTO request (project, actor, op, request_id, fingerprint, response, expires_at)
+             VALUES ('floor', 'a', 'o', ?1, 'f', '{}', 0)",
+            [next.to_string()],
+        )
+        .unwrap();
+    connection.execute_batch("COMMIT").unwrap();
+}
+
+fn read(file: &str) {
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).unwrap();
+    let id: String = connection.query_row("SELECT id FROM store WHERE one = 1", [], |row| row.get(0)).unwrap();
+    println!("{id}");
+}

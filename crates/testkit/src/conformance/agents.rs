@@ -1,0 +1,238 @@
+//! Agents: who is known, who is there, and what a first op that is refused leaves behind.
+
+use tenure_core::Span;
+use tenure_core::agent::{Liveness, Process};
+use tenure_kernel::op::{add, claim, note};
+use tenure_kernel::{Actor, Call, Op};
+
+use super::Case;
+use super::shorthand::{acting, claiming, fence, note_in_focus, taken};
+use crate::fixture::{World, code_of, kind_of, refusal};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_i1_a_bad_name_does_nothing", bad_names),
+    Case::everywhere("inv_i1_a_name_is_one_agent_whoever_uses_it", one_agent),
+    Case::everywhere("inv_i2_an_unknown_agent_cannot_be_given_anything", unknown_target),
+    Case::everywhere("inv_i4_proof_of_death_frees_at_once_and_only_what_is_asked_for", proven_dead),
+    Case::everywhere("inv_i4_proof_of_death_never_lengthens_a_hold", proof_never_lengthens),
+    Case::everywhere("inv_i4_proof_counts_in_a_choice", proof_in_a_choice),
+    Case::everywhere("inv_i4_proof_that_came_too_late_for_a_refused_op_ends_nothing", proof_of_a_refused_op),
+    Case::everywhere("inv_i4_the_process_of_an_agent_is_the_one_it_was_last_seen_in", processes),
+    Case::everywhere("inv_i4_liveness_follows_the_last_op", liveness),
+    Case::everywhere("inv_t15_a_refused_op_commits_settling_and_presence_only", refused_op),
+    Case::everywhere("inv_t15_a_refused_first_op_leaves_no_agent_and_no_event", refused_first_op),
+    Case::everywhere("inv_t15_a_refused_op_in_an_empty_project_leaves_it_empty", refused_in_empty_project),
+];
+
+fn bad_names(world: &World) {
+    let task = world.add("known");
+    for bad in ["", "A", "a b", "ä", "-a", "person:", "a/b", "a\n", "a\0", &"x".repeat(65)] {
+        world.unchanged(&task, || {
+            assert_eq!(code_of(world.claim(bad, &task)), "bad_name", "{bad:?}");
+            assert_eq!(code_of(world.transfer("a", &task, bad)), "bad_name", "{bad:?}");
+            let assigned = add::Request { assignee: Some(bad.into()), ..add::Request::titled("x") };
+            assert_eq!(code_of(world.run("person:ann", Op::Add(assigned))), "bad_name", "{bad:?}");
+        });
+        if !bad.is_empty() {
+            let refused =
+                world.unchanged(&task, || world.edit("a", &task, |request| request.assignee = Some(bad.into())));
+            assert_eq!(code_of(refused), "bad_name", "{bad:?}");
+        }
+    }
+    for good in ["7", "a.b_c:d-e", "person:bob", &"x".repeat(64)] {
+        world.claim(good, &task).unwrap();
+        world.release(good, &task).unwrap();
+        assert_eq!(world.agent(good).unwrap().name, good);
+    }
+}
+
+fn one_agent(world: &World) {
+    let task = world.add("shared");
+    let first = world.claim("a", &task).unwrap();
+    world.race(4, |n, kernel| {
+        let note = note::Request { text: format!("process {n}"), ..note::Request::default() };
+        kernel.run(&world.call("a"), &Op::Note(note)).unwrap();
+    });
+    assert_eq!(fence(&world.claim("a", &task).unwrap()), fence(&first));
+    let registered: Vec<_> = world.events().into_iter().filter(|event| event.kind == "agent.registered").collect();
+    assert_eq!(registered.iter().filter(|event| event.subject == "a").count(), 1);
+    assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 4);
+}
+
+fn unknown_target(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    world.unchanged(&task, || {
+        assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
+        let assigned = add::Request { assignee: Some("nobody".into()), ..add::Request::titled("x") };
+        assert_eq!(code_of(world.run("a", Op::Add(assigned))), "unknown_agent");
+        let refused = world.edit("a", &task, |request| request.assignee = Some("nobody".into()));
+        assert_eq!(refusal(refused).kind().as_str(), "not_found");
+    });
+    assert!(world.agent("nobody").is_none());
+    // Known from its first op on, and to itself at once.
+    let own = add::Request { assignee: Some("nobody".into()), ..add::Request::titled("mine") };
+    assert_eq!(world.run("nobody", Op::Add(own)).unwrap()["assignee"], "nobody");
+    world.transfer("a", &task, "nobody").unwrap();
+}
+
+fn proven_dead(world: &World) {
+    let (task, other) = (world.add("held"), world.add("held too"));
+    let old = fence(&world.claim("a", &task).unwrap());
+    world.claim("a", &other).unwrap();
+    world.advance(Span::seconds(30));
+    assert_eq!(kind_of(world.claim("b", &task)), "conflict");
+    // Proof about somebody else proves nothing.
+    let beside = world.call_knowing_dead("b", &["c"]);
+    assert_eq!(kind_of(world.run_call(&beside, &claiming(&task))), "conflict");
+    let before = world.last_event();
+    let claimed = world.run_call(&world.call_knowing_dead("b", &["a"]), &claiming(&task)).unwrap();
+    assert_eq!(claimed["task"]["attempt"], 2);
+    assert_eq!(world.kinds_after(before), ["agent.registered", "hold.expired", "task.claimed"]);
+    let expired = world.events().into_iter().find(|event| event.kind == "hold.expired").unwrap();
+    assert_eq!(expired.data["proven_dead"], true);
+    assert_eq!(expired.data["ended_at"], expired.at, "cut short: it ends now");
+    assert_eq!(expired.data["fence"], old);
+    assert!(expired.sentence().contains("its process is gone"));
+    assert_eq!(world.show(&other)["holder"]["agent"], "a", "what was not asked for is left alone");
+    assert_eq!(kind_of(world.done("a", &task)), "stale");
+    world.sound();
+}
+
+fn proof_never_lengthens(world: &World) {
+    let task = world.add("lapsed");
+    let expires = world.claim_for("a", &task, 60).unwrap()["hold"]["expires_at"].clone();
+    world.advance(Span::minutes(5));
+    world.run_call(&world.call_knowing_dead("b", &["a"]), &claiming(&task)).unwrap();
+    let expired = world.events().into_iter().find(|event| event.kind == "hold.expired").unwrap();
+    assert_eq!(expired.data["ended_at"], expires, "its time was over before the proof");
+    assert_eq!(expired.data["proven_dead"], false);
+    // No proof is no proof of life: with nobody proven dead, a lapsed hold is over all the same.
+    world.advance(Span::hours(2));
+    assert_eq!(taken(&world.claim("c", &task).unwrap()), task);
+    world.sound();
+}
+
+fn proof_in_a_choice(world: &World) {
+    let first = world.add("first");
+    let second = world.add("second");
+    world.claim("a", &first).unwrap();
+    let call = world.call_knowing_dead("b", &["a"]);
+    assert_eq!(world.next("b", &[]).task.unwrap().id, second);
+    let next = world.kernel.next(&call, &[]).unwrap();
+    assert_eq!(next.task.unwrap().id, first);
+    let claimed = world.run_call(&call, &Op::Claim(claim::Request::default())).unwrap();
+    assert_eq!((taken(&claimed), claimed["rule"].as_str()), (first, Some("lapsed")));
+    assert_eq!(claimed["reason"], next.reason);
+    world.sound();
+}
+
+fn proof_of_a_refused_op(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    let call = world.call_knowing_dead("b", &["a"]);
+    world.unchanged(&task, || {
+        let [.., release] = acting(Some(&task), None, false);
+        assert_eq!(code_of(world.run_call(&call, &release)), "not_held");
+    });
+    assert_eq!(world.done("a", &task).unwrap()["late"], false);
+    world.sound();
+}
+
+fn process(pid: i64) -> Process {
+    Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid, started: 100 + pid }
+}
+
+fn processes(world: &World) {
+    let task = world.add("held");
+    let from = |pid: Option<i64>| Call {
+        actor: Actor { tool: "claude".into(), process: pid.map(process), ..Actor::named("a") },
+        ..world.call("a")
+    };
+    let suspects = |host: &str| world.kernel.suspects(&world.call("b"), host).unwrap();
+    world.run_call(&from(Some(7)), &claiming(&task)).unwrap();
+    let found = suspects("h");
+    assert_eq!((found.len(), found[0].name.as_str(), &found[0].process), (1, "a", &process(7)));
+    assert!(suspects("elsewhere").is_empty() && suspects("").is_empty());
+    assert_eq!(world.agent("a").unwrap().tool.as_deref(), Some("claude"));
+    // The session went on in another process: that the first one is dead says nothing any more.
+    world.run_call(&from(Some(8)), &note_in_focus("resumed")).unwrap();
+    assert_eq!(suspects("h")[0].process, process(8));
+    // A door that does not know the process says nothing about it.
+    world.run_call(&from(None), &note_in_focus("by hand")).unwrap();
+    assert_eq!(suspects("h")[0].process, process(8));
+    // Whoever holds nothing is nobody's suspect.
+    world.release("a", &task).unwrap();
+    assert!(suspects("h").is_empty());
+}
+
+fn liveness(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    let seen = || (world.agent("a").unwrap().liveness, world.show(&task)["holder"]["liveness"].clone());
+    for (minutes, expected) in [(0, "alive"), (2, "alive"), (5, "idle"), (23, "idle"), (1, "stale"), (28, "stale")] {
+        world.advance(Span::minutes(minutes));
+        let (agent, holder) = seen();
+        assert_eq!((agent.as_str(), holder.as_str().unwrap()), (expected, expected), "after {minutes} more");
+    }
+    world.advance(Span::minutes(1));
+    assert_eq!(world.agent("a").unwrap().liveness, Liveness::Gone);
+    assert!(world.show(&task)["holder"].is_null());
+    world.note("a", &task, "back").unwrap();
+    assert_eq!(world.agent("a").unwrap().liveness, Liveness::Alive);
+}
+
+fn refused_op(world: &World) {
+    let (lapsing, mine, wanted) = (world.add("lapsing"), world.add("mine"), world.add("wanted"));
+    world.claim_for("a", &lapsing, 60).unwrap();
+    world.claim_for("b", &mine, 3_600).unwrap();
+    world.claim_for("c", &wanted, 7_200).unwrap();
+    world.advance(Span::minutes(30));
+    let before = (world.last_event(), world.show(&wanted));
+    assert_eq!(kind_of(world.claim("b", &wanted)), "conflict");
+    // Settled: the lapsed hold. Present: b was seen, its hold renewed. Nothing else.
+    assert_eq!(world.kinds_after(before.0), ["hold.expired"]);
+    assert_eq!(world.show(&wanted), before.1);
+    assert_eq!(world.agent("b").unwrap().last_seen_s, 0);
+    assert_eq!(world.kernel.holds(&world.call("b"), Some("b"), 5, None).unwrap().items[0].expires_in_s, 3_600);
+    assert_eq!(world.focus("b"), Some(mine));
+    world.sound();
+}
+
+fn refused_first_op(world: &World) {
+    let (held, lapsing) = (world.add("held"), world.add("lapsing"));
+    world.claim("a", &held).unwrap();
+    world.unchanged(&held, || {
+        let mut ops = acting(Some(&held), None, false).to_vec();
+        ops.extend(acting(None, None, false));
+        ops.extend([claiming(&held), claiming("t-none0"), note_in_focus("hello")]);
+        for op in ops {
+            assert!(world.run("new", op.clone()).is_err(), "{op:?}");
+            assert!(world.agent("new").is_none(), "{op:?}");
+        }
+    });
+    // What it settled stays, though it leaves no trace of its own.
+    world.claim_for("a", &lapsing, 1).unwrap();
+    world.advance(Span::seconds(1));
+    let before = world.last_event();
+    assert_eq!(kind_of(world.claim("new", &held)), "conflict");
+    assert_eq!(world.kinds_after(before), ["hold.expired"]);
+    assert!(world.agent("new").is_none());
+    // The next op, accepted, is its first: registered once, with the next numbers.
+    let before = world.last_event();
+    world.claim("new", &lapsing).unwrap();
+    assert_eq!(world.kinds_after(before), ["agent.registered", "task.claimed"]);
+    world.sound();
+}
+
+fn refused_in_empty_project(world: &World) {
+    assert_eq!(kind_of(world.claim("a", "t-none0")), "not_found");
+    let call = world.call("a");
+    assert!(!world.kernel.switched_on(&call).unwrap());
+    assert_eq!(world.last_event(), 0);
+    assert!(world.events().is_empty());
+    assert!(world.agent("a").is_none());
+    world.claim_any("a").unwrap();
+    assert_eq!(world.kinds_after(0), ["project.created", "agent.registered"]);
+    assert!(world.kernel.switched_on(&call).unwrap());
+}

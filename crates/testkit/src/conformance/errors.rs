@@ -1,0 +1,137 @@
+//! Errors: each says what it is, where it happened, what it is about and what to do, in fields and not in prose.
+
+use std::path::Path;
+
+use tenure_core::{Error, Kind, Result};
+use tenure_kernel::op::{add, block, claim, done, edit, note, transfer};
+use tenure_kernel::query::{list, log};
+use tenure_kernel::{Call, Op, RequestId};
+
+use super::Case;
+use super::shorthand::{claiming, words};
+use crate::fixture::{Engine, World};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_t8_every_refusal_carries_code_kind_stage_entity_and_advice", refusals),
+    Case::only(&[Engine::Memory], "inv_t8_no_code_matches_the_text_of_an_error", no_text_is_matched),
+];
+
+/// Every refusal that can be had from the kernel without breaking anything.
+fn gather(world: &World) -> Vec<Error> {
+    let first = world.add("first");
+    let second = world.add_after("second", &[&first]);
+    let (held, done_task) = (world.add("held"), world.add("done"));
+    world.claim("a", &held).unwrap();
+    world.done("a", &done_task).unwrap();
+    let run = |agent: &str, op: Op| world.run(agent, op).map(drop);
+    let edit = |task: &str, change: &dyn Fn(&mut edit::Request)| {
+        let mut request = edit::Request { task: task.into(), ..edit::Request::default() };
+        change(&mut request);
+        Op::Edit(request)
+    };
+    let repeated = world.call("a");
+    world.kernel.run(&repeated, &Op::Add(add::Request::titled("one"))).unwrap();
+    let call = world.call("a");
+    let page = |since| world.kernel.log(&call, &log::Filter { since: Some(since), limit: 5, ..log::Filter::default() });
+    let results: Vec<Result<()>> = vec![
+        run("a", claiming("t-00000")),
+        run("b", claiming(&held)),
+        run("b", claiming(&second)),
+        run("a", claiming(&done_task)),
+        run("b", Op::Done(done::Request { task: Some(held.clone()), ..done::Request::default() })),
+        run("a", Op::Done(done::Request { task: Some(held.clone()), fence: Some(1), ..done::Request::default() })),
+        run("a", Op::Done(done::Request { task: Some(held.clone()), force: true, ..done::Request::default() })),
+        run("b", Op::Done(done::Request::default())),
+        run("a", Op::Transfer(transfer::Request { to: "nobody".into(), ..transfer::Request::default() })),
+        run("a", Op::Transfer(transfer::Request { to: "a".into(), ..transfer::Request::default() })),
+        run(
+            "a",
+            Op::Block(block::Request {
+                task: Some(done_task.clone()),
+                reason: "x".into(),
+                ..block::Request::default()
+            }),
+        ),
+        run("a", edit(&first, &|request| request.after = Some(words(&[&second])))),
+        run("person:ann", edit(&first, &|request| request.after = Some(words(&[&second])))),
+        run("a", edit(&first, &|request| (request.title, request.expect_version) = (Some("x".into()), Some(9)))),
+        run("a", edit(&first, &|_| {})),
+        run("a", Op::Claim(claim::Request { ttl_s: Some(0), ..claim::Request::default() })),
+        run("a", Op::Add(add::Request::titled(""))),
+        run("a", Op::Add(add::Request::titled("two\nlines"))),
+        run("a", Op::Add(add::Request { priority: 9, ..add::Request::titled("x") })),
+        run("a", Op::Add(add::Request { labels: vec!["x".repeat(65)], ..add::Request::titled("x") })),
+        run(
+            "a",
+            Op::Note(note::Request { task: Some(first.clone()), text: "x".repeat(70_000), ..note::Request::default() }),
+        ),
+        run("No Name", Op::Add(add::Request::titled("x"))),
+        world.kernel.run(&repeated, &Op::Add(add::Request::titled("two"))).map(drop),
+        world.kernel.show(&call, "t-00000").map(drop),
+        world.kernel.show_hold(&call, "h-00000").map(drop),
+        world.kernel.task_id(&call, "t-").map(drop),
+        world.kernel.list(&call, &list::Filter { limit: 0, ..list::Filter::default() }).map(drop),
+        world.kernel.list(&call, &list::Filter { cursor: Some("x".into()), ..list::Filter::default() }).map(drop),
+        world.kernel.holds(&call, None, 5, Some("x")).map(drop),
+        page(log::Since::Number(999)).map(drop),
+        page(log::Since::Cursor("x".into())).map(drop),
+        world.kernel.log(&call, &log::Filter { kind: Some("x".into()), limit: 5, ..log::Filter::default() }).map(drop),
+        world.kernel.status(&Call { pinned_store: Some("s-other".into()), ..world.call("a") }).map(drop),
+        RequestId::given("").map(drop),
+    ];
+    results.into_iter().enumerate().map(|(n, result)| result.expect_err(&format!("refusal {n}"))).collect()
+}
+
+fn refusals(world: &World) {
+    let errors = gather(world);
+    let mut codes: Vec<&str> = errors.iter().map(Error::code).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    assert!(codes.len() > 22, "{codes:?}");
+    for error in errors {
+        let json = error.to_json();
+        let code = error.code();
+        assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
+        assert_eq!((json["code"].as_str(), json["kind"].as_str()), (Some(code), Some(error.kind().as_str())));
+        assert_eq!(json["retryable"], error.kind() == Kind::Busy, "{code}: none of these gets better by itself");
+        assert!(json["details"]["stage"].is_string(), "{code}");
+        assert!(json["details"].get("entity").is_some(), "{code}");
+        let message = json["message"].as_str().unwrap();
+        assert!(!message.is_empty() && !message.contains('\n'), "{code}: {message}");
+        assert!(json["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{code} says nothing that helps: {json}");
+        if matches!(error.kind(), Kind::NotFound | Kind::Mismatch) {
+            assert!(error.about().is_some(), "{code} is about something");
+        }
+        assert!(error.attempts().iter().all(|command| !command.contains("--force")), "{code}");
+    }
+}
+
+/// Reads the sources: an error is told by its code and kind. Tests may look at texts.
+fn no_text_is_matched(_: &World) {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut looked_at = 0;
+    for name in ["core", "store", "kernel", "cli"] {
+        let mut dirs = vec![crates.join(name).join("src")];
+        while let Some(dir) = dirs.pop() {
+            for entry in std::fs::read_dir(&dir).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    dirs.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+                    let source = std::fs::read_to_string(&path).unwrap();
+                    let shipped = source.split("#[cfg(test)]").next().unwrap();
+                    looked_at += 1;
+                    for text in ["message()", "error.to_string()", "err.to_string()", "e.to_string()"] {
+                        for how in ["contains", "starts_with", "ends_with", "eq_ignore_ascii_case", "find"] {
+                            let matched = format!("{text}.{how}(");
+                            assert!(!shipped.contains(&matched), "{}: {matched}", path.display());
+                        }
+                        let compared = format!("{text} ==");
+                        assert!(!shipped.contains(&compared), "{}: {compared}", path.display());
+                    }
+                }
+            }
+        }
+    }
+    assert!(looked_at > 50, "{looked_at}");
+}

@@ -1,0 +1,105 @@
+//! Growth: what a call costs does not depend on how much there is. Counted, not timed.
+
+use tenure_kernel::Op;
+use tenure_kernel::op::{add, add_many};
+use tenure_kernel::query::{list, log};
+
+use super::Case;
+use crate::fixture::{Engine, World};
+
+pub(super) const CASES: &[Case] = &[
+    Case::only(&[Engine::Memory], "inv_t13_calls_cost_the_same_among_five_thousand_tasks", cost_stays),
+    Case::only(&[Engine::Postgres], "inv_t13_hot_ops_wait_for_the_server_at_most_eight_times", round_trips),
+];
+
+/// Half of the tasks are ready, each of the other half comes after four of them: two dependencies a task.
+fn fill(world: &World, tasks: usize) -> Vec<String> {
+    let half = tasks / 2;
+    let item = |n: usize| {
+        let after = |k: usize| format!("k{}", (n - half + k) % half);
+        add_many::Item {
+            title: format!("task {n}"),
+            description: String::new(),
+            priority: 2,
+            labels: vec!["x".into()],
+            acceptance: String::new(),
+            after: if n < half { Vec::new() } else { (0..4).map(after).collect() },
+            key: Some(format!("k{n}")),
+            line: n,
+        }
+    };
+    let request = add_many::Request { items: (0..tasks).map(item).collect() };
+    let added = world.run("person:ann", Op::AddMany(request)).unwrap();
+    world.note("a", added["ids"][0].as_str().unwrap(), "known").unwrap();
+    added["ids"].as_array().unwrap().iter().take(50).map(|id| id.as_str().unwrap().to_owned()).collect()
+}
+
+fn cost_stays(_: &World) {
+    let costs = |tasks: usize| -> Vec<(&'static str, u64)> {
+        let world = World::new(Engine::Memory);
+        let ids = fill(&world, tasks);
+        let call = world.call("a");
+        let kernel = &world.kernel;
+        let since = Some(log::Since::Number(10));
+        // Warm: the first call of each prepares its statements, which is work of another kind.
+        let mut measured = Vec::new();
+        let mut measure = |name: &'static str, work: &mut dyn FnMut(usize)| {
+            work(0);
+            let before = kernel.store().steps();
+            work(1);
+            measured.push((name, kernel.store().steps() - before));
+        };
+        measure("add", &mut |_| drop(world.add("one more")));
+        measure("claim", &mut |_| drop(world.claim_any("a").unwrap()));
+        measure("claim by name", &mut |n| drop(world.claim("a", &ids[10 + n]).unwrap()));
+        measure("note", &mut |n| drop(world.note("a", &ids[n], "x").unwrap()));
+        measure("done", &mut |n| drop(world.done("a", &ids[n]).unwrap()));
+        measure("release", &mut |n| drop(world.release("a", &ids[10 + n]).unwrap()));
+        measure("cancel", &mut |n| drop(world.cancel("a", &ids[20 + n]).unwrap()));
+        let page = list::Filter { limit: 20, ..list::Filter::default() };
+        measure("list", &mut |_| drop(kernel.list(&call, &page).unwrap()));
+        let labelled = list::Filter { labels: vec!["x".into()], ..page.clone() };
+        measure("list by label", &mut |_| drop(kernel.list(&call, &labelled).unwrap()));
+        measure("next", &mut |_| drop(kernel.next(&call, &[]).unwrap()));
+        measure("next by label", &mut |_| drop(kernel.next(&call, &["x".into()]).unwrap()));
+        measure("show", &mut |n| drop(kernel.show(&call, &ids[30 + n]).unwrap()));
+        measure("why", &mut |n| drop(kernel.why(&call, &ids[30 + n]).unwrap()));
+        measure("status", &mut |_| drop(kernel.status(&call).unwrap()));
+        measure("holds", &mut |_| drop(kernel.holds(&call, None, 20, None).unwrap()));
+        measure("id", &mut |_| drop(kernel.task_id(&call, &ids[0]).unwrap()));
+        let filter = log::Filter { since, limit: 20, ..log::Filter::default() };
+        measure("log", &mut |_| drop(kernel.log(&call, &filter).unwrap()));
+        measure("add after", &mut |_| {
+            let after = vec![ids[40].clone(), ids[41].clone()];
+            world.run("person:ann", Op::Add(add::Request { after, ..add::Request::titled("x") })).unwrap();
+        });
+        measured
+    };
+    for ((name, few), (_, many)) in costs(100).into_iter().zip(costs(5_000)) {
+        assert!(few > 0 && many <= few * 2, "{name}: {few} steps among 100 tasks, {many} among 5,000");
+    }
+}
+
+fn round_trips(world: &World) {
+    let ids = fill(world, 100);
+    let store = world.kernel.store();
+    let trips = |work: &dyn Fn()| {
+        let before = store.round_trips();
+        work();
+        store.round_trips() - before
+    };
+    for n in 0..2 {
+        let (one, other) = (ids[2 * n].as_str(), ids[2 * n + 1].as_str());
+        let counted = [
+            ("add", trips(&|| drop(world.add("x")))),
+            ("claim", trips(&|| drop(world.claim_any("a").unwrap()))),
+            ("claim by name", trips(&|| drop(world.claim("a", other).unwrap()))),
+            ("note", trips(&|| drop(world.note("a", one, "x").unwrap()))),
+            ("done", trips(&|| drop(world.done("a", one).unwrap()))),
+            ("release", trips(&|| drop(world.release("a", other).unwrap()))),
+        ];
+        for (name, trips) in counted {
+            assert!((1..=8).contains(&trips), "{name}: {trips} round trips");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Lists: stable order, complete pages under every filter, and what a typed beginning of an id means.
+
+use serde_json::json;
+use tenure_core::Span;
+use tenure_core::task::State;
+use tenure_kernel::Op;
+use tenure_kernel::op::{add, add_many};
+use tenure_kernel::query::list::Filter;
+use tenure_store::Durability;
+
+use super::Case;
+use super::shorthand::words;
+use crate::fixture::{World, code_of, kind_of, refusal};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_l7_pages_are_complete_and_in_order_under_every_filter", pages),
+    Case::everywhere("a_page_goes_on_where_the_last_one_ended", stable_cursor),
+    Case::everywhere("totals_are_told_where_they_are_free", totals),
+    Case::everywhere("a_beginning_of_an_id_means_the_only_one_there_is", prefixes),
+    Case::everywhere("holds_are_listed_by_their_end", holds),
+    Case::everywhere("an_agent_with_very_many_holds_is_listed_whole", many_holds),
+];
+
+/// Tasks of every state, some of them held, lapsed, labelled, assigned.
+fn populate(world: &World) {
+    let hello = world.add("hello");
+    world.note("a", &hello, "so that a is known").unwrap();
+    world.cancel("a", &hello).unwrap();
+    let base = world.add("base");
+    for n in 0..60 {
+        let request = add::Request {
+            priority: n % 5,
+            labels: [vec![], words(&["x"]), words(&["x", "y"])][usize::try_from(n % 3).unwrap()].clone(),
+            after: if n % 7 == 0 { vec![base.clone()] } else { Vec::new() },
+            assignee: (n % 4 == 0).then(|| "a".to_owned()),
+            ..add::Request::titled(&format!("task {n}"))
+        };
+        let task = world.add_with(request);
+        match n % 10 {
+            1 => drop(world.claim("b", &task)),
+            2 => drop(world.claim_for("c", &task, 60)),
+            3 => drop(world.block("b", &task, "x").unwrap()),
+            4 => drop(world.done("b", &task).unwrap()),
+            5 => drop(world.cancel("b", &task).unwrap()),
+            _ => {}
+        }
+    }
+    let given_up = world.add("given up");
+    for n in 0..4 {
+        world.add_after(&format!("stuck {n}"), &[&given_up]);
+    }
+    world.cancel("b", &given_up).unwrap();
+    world.advance(Span::minutes(5));
+}
+
+fn pages(world: &World) {
+    populate(world);
+    let all = world.list(&Filter { all: true, limit: 1_000, ..Filter::default() });
+    let ranks: Vec<_> = all.iter().map(|task| (task.priority, task.number, task.id.clone())).collect();
+    assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "a total order");
+    assert_eq!(all.len(), 67);
+    let mut filters = vec![Filter::default(), Filter { all: true, ..Filter::default() }];
+    filters.extend(State::ALL.map(|state| Filter { states: vec![state], ..Filter::default() }));
+    filters.push(Filter { states: vec![State::Ready, State::Done, State::Stuck], ..Filter::default() });
+    let narrowed: Vec<Filter> = filters
+        .iter()
+        .flat_map(|filter| {
+            [
+                Filter { labels: words(&["x"]), ..filter.clone() },
+                Filter { labels: words(&["y", "x"]), ..filter.clone() },
+                Filter { assignee: Some("a".into()), ..filter.clone() },
+                Filter { assignee: Some("a".into()), labels: words(&["x"]), ..filter.clone() },
+                Filter { holder: Some("b".into()), ..filter.clone() },
+                Filter { holder: Some("c".into()), ..filter.clone() },
+            ]
+        })
+        .collect();
+    filters.extend(narrowed);
+    let mut states = std::collections::BTreeSet::new();
+    for filter in filters {
+        let expected: Vec<&str> = all
+            .iter()
+            .filter(|task| match (filter.states.as_slice(), filter.all) {
+                ([], true) => true,
+                ([], false) => !task.status.is_closed(),
+                (states, _) => states.contains(&task.state),
+            })
+            .filter(|task| filter.labels.iter().all(|label| task.labels.contains(label)))
+            .filter(|task| filter.assignee.is_none() || filter.assignee == task.assignee)
+            .filter(|task| {
+                filter.holder.is_none() || task.holder.as_ref().map(|held| &held.agent) == filter.holder.as_ref()
+            })
+            .map(|task| task.id.as_str())
+            .collect();
+        for limit in [1, 7, 1_000] {
+            let found = world.list(&Filter { limit, ..filter.clone() });
+            states.extend(found.iter().map(|task| task.state.as_str()));
+            let found: Vec<&str> = found.iter().map(|task| task.id.as_str()).collect();
+            assert_eq!(found, expected, "{filter:?} by {limit}");
+        }
+    }
+    assert_eq!(states.len(), 7, "all states were met: {states:?}");
+    for limit in [0, 1_001] {
+        let refused = world.kernel.list(&world.call("a"), &Filter { limit, ..Filter::default() });
+        assert_eq!(code_of(refused), "bad_limit");
+    }
+    for cursor in ["", "x", "1.2", "a.b.c"] {
+        let refused = world.kernel.list(&world.call("a"), &Filter { cursor: Some(cursor.into()), ..Filter::default() });
+        assert_eq!(code_of(refused), "bad_cursor", "{cursor}");
+    }
+}
+
+/// What happens between two pages neither repeats nor hides what stays in its place.
+fn stable_cursor(world: &World) {
+    let tasks: Vec<String> = (0..9).map(|n| world.add(&format!("task {n}"))).collect();
+    let page = |cursor| world.kernel.list(&world.call("a"), &Filter { limit: 3, cursor, ..Filter::default() }).unwrap();
+    let first = page(None);
+    world.done("a", &tasks[1]).unwrap();
+    world.done("a", &tasks[2]).unwrap();
+    world.done("a", &tasks[4]).unwrap();
+    world.add_ranked("before all", 0, &[]);
+    let last = world.add_ranked("after all", 4, &[]);
+    let second = page(first.next);
+    let ids: Vec<String> = second.items.into_iter().map(|task| task.id).collect();
+    assert_eq!(ids, [tasks[3].as_str(), &tasks[5], &tasks[6]]);
+    let third = page(second.next);
+    let ids: Vec<String> = third.items.into_iter().map(|task| task.id).collect();
+    assert_eq!(ids, [tasks[7].as_str(), &tasks[8], &last]);
+    assert_eq!((third.more, third.next), (false, None));
+}
+
+fn totals(world: &World) {
+    populate(world);
+    let total = |filter: Filter| world.kernel.list(&world.call("a"), &filter).unwrap().total;
+    let all = Filter { all: true, ..Filter::default() };
+    assert_eq!(total(Filter { limit: 5, ..all.clone() }), Some(67));
+    assert_eq!(total(Filter { limit: 100, ..all.clone() }), Some(67));
+    let open = world.list(&Filter::default()).len();
+    assert_eq!(total(Filter { limit: 5, ..Filter::default() }), Some(i64::try_from(open).unwrap()));
+    let labelled = Filter { labels: words(&["y"]), ..all };
+    assert_eq!(total(Filter { limit: 5, ..labelled.clone() }), None, "not counted for a filter");
+    assert_eq!(total(Filter { limit: 100, ..labelled }), Some(20), "but known when it fits a page");
+    let status = world.kernel.status(&world.call("a")).unwrap();
+    for (state, counted) in [
+        (State::Ready, status.ready),
+        (State::Waiting, status.waiting),
+        (State::Stuck, status.stuck),
+        (State::Held, status.started),
+        (State::Blocked, status.blocked),
+        (State::Done, status.done),
+        (State::Cancelled, status.cancelled),
+    ] {
+        assert_eq!(i64::try_from(world.in_state(state).len()).unwrap(), counted, "{state}");
+    }
+    assert_eq!(status.held, status.started);
+}
+
+fn prefixes(world: &World) {
+    let tasks: Vec<String> = (0..40).map(|n| world.add(&format!("task {n}"))).collect();
+    let hold = world.claim("a", &tasks[0]).unwrap()["hold"]["id"].as_str().unwrap().to_owned();
+    let call = world.call("a");
+    for task in &tasks {
+        for length in 3..=task.len() {
+            let typed = &task[..length];
+            let same: Vec<&String> = tasks.iter().filter(|other| other.starts_with(typed)).collect();
+            for typed in [typed, &typed[2..]] {
+                let found = world.kernel.task_id(&call, typed);
+                if same.len() == 1 {
+                    assert_eq!(found.unwrap(), *task);
+                    continue;
+                }
+                let error = refusal(found);
+                assert_eq!((error.kind().as_str(), error.code()), ("usage", "ambiguous_id"));
+                let mut sorted = same.clone();
+                sorted.sort();
+                sorted.truncate(10);
+                assert_eq!(error.get("candidates"), Some(&json!(sorted)));
+            }
+        }
+    }
+    let error = refusal(world.kernel.task_id(&call, "t-"));
+    assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 10, "at most ten are named");
+    assert_eq!(world.kernel.any_id(&call, &hold[..5]).unwrap(), hold);
+    assert_eq!(world.kernel.any_id(&call, &tasks[1]).unwrap(), tasks[1]);
+    for typed in ["", "h-zzzzz", "zzzzzz", "t-ilou", "T-", "{", "t-\u{7f}", &hold] {
+        assert_eq!(kind_of(world.kernel.task_id(&call, typed)), "not_found", "{typed:?}");
+    }
+}
+
+fn holds(world: &World) {
+    for n in 0..12 {
+        let task = world.add(&format!("task {n}"));
+        world.claim_for(if n % 2 == 0 { "a" } else { "b" }, &task, 600 - 50 * (n % 6)).unwrap();
+    }
+    world.advance(Span::seconds(360));
+    let read = |holder: Option<&str>, rows: usize| {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = world.kernel.holds(&world.call("c"), holder, rows, cursor.as_deref()).unwrap();
+            all.extend(page.items);
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return all,
+            }
+        }
+    };
+    for rows in [1, 3, 100] {
+        let all = read(None, rows);
+        assert_eq!(all.len(), 10, "those of 350 seconds are over");
+        assert!(all.windows(2).all(|pair| (&pair[0].expires_at, &pair[0].id) < (&pair[1].expires_at, &pair[1].id)));
+        let mine = read(Some("a"), rows);
+        assert!(mine.iter().all(|hold| hold.holder == "a"));
+        assert_eq!(mine.len() + read(Some("b"), rows).len(), 10);
+    }
+    let status = world.kernel.status(&world.call("c")).unwrap();
+    assert_eq!((status.held, status.next_expiry), (10, Some(read(None, 1)[0].expires_at.clone())));
+}
+
+/// More than any page: nothing of it may be left out.
+fn many_holds(world: &World) {
+    // Thousands of writes, none of which must survive a power cut.
+    let world = World::with(world.engine, |options| options.durability = Durability::Fast);
+    let items = (0..1_050).map(|n| serde_json::from_value(json!({ "title": format!("task {n}") })).unwrap()).collect();
+    world.run("a", Op::AddMany(add_many::Request { items })).unwrap();
+    for _ in 0..1_050 {
+        world.claim_any("a").unwrap();
+    }
+    let filter = Filter { holder: Some("a".into()), limit: 1_000, ..Filter::default() };
+    assert_eq!(world.list(&filter).len(), 1_050);
+    let page = world.kernel.holds(&world.call("b"), Some("a"), 1_000, None).unwrap();
+    assert_eq!((page.items.len(), page.more), (1_000, true));
+    let rest = world.kernel.holds(&world.call("b"), Some("a"), 1_000, page.next.as_deref()).unwrap();
+    assert_eq!(rest.items.len(), 50);
+    // All of them lapse at once: the counts know before anything is written.
+    world.advance(Span::minutes(60));
+    let status = world.kernel.status(&world.call("b")).unwrap();
+    assert_eq!((status.ready, status.started, status.held), (1_050, 0, 0));
+    assert_eq!(world.list(&filter).len(), 0);
+}

@@ -1,0 +1,254 @@
+//! Plans: every statement on the way of an op or a list is a range of an index, on both engines.
+
+use tenure_core::choice::Rank;
+use tenure_core::hold::Ending;
+use tenure_core::task::Status;
+use tenure_core::{Result, Time};
+use tenure_kernel::Op;
+use tenure_kernel::op::add_many;
+use tenure_store::table::{agent, checkout, dep, event, hold, label, note, project, request, shown, task};
+use tenure_store::{Row, Sql, Tx, Value, Verdict};
+
+use super::Case;
+use crate::fixture::{Engine, World};
+use crate::raw::{both, execute};
+
+pub(super) const CASES: &[Case] = &[
+    Case::only(&[Engine::File, Engine::Postgres], "inv_t13_every_hot_statement_is_a_range_of_an_index", hot_statements),
+    Case::only(&[Engine::File, Engine::Postgres], "inv_t13_lists_come_out_of_their_index_in_order", lists_are_ordered),
+];
+
+/// Runs what it is told and writes down the statements.
+struct Recorder<'a> {
+    inner: &'a mut dyn Tx,
+    calls: Vec<(Sql, Vec<Value>)>,
+}
+
+impl Tx for Recorder<'_> {
+    fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
+        self.calls.push((sql, args.to_vec()));
+        self.inner.execute(sql, args)
+    }
+
+    fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
+        self.calls.push((sql, args.to_vec()));
+        self.inner.query(sql, args)
+    }
+
+    fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {
+        self.calls.extend(calls.clone());
+        self.inner.query_all(calls)
+    }
+
+    fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
+        self.calls.push((sql, args.clone()));
+        self.inner.defer(sql, args)
+    }
+
+    fn savepoint(&mut self) -> Result<()> {
+        self.inner.savepoint()
+    }
+
+    fn undo(&mut self) -> Result<()> {
+        self.inner.undo()
+    }
+}
+
+/// The statements of some calls, made in a transaction that is taken back.
+fn record(world: &World, calls: impl Fn(&mut dyn Tx, &str) -> Result<()>) -> Vec<(Sql, Vec<Value>)> {
+    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    world
+        .kernel
+        .store()
+        .write(&name, |tx, entered| {
+            let mut recorder = Recorder { inner: tx, calls: Vec::new() };
+            calls(&mut recorder, &entered.project.unwrap().id)?;
+            Ok(Verdict::Undo(recorder.calls))
+        })
+        .unwrap()
+}
+
+/// A project large enough for a planner to care: tasks, dependencies, labels, holds, agents, events.
+fn fill(world: &World) -> Vec<String> {
+    // With fewer rows PostgreSQL rightly takes a walk through all of them for cheaper than a hundred lookups.
+    let tasks = if world.engine == Engine::Postgres { 10_000 } else { 1_000 };
+    let item = |n: usize| add_many::Item {
+        title: format!("task {n}"),
+        description: String::new(),
+        priority: (n % 5) as i64,
+        labels: vec!["x".into(), format!("part-{}", n % 7)],
+        acceptance: String::new(),
+        after: if n % 2 == 1 { vec![format!("k{}", n - 1)] } else { Vec::new() },
+        key: Some(format!("k{n}")),
+        line: n,
+    };
+    let request = add_many::Request { items: (0..tasks).map(item).collect() };
+    let added = world.run("person:ann", Op::AddMany(request)).unwrap();
+    let ids: Vec<String> = added["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+    for (n, task) in ids.iter().step_by(2).take(40).enumerate() {
+        world.claim(&format!("agent-{}", n % 20), task).unwrap();
+    }
+    let many = [
+        "request SELECT p.id, 'a', 'add', 'r' || n, '', '', n",
+        "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0",
+        "shown SELECT p.id, 'a' || n, 't-' || n, n",
+        "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
+        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0",
+        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired'",
+    ];
+    for rows in many {
+        let insert = format!("INSERT INTO {rows} FROM project p");
+        let count = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000)";
+        let sqlite = format!("{count} {insert}, c");
+        execute(&world.kernel, &sqlite, &format!("{insert}, generate_series(1, 20000) n")).unwrap();
+    }
+    if world.engine == Engine::Postgres {
+        both(&world.kernel, "ANALYZE");
+    }
+    ids
+}
+
+/// The tables that grow. A plan may walk through a list that it was given, never through one of these.
+const GROWING: [&str; 9] = ["task", "task_label", "dep", "hold", "note", "event", "request", "agent", "shown"];
+
+/// What a plan must never do, whatever the statement: walk through a whole table, or through all of a project.
+fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
+    let lines: Vec<&str> = plan.lines().map(str::trim).collect();
+    for (at, line) in lines.iter().enumerate() {
+        let walks = match engine {
+            Engine::Postgres => {
+                let index = line.contains("Index") && line.contains("Scan") && !line.contains("Bitmap Heap");
+                let condition = lines.get(at + 1).and_then(|next| next.strip_prefix("Index Cond: "));
+                let narrow = condition.is_some_and(|condition| condition.contains(" AND "));
+                line.contains("Seq Scan on") || (index && !narrow)
+            }
+            _ => {
+                let scanned = line.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
+                let aliased = ["t", "h", "a", "d", "f", "e"];
+                let grows = scanned.is_some_and(|table| GROWING.contains(&table) || aliased.contains(&table));
+                grows || line.contains("(project=?)")
+            }
+        };
+        assert!(!walks, "{line}\n{plan}\n{}", sql.sqlite);
+    }
+}
+
+fn hot_statements(world: &World) {
+    let ids = fill(world);
+    let (now, some) = (Time(i64::MAX / 4), ids[..20].to_vec());
+    let statements = record(world, |tx, p| {
+        let id = ids[0].as_str();
+        let full = task::get(tx, p, id)?.unwrap();
+        task::get_many(tx, p, &some)?;
+        task::existing(tx, p, &some)?;
+        task::beginning(tx, p, "t-7", 11)?;
+        task::update(tx, p, &full.task)?;
+        hold::get(tx, p, "h-1")?;
+        hold::beginning(tx, p, "h-7", 11)?;
+        hold::renew_session(tx, p, "agent-1", now)?;
+        hold::renew(tx, p, "h-1", now, tenure_core::Span::seconds(60))?;
+        hold::end(tx, p, "h-1", now, Ending::Released)?;
+        hold::summary(tx, p, now)?;
+        hold::of_holder(tx, p, "agent-1", "", 50)?;
+        agent::get(tx, p, "agent-1")?;
+        agent::seen(tx, p, "agent-1", now)?;
+        agent::set_focus(tx, p, "agent-1", id)?;
+        agent::clear_focus(tx, p, "agent-1", id)?;
+        agent::mark_gone(tx, p, "agent-1")?;
+        dep::of(tx, p, &some)?;
+        dep::dependents(tx, p, id, 100)?;
+        // PostgreSQL cannot know how far a graph reaches and may rightly hash all edges once; these two are for people.
+        if world.engine == Engine::File {
+            dep::reachable(tx, p, &some)?;
+            dep::around(tx, p, id, 500)?;
+        }
+        dep::shift(tx, p, id, 0, 0)?;
+        dep::clear(tx, p, id)?;
+        label::put(tx, p, &full.task)?;
+        label::set_ready(tx, p, &some, true)?;
+        note::newest(tx, p, id, 100)?;
+        event::time_at(tx, p, 100)?;
+        shown::put(tx, p, "agent-1", id, 7)?;
+        checkout::forget(tx, p, "h", "/x")?;
+        request::prune(tx, p, now)?;
+        let key = request::Key { project: p, actor: "a", op: "add", request_id: "r" };
+        tx.query_all(vec![
+            request::get_call(&key),
+            shown::get_call(p, "agent-1", id),
+            hold::due_call(p, now, 64),
+            hold::exists_call(p, "h-1"),
+            note::exists_call(p, "n-1"),
+            task::exists_call(p, id),
+            agent::due_call(p, now, now),
+            (checkout::OF_HOST, vec![p.into(), "h".into()]),
+        ])?;
+        Ok(())
+    });
+    assert!(statements.len() > 36, "{}", statements.len());
+    for (sql, args) in statements {
+        // Rows that are given and not looked for have no plan to speak of.
+        if sql.sqlite.trim_start().starts_with("INSERT") {
+            continue;
+        }
+        let plan = world.kernel.store().explain(sql, &args).unwrap();
+        assert_ranged(world.engine, &plan, sql);
+    }
+}
+
+/// Pages: the index gives the rows in the order asked for, so that a page costs a page however long the list is.
+fn lists_are_ordered(world: &World) {
+    fill(world);
+    let start = Rank { priority: 1, number: 7, id: "t-1".into() };
+    let of = |stream: task::Stream| {
+        record(world, |tx, p| {
+            let (sql, args) = stream.call(p, &start, 20);
+            tx.query(sql, &args).map(drop)
+        })
+    };
+    let events = |filter: event::Filter, newest_first: bool| {
+        record(world, |tx, p| event::page(tx, p, &filter, (5, 900), newest_first, 20).map(drop))
+    };
+    let text = |word: &str| word.to_owned();
+    let mut pages = vec![
+        ("task_state", of(task::Stream::Status(Status::Open, true))),
+        ("task_state", of(task::Stream::Status(Status::Open, false))),
+        ("task_state", of(task::Stream::Status(Status::Done, false))),
+        ("task_label_pkey", of(task::Stream::Label(text("x"), Status::Open, true))),
+        ("task_assigned", of(task::Stream::Assigned(text("agent-1")))),
+        ("task_stuck", of(task::Stream::Stuck)),
+        ("task_ready", of(task::Stream::ReadyFor(text("")))),
+        ("hold_due", record(world, |tx, p| hold::page(tx, p, (Time(5), "h-1"), 20).map(drop))),
+        ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
+        ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
+        ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
+        ("agent_seen", record(world, |tx, p| tx.query_all(vec![agent::due_call(p, Time(5), Time(5))]).map(drop))),
+        ("note_task", record(world, |tx, p| note::newest(tx, p, "t-1", 20).map(drop))),
+    ];
+    for newest_first in [false, true] {
+        let some = event::Filter::default;
+        pages.extend([
+            ("event_pkey", events(some(), newest_first)),
+            ("event_subject", events(event::Filter { subject: text("t-1"), ..some() }, newest_first)),
+            ("event_actor", events(event::Filter { actor: text("agent-1"), ..some() }, newest_first)),
+            ("event_kind", events(event::Filter { kind: text("task.done"), ..some() }, newest_first)),
+            ("event_hold", events(event::Filter { hold: text("h-1"), ..some() }, newest_first)),
+        ]);
+    }
+    for (index, statements) in pages {
+        let [(sql, args)] = statements.as_slice() else { panic!("one statement: {statements:?}") };
+        let plan = world.kernel.store().explain(*sql, args).unwrap();
+        assert_ranged(world.engine, &plan, *sql);
+        // On SQLite the primary key of a clustered table is the table itself.
+        let index = if world.engine == Engine::Postgres {
+            index
+        } else {
+            index.strip_suffix("_pkey").map_or(index, |_| "PRIMARY KEY")
+        };
+        assert!(plan.contains(index), "{index} is not used:\n{plan}\n{}", sql.sqlite);
+        let sorts = match world.engine {
+            Engine::Postgres => plan.contains("Sort"),
+            _ => plan.contains("TEMP B-TREE"),
+        };
+        assert!(!sorts, "{index} gives no order:\n{plan}\n{}", sql.sqlite);
+    }
+}

@@ -1,0 +1,104 @@
+//! A relay in front of PostgreSQL that can lose the answer to a COMMIT: the one moment at which a client does not know
+//! what happened.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tenure_store::Location;
+use tokio_postgres::config::Host;
+
+const QUIET: u8 = 0;
+const ARMED: u8 = 1;
+const SWALLOWED: u8 = 2;
+
+/// The relay; it listens as long as its process lives.
+pub struct Relay {
+    url: String,
+    state: Arc<AtomicU8>,
+    _dir: tempfile::TempDir,
+}
+
+impl Relay {
+    /// A relay to the server of a store.
+    pub fn to(location: &Location) -> Relay {
+        let Location::Postgres(url) = location else { panic!("a relay is for PostgreSQL") };
+        let (plain, schema) = url.split_once("schema=").unwrap();
+        let config: tokio_postgres::Config = plain.trim_end_matches(['?', '&']).parse().unwrap();
+        let dir = tempfile::Builder::new().prefix("tn-").tempdir_in("/tmp").unwrap();
+        let listener = UnixListener::bind(dir.path().join(".s.PGSQL.5432")).unwrap();
+        let state = Arc::new(AtomicU8::new(QUIET));
+        let url = format!(
+            "postgres://{}@/{}?host={}&port=5432&schema={schema}",
+            config.get_user().unwrap(),
+            config.get_dbname().unwrap(),
+            dir.path().display()
+        );
+        let (host, port) = (config.get_hosts()[0].clone(), config.get_ports().first().copied().unwrap_or(5432));
+        let shared = state.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (client, state) = (client.unwrap(), shared.clone());
+                match &host {
+                    Host::Unix(dir) => {
+                        let server = UnixStream::connect(dir.join(format!(".s.PGSQL.{port}"))).unwrap();
+                        let back = server.try_clone().unwrap();
+                        relay(client, server, back, state);
+                    }
+                    Host::Tcp(name) => {
+                        let server = TcpStream::connect((name.as_str(), port)).unwrap();
+                        let back = server.try_clone().unwrap();
+                        relay(client, server, back, state);
+                    }
+                }
+            }
+        });
+        Relay { url, state, _dir: dir }
+    }
+
+    /// The store by way of the relay.
+    pub fn location(&self) -> Location {
+        Location::Postgres(self.url.clone())
+    }
+
+    /// From now on: the next COMMIT reaches the server, and its answer reaches nobody.
+    pub fn swallow_next_commit(&self) {
+        self.state.store(ARMED, Ordering::SeqCst);
+    }
+
+    /// Whether that has happened.
+    pub fn has_swallowed(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == SWALLOWED
+    }
+}
+
+/// Passes bytes on in both directions, in two threads. The answer to a COMMIT is known by its tag, which the server
+/// sends when it has committed and not before.
+fn relay(
+    client: UnixStream,
+    mut server: impl Write + Send + 'static,
+    mut back: impl Read + Send + 'static,
+    state: Arc<AtomicU8>,
+) {
+    let mut from = client.try_clone().unwrap();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut from, &mut server);
+    });
+    std::thread::spawn(move || {
+        let mut client = client;
+        let mut buffer = [0; 65_536];
+        while let Ok(read @ 1..) = back.read(&mut buffer) {
+            let answer = &buffer[..read];
+            let commits = answer.windows(7).any(|bytes| bytes == b"COMMIT\0");
+            if commits && state.compare_exchange(ARMED, SWALLOWED, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                break;
+            }
+            if client.write_all(answer).is_err() {
+                break;
+            }
+        }
+        let _ = client.shutdown(Shutdown::Both);
+    });
+}
