@@ -15,7 +15,7 @@ use crate::identity::{self, Caller};
 use crate::output::Printer;
 use crate::place::pin::Pin;
 use crate::place::process::{HostFacts, proven_dead};
-use crate::place::project::{KeyKind, RecordedPlace};
+use crate::place::project::{KeyKind, RecordedPlace, encode};
 use crate::place::{self, Location, Place, config};
 
 /// A command's surroundings.
@@ -119,13 +119,15 @@ impl<'a> Context<'a> {
         self.will_write();
         let identity = self.caller()?;
         let place = self.place()?;
+        // What can be refused by its words alone is refused before a store or an id is made for it.
+        op.check()?;
+        let request_id = self.request_id()?;
         let kernel = self.kernel()?;
-        let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
-        let pinned_store = self.pinned(kernel, &key)?;
+        let (key, pinned_store) = self.pinned(kernel)?;
         let mut call = Call {
             project: project::Name { key, label: place.project.label.clone() },
             actor: actor(&identity),
-            request_id: self.request_id()?,
+            request_id,
             checkout: self.checkout(trust),
             pinned_store,
             proven_dead: Vec::new(),
@@ -133,7 +135,12 @@ impl<'a> Context<'a> {
         if matches!(op, Op::Claim(_)) {
             call.proven_dead = self.dead(kernel, &call)?;
         }
-        self.answered(&mut call, |call| kernel.run(call, op))
+        let request_id = call.request_id.as_str().to_owned();
+        // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
+        self.answered(&mut call, |call| kernel.run(call, op)).map_err(|error| match error.kind() {
+            Kind::Busy => error.detail("request_id", request_id),
+            _ => error,
+        })
     }
 
     /// Runs an op and reads its answer.
@@ -189,18 +196,21 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The store that the project is pinned to; the first write pins it.
-    fn pinned(&self, kernel: &Kernel, key: &str) -> Result<Option<String>> {
+    /// The project's key and the store that it is pinned to; the first write makes both.
+    fn pinned(&self, kernel: &Kernel) -> Result<(String, Option<String>)> {
         let place = self.place()?;
+        let key = || place.ensure_key(&mut |bytes| OsEntropy.fill(bytes));
         if let Some(pin) = self.pin()? {
-            return Ok(Some(pin.store.clone()));
+            return Ok((key()?, Some(pin.store.clone())));
         }
         if place.checkout.is_none() {
-            return Ok(None);
+            return Ok((key()?, None));
         }
+        // The store first: one that cannot be had leaves nothing in the repository.
         let identity = kernel.store().create()?;
-        place.ensure_pin(&identity.id, key)?;
-        Ok(Some(identity.id))
+        let key = key()?;
+        place.ensure_pin(&identity.id, &key)?;
+        Ok((key, Some(identity.id)))
     }
 
     fn checkout(&self, trust: Option<Trust>) -> Option<Checkout> {
@@ -211,7 +221,7 @@ impl<'a> Context<'a> {
             KeyKind::Id => Trust::Known,
             _ => Trust::Any,
         });
-        Some(Checkout { host: HostFacts::host(self.env), path: path.to_string_lossy().into_owned(), common, trust })
+        Some(Checkout { host: HostFacts::host(self.env), path: encode(path), common, trust })
     }
 
     /// Looks at the processes of agents on this machine that hold something.

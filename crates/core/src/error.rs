@@ -277,7 +277,7 @@ impl Error {
             && matches!(self.0.kind, Kind::Usage | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale)
     }
 
-    /// The JSON object of DESIGN §4: `{"code","kind","message","hint","retryable","details"}`.
+    /// The error as JSON: `{"code","kind","message","hint","retryable","details"}`.
     pub fn to_json(&self) -> Value {
         let parts = &self.0;
         let mut hint: Vec<String> = Vec::new();

@@ -108,7 +108,9 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
     match (&claim.live, claim.shown) {
         (Some(live), shown) if live.holder == actor => match shown {
             Some(fence) if fence == live.fence => Ok(Right::Holder),
-            Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)),
+            Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)).map_err(|error| {
+                error.hint(format!("`tenure claim {}` shows the fence of the one you have now.", claim.task))
+            }),
             None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
                 .map_err(|error| error.hint(format!("`tenure claim {}` shows it.", claim.task))),
         },

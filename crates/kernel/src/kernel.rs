@@ -167,10 +167,13 @@ fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
 fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
-        Some(_) if entered.identity.id.is_empty() => {
-            Err(Error::new(Kind::Storage, "no_store", Stage::Open, "the store that this project is pinned to is not here")
-                .hint("Put it back, or name the right place for the store."))
-        }
+        Some(_) if entered.identity.id.is_empty() => Err(Error::new(
+            Kind::Storage,
+            "no_store",
+            Stage::Open,
+            "the store that this project is pinned to is not here",
+        )
+        .hint("Put it back, or name the right place for the store.")),
         Some(pinned) if *pinned != entered.identity.id => {
             Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
                 .hint("Use the store it is pinned to; a person changes the pin with `tenure project pin`.")

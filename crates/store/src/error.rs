@@ -123,7 +123,11 @@ pub(crate) fn is_lost(error: &tokio_postgres::Error) -> bool {
 /// Classifies an error of PostgreSQL.
 pub(crate) fn postgres(error: tokio_postgres::Error, stage: Stage) -> Error {
     if is_lost(&error) {
-        return busy("connection_lost", "the connection to PostgreSQL was lost").at(stage).cause(error);
+        // The answer to a COMMIT may be what was lost.
+        return busy("connection_lost", "the connection to PostgreSQL was lost")
+            .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
+            .at(stage)
+            .cause(error);
     }
     by_state(&error, stage)
 }

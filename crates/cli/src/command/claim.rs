@@ -40,7 +40,7 @@ struct Args {
     /// The task: any unique beginning of its id
     #[arg(value_name = "ID")]
     task: Option<String>,
-    /// How long the hold lives after your last call: 1s to 24h, 60m by default
+    /// How long the hold lives without a call of yours: 1s to 24h, 60m by default
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     ttl: Option<String>,
     #[command(flatten)]

@@ -37,7 +37,7 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
-/// The arguments of commands that act on a task under a fence.
+// The arguments of commands that act on a task under a fence.
 #[derive(clap::Args)]
 pub(super) struct Acting {
     /// The task: any unique beginning of its id; without it your focus

@@ -90,7 +90,7 @@ impl Wanted {
     }
 }
 
-/// The label filter of `list`, `next` and `claim`.
+// The label filter of `list`, `next` and `claim`.
 #[derive(clap::Args)]
 pub(super) struct Labels {
     /// Only tasks with this label; repeated: with all of them
@@ -105,7 +105,7 @@ impl Labels {
     }
 }
 
-/// The holder filter of `list` and `holds`.
+// The holder filter of `list` and `holds`.
 #[derive(clap::Args)]
 pub(super) struct Holder {
     /// Only what this agent holds
@@ -125,7 +125,7 @@ impl Holder {
     }
 }
 
-/// Paging.
+// Paging.
 #[derive(clap::Args)]
 pub(super) struct Paging {
     /// Rows on a page, 1 to 1000

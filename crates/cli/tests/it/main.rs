@@ -3,14 +3,14 @@
 // Tests read the world, stop at the first surprise and print what they saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
-//mod bad_files;
-//mod bad_input;
+mod bad_files;
+mod bad_input;
 mod demo;
 mod fencing;
 mod home;
 mod identity;
-mod places;
 mod pinning;
+mod places;
 mod race;
 mod races;
 //mod shapes;

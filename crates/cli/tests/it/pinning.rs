@@ -54,7 +54,11 @@ fn inv_i5_a_copied_repository_is_refused_naming_both_until_a_person_says_what_it
         // An agent may not decide it.
         for verb in ["new", "join", "pin"] {
             at("copy-1", &["project", verb]).agent("a").run().refusal().is("denied", "people_only");
-            at("copy-1", &["project", verb]).env("CLAUDE_CODE_SESSION_ID", "x").run().refusal().is("denied", "people_only");
+            at("copy-1", &["project", verb])
+                .env("CLAUDE_CODE_SESSION_ID", "x")
+                .run()
+                .refusal()
+                .is("denied", "people_only");
         }
         at("copy-1", &["project", "new"]).run().data();
         assert_eq!(total(at("copy-1", &["list"])), 0);
@@ -77,8 +81,10 @@ fn inv_i5_another_home_is_refused_naming_both_stores() {
     home.add("one");
     std::fs::create_dir(home.path("other-home")).unwrap();
     let elsewhere = |args: &[&str]| home.call(args).json().env("HOME", home.path("other-home"));
-    let (here, there) =
-        (home.database().display().to_string(), home.path("other-home/.local/share/tenure/tenure.db").display().to_string());
+    let (here, there) = (
+        home.database().display().to_string(),
+        home.path("other-home/.local/share/tenure/tenure.db").display().to_string(),
+    );
     for args in [&["list"][..], &["add", "two"], &["claim"], &["status"], &["log"]] {
         let refusal = elsewhere(args).run().refusal();
         refusal.is("conflict", "pinned_elsewhere").names(&[&here, &there]);

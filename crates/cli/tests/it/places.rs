@@ -29,7 +29,8 @@ fn inv_i5_every_way_to_a_checkout_is_the_same_project_and_store() {
         symlink(home.path("repo/deep"), home.path("deep-link")).unwrap();
         let here = seen(home.call(&["whoami"]));
         assert_eq!(here.1, home.repo().to_str().unwrap());
-        let ways = ["repo/", "repo/deep", "repo/deep/er/", "link", "link/", "link/deep/er", "deep-link/er", "repo/../repo"];
+        let ways =
+            ["repo/", "repo/deep", "repo/deep/er/", "link", "link/", "link/deep/er", "deep-link/er", "repo/../repo"];
         for way in ways {
             let dir = format!("{}/{way}", home.path("").display());
             assert_eq!(seen(home.call(&["whoami"]).cwd(&dir)), here, "{engine:?} {way}");
@@ -222,7 +223,10 @@ fn inv_t5_a_query_where_no_store_exists_makes_nothing() {
         let home = Home::new(engine);
         let before = (home.files("home"), home.files("repo"), home.files("tmp"));
         let empty = home.ok(&["list"]);
-        assert_eq!((&empty["items"], &empty["total"], &empty["more"]), (&Value::from(vec![0; 0]), &0.into(), &false.into()));
+        assert_eq!(
+            (&empty["items"], &empty["total"], &empty["more"]),
+            (&Value::from(vec![0; 0]), &0.into(), &false.into())
+        );
         assert_eq!(home.ok(&["status"])["ready"], 0);
         assert_eq!(home.ok(&["next"])["task"], Value::Null);
         assert_eq!(home.ok(&["whoami"])["switched_on"], false);

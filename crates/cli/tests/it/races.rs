@@ -172,7 +172,9 @@ fn inv_l9_one_of_four_contenders_for_a_version_succeeds() {
             let expected = version.to_string();
             let calls = (0..4).map(|number| {
                 let title = format!("title {version} by {number}");
-                home.call(&["edit", &task, "--title", &title, "--expect-version", &expected]).json().agent(&agent(number))
+                home.call(&["edit", &task, "--title", &title, "--expect-version", &expected])
+                    .json()
+                    .agent(&agent(number))
             });
             let outputs = Line::of_calls(calls.collect()).go().finish();
             let (won, lost): (Vec<Output>, Vec<Output>) = outputs.into_iter().partition(|output| output.code == 0);

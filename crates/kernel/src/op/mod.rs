@@ -147,8 +147,9 @@ impl Op {
         }
     }
 
-    /// Checks what can be checked without the store.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
+    /// would otherwise make something for a request that cannot succeed.
+    pub fn check(&self) -> Result<()> {
         match self {
             Op::Add(request) => request.check(),
             Op::AddMany(request) => request.check(),

@@ -48,7 +48,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tra
     let Some(held) = loaded.full.held.clone() else {
         return Err(Error::refused(
             Kind::NotFound,
-            "not_held",
+            "nothing_to_transfer",
             format!("{task} is not held by anyone: nothing to hand over"),
         )
         .entity(&task)

@@ -97,7 +97,6 @@ CREATE INDEX task_state ON task (project, status, ready, priority, number, id);
 CREATE INDEX task_ready ON task (project, assignee, priority, number, id) WHERE ready = 1;
 CREATE INDEX task_stuck ON task (project, priority, number, id) WHERE cancelled_deps > 0 AND status = 'open';
 CREATE INDEX task_assigned ON task (project, assignee, priority, number, id) WHERE assignee <> '' AND status IN ('open', 'started', 'blocked');
-CREATE INDEX task_blocked_on ON task (project, blocked_on, id) WHERE blocked_on <> '';
 
 -- Repeats of a task's place in the order, one row a label, so that a filter by label is a range too.
 CREATE TABLE task_label (

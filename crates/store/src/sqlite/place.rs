@@ -301,8 +301,7 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
             "not_writable",
             format!("{} cannot be written in {}: {error}", path.display(), dir.display()),
             format!(
-                "This may be a sandbox or a read-only mount. Allow writes in {}, or use a door outside the sandbox \
-                 (MCP, a server).",
+                "This may be a sandbox or a read-only mount. Allow writes in {}, or call from outside the sandbox.",
                 dir.display()
             ),
         ),

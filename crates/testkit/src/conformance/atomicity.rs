@@ -18,7 +18,7 @@ use crate::raw::{differing, dump, number};
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t1_every_op_is_one_unit_with_its_events_and_its_record", every_op_is_one_unit),
     Case::everywhere("inv_t1_a_query_and_a_refusal_are_no_door", refusals_are_no_door),
-    Case::shared("inv_t2_racing_ops_are_all_there_and_numbered_without_a_gap", |world| race(world)),
+    Case::shared("inv_t2_racing_ops_are_all_there_and_numbered_without_a_gap", race),
     Case::only(&[Engine::File], "inv_t2_the_race_is_won_without_the_turnstile_too", |_| {
         race(&World::with(Engine::File, |options| options.turnstile = false));
     }),
@@ -61,7 +61,7 @@ fn refusals_are_no_door(world: &World) {
             ..edit::Request::default()
         }),
         Op::Add(add::Request { after: vec!["t-00000".into()], ..add::Request::titled("x") }),
-        Op::Done(done::Request { task: Some(task.clone()), fence: Some(1), ..done::Request::default() }),
+        Op::Done(done::Request { task: Some(task), fence: Some(1), ..done::Request::default() }),
     ] {
         world.run("a", op).unwrap_err();
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);

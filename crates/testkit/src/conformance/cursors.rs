@@ -22,17 +22,17 @@ fn read(world: &World, since: Option<Since>, limit: usize) -> Result<Page<Event>
     world.kernel.log(&world.call("b"), &Filter { since, limit, ..Filter::default() })
 }
 
-fn cursor(text: &str) -> Option<Since> {
-    Some(Since::Cursor(text.to_owned()))
+fn cursor(text: &str) -> Since {
+    Since::Cursor(text.to_owned())
 }
 
 /// The refusal names the oldest cursor that can be read from, and that one works.
-fn stale(world: &World, since: Option<Since>) {
-    let error = refusal(read(world, since.clone(), 10));
+fn stale(world: &World, since: &Since) {
+    let error = refusal(read(world, Some(since.clone()), 10));
     assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Stale, "stale_cursor", false), "{since:?}");
     assert!(error.advice().is_some());
     let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap();
-    let page = read(world, cursor(oldest), 1_000).unwrap();
+    let page = read(world, Some(cursor(oldest)), 1_000).unwrap();
     assert_eq!(page.items.first().map(|event| event.number), Some(error.get("oldest").unwrap().as_i64().unwrap() + 1));
     assert_eq!(page.items.last().unwrap().number, world.last_event());
     assert_eq!(error.get("newest").unwrap(), world.last_event());
@@ -53,14 +53,14 @@ fn six_events(world: &World) {
 fn beyond_the_end(world: &World) {
     six_events(world);
     let own = incarnation(world);
-    stale(world, Some(Since::Number(7)));
-    stale(world, cursor(&format!("{own}.7")));
-    stale(world, cursor(&format!("{own}.b9")));
+    stale(world, &Since::Number(7));
+    stale(world, &cursor(&format!("{own}.7")));
+    stale(world, &cursor(&format!("{own}.b9")));
     // At the end is not beyond it: nothing yet, and the same place again.
     let page = read(world, Some(Since::Number(6)), 10).unwrap();
     assert_eq!((page.items.len(), page.next, page.cursor), (0, None, Some(format!("{own}.6"))));
     for bad in ["", "7", "x.y", "a.b.c", "s-0.", "s-0.b", "s-0.-"] {
-        assert_eq!(code_of(read(world, cursor(bad), 10)), "bad_cursor", "{bad}");
+        assert_eq!(code_of(read(world, Some(cursor(bad)), 10)), "bad_cursor", "{bad}");
     }
 }
 
@@ -73,14 +73,14 @@ fn below_the_oldest(world: &World) {
     both(&world.kernel, "DELETE FROM event WHERE number < 4");
     both(&world.kernel, "UPDATE project SET first_event = 4");
     for below in [0, 2] {
-        stale(world, Some(Since::Number(below)));
-        stale(world, cursor(&format!("{own}.{below}")));
+        stale(world, &Since::Number(below));
+        stale(world, &cursor(&format!("{own}.{below}")));
     }
     assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
     // A reader on its way back in time is told as well, and not that the log began here.
-    let page = read(world, cursor(&older), 10).unwrap();
+    let page = read(world, Some(cursor(&older)), 10).unwrap();
     assert_eq!((page.items.len(), page.items[0].number), (1, 4));
-    stale(world, cursor(&oldest_pages));
+    stale(world, &cursor(&oldest_pages));
     assert_eq!(read(world, None, 10).unwrap().total, Some(3));
 }
 
@@ -88,8 +88,8 @@ fn other_incarnation(world: &World) {
     six_events(world);
     let (forward, back) = (read(world, Some(Since::Number(0)), 3).unwrap().next, read(world, None, 3).unwrap().next);
     both(&world.kernel, "UPDATE store SET incarnation = 's-restored'");
-    stale(world, cursor(&forward.unwrap()));
-    stale(world, cursor(&back.unwrap()));
+    stale(world, &cursor(&forward.unwrap()));
+    stale(world, &cursor(&back.unwrap()));
     // A number alone belongs to no incarnation.
     assert_eq!(read(world, Some(Since::Number(3)), 10).unwrap().items.len(), 3);
 }

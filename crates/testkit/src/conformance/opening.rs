@@ -16,7 +16,7 @@ use crate::raw::{self, TABLES, both, bytes, dump, execute};
 
 pub(super) const CASES: &[Case] = &[
     Case::shared("inv_t11_opening_an_up_to_date_store_writes_nothing", opening_writes_nothing),
-    Case::shared("inv_t11_twenty_first_opens_make_one_store", |world| twenty_first_opens(world)),
+    Case::shared("inv_t11_twenty_first_opens_make_one_store", twenty_first_opens),
     Case::only(&[Engine::File], "inv_t11_twenty_first_opens_make_one_store_without_the_turnstile", |_| {
         twenty_first_opens(&World::with(Engine::File, |options| options.turnstile = false));
     }),
