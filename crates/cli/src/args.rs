@@ -68,6 +68,12 @@ fn act(words: &[OsString], env: &Env, out: &Printer) -> Result<u8> {
 /// Prints help, or turns a refusal of clap's into an error of ours.
 fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> {
     match error.kind() {
+        // Help is the answer to a person who left the rest away; a program gets the error.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if out.is_json() => {
+            let name = spec.map_or("tenure", |spec| spec.name);
+            return Err(Error::usage("bad_arguments", format!("`{name}` needs to be told what to do"))
+                .attempt(format!("tenure {name} --help")));
+        }
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             out.text(&error.render().to_string());
             return Ok(0);

@@ -28,6 +28,8 @@ pub(crate) struct Context<'a> {
     kernel: OnceCell<Kernel>,
     /// Whether this command is going to write: set before the store is first touched.
     writes: Cell<bool>,
+    /// Whether a person is choosing the store: it is made even where the project is pinned to another.
+    repins: Cell<bool>,
 }
 
 impl<'a> Context<'a> {
@@ -40,6 +42,7 @@ impl<'a> Context<'a> {
             pin: OnceCell::new(),
             kernel: OnceCell::new(),
             writes: Cell::new(false),
+            repins: Cell::new(false),
         }
     }
 
@@ -78,7 +81,7 @@ impl<'a> Context<'a> {
                 config::Durability::Fast => Durability::Fast,
             },
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
-            may_create: self.pin()?.is_none(),
+            may_create: self.repins.get() || self.pin()?.is_none(),
             one_connection: self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
             ..Options::default()
@@ -174,8 +177,9 @@ impl<'a> Context<'a> {
         self.answered(&mut call, |call| query(kernel, call))
     }
 
-    /// Which store this is, made if need be.
+    /// Which store this is, made if need be, whatever the project is pinned to: a person chooses it.
     pub(crate) fn create_store(&self) -> Result<Identity> {
+        self.repins.set(true);
         self.kernel()?.store().create()
     }
 

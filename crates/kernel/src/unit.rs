@@ -476,12 +476,13 @@ pub(crate) fn held_by(now: Time, task: &str, held: &task::Held) -> Error {
     Error::refused(Kind::Conflict, "task_held", format!("{task} is held by {}", held.holder))
         .entity(task)
         .who(format!(
-            "{}: {}, last seen {} ago, since {}, until {} unless renewed",
+            "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed, for “{}”",
             held.holder,
             blocker.liveness.as_str(),
             held.sign.last_seen.age(now),
             held.granted_at.age(now),
-            held.expires_at
+            held.expires_at - now,
+            tenure_core::text::cut(&held.reason, 60)
         ))
         .attempt("tenure claim")
         .attempt(format!("tenure why {task}"))

@@ -79,6 +79,8 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
             busy("store_busy", "another process is writing and did not finish in time")
         }
         ErrorCode::DiskFull => disk_full(),
+        // No room for the index beside the file, which SQLite does not report as a full disk.
+        _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => disk_full(),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => not_writable("the store"),
         ErrorCode::CannotOpen => Error::new(Kind::Storage, "cannot_open", stage, "the store cannot be opened")
             .hint("Check that the file and its directory can be read, and written for changes."),

@@ -9,6 +9,7 @@ use tenure_store::{Entropy, OsEntropy};
 use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::identity::Who;
+use crate::place::git;
 use crate::place::pin::{self, Pin};
 use crate::place::project::{KeyKind, id_key};
 
@@ -78,8 +79,8 @@ fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
         return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
             .hint("Ask a person to run it."));
     }
-    let place = context.place()?;
-    place.checkout.as_ref().map(|checkout| checkout.common.clone()).ok_or_else(|| {
+    // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
+    git::locate(context.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
         Error::usage("no_repository", "this directory is not in a git repository")
             .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
     })
@@ -87,9 +88,9 @@ fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
 
 fn new(context: &Context<'_>) -> Result<u8> {
     let common = repository(context, "`project new`")?;
-    let place = context.place()?;
+    let pinned = pin::read_pin(&common)?;
     let fresh = pin::replace_id(&common, &mut |bytes| OsEntropy.fill(bytes))?;
-    if let Some(old) = place.pin()?.filter(|_| place.project.kind == KeyKind::Id) {
+    if let Some(old) = pinned.filter(|pin| KeyKind::Id.is_of(&pin.key)) {
         pin::replace_pin(&common, &Pin { key: id_key(&fresh), ..old })?;
     }
     answer(context, &id_key(&fresh), "This repository is a project of its own now")

@@ -47,6 +47,13 @@ pub(crate) struct ProjectRef {
     pub(crate) kind: KeyKind,
 }
 
+impl KeyKind {
+    /// Whether a key is of this kind.
+    pub(crate) fn is_of(self, key: &str) -> bool {
+        key.starts_with(self.prefix())
+    }
+}
+
 impl ProjectRef {
     fn new(kind: KeyKind, value: &str, label: String) -> ProjectRef {
         ProjectRef { key: Some(format!("{}{value}", kind.prefix())), label, kind }

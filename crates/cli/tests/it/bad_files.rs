@@ -75,8 +75,11 @@ fn places_where_nothing_can_be_made_are_storage_errors() {
     let file = home.path("tmp/file");
     std::fs::write(&file, "a file").unwrap();
     // A file in place of a directory; a place where not even root may write; a link that leads nowhere.
-    ops_refused(&home, file.join("tenure.db").to_str().unwrap(), "not_a_directory");
-    ops_refused(&home, file.join("deep/er/tenure.db").to_str().unwrap(), "not_a_directory");
+    for below in ["tenure.db", "deep/er/tenure.db"] {
+        let below = file.join(below);
+        home.call(&["add", "x"]).json().env("TENURE_STORE", &below).run().refusal().is("storage", "not_a_directory");
+        home.call(&["list"]).json().env("TENURE_STORE", &below).run().refusal().is("storage", "unreadable");
+    }
     ops_refused(&home, "/proc/tenure/tenure.db", "no_directory");
     symlink(home.path("tmp/nowhere"), home.path("tmp/dangling")).unwrap();
     ops_refused(&home, home.path("tmp/dangling/tenure.db").to_str().unwrap(), "io_failure");
@@ -322,7 +325,7 @@ fn inv_c1_bad_configuration_is_refused_with_file_and_line() {
         ("durability = \"maybe\"\n", 1, "durability"),
         ("store = \"mysql://x\"\n", 1, "store"),
         ("labels = \"a\"\n", 1, "labels"),
-        ("labels = [\n  \"a\",\n", 3, ""),
+        ("labels = [\n  \"a\",\n", 2, ""),
         ("this is not toml\n", 1, ""),
     ];
     for file in &files {

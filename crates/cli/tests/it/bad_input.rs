@@ -48,7 +48,9 @@ fn unknown_flags_and_commands_are_refused_and_the_nearest_is_named() {
     }
     refused(&home, &["zzzzzz"]).is("usage", "unknown_command");
     refused(&home, &["show"]).is("usage", "bad_arguments");
-    refused(&home, &["project"]);
+    // A person who leaves the verb away is shown the verbs; a program is told.
+    home.refused(&["project"]).is("usage", "bad_arguments");
+    assert!(home.run(&["project"]).stdout.contains("join"));
     refused(&home, &["claim", "a", "b"]).is("usage", "bad_arguments");
     refused(&home, &["list", "--state", "sleeping"]).is("usage", "bad_arguments").names(&["sleeping"]);
     refused(&home, &["edit", "t-", "--priority", "x"]).is("usage", "bad_arguments");
@@ -180,7 +182,7 @@ fn ids_that_name_nothing_or_too_much() {
     let home = home_with_tasks(40);
     let long = "a".repeat(5_000);
     for unknown in
-        ["t-00000zz", "t-!!", "../../etc", "ü", "t-\u{1b}[31m", "%", "'; DROP TABLE task; --", "t", " ", "", &long]
+        ["t-00000zz", "t-!!", "../../etc", "ü", "t-\u{1b}[31m", "%", "'; DROP TABLE task; --", "T-0", " ", "", &long]
     {
         for command in ["show", "claim", "why", "done", "edit"] {
             let mut args = vec![command, "--", unknown];

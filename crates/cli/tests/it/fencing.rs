@@ -78,7 +78,7 @@ fn inv_l4_a_late_finish_is_accepted_while_nobody_took_over() {
         let done = home.ok_as("slow", &["done", &first]);
         assert_eq!((&done["late"], &done["status"]), (&true.into(), &"done".into()));
         assert_eq!(done["unlocked"], serde_json::json!([second]));
-        home.refused_as("slow", &["done", &first]).is("conflict", "already_finished");
+        home.refused_as("slow", &["done", &first]).is("conflict", "illegal_transition");
         home.replayed();
     }
 }

@@ -43,7 +43,7 @@ fn inv_i5_a_copied_repository_is_refused_naming_both_until_a_person_says_what_it
         copy(&home, "repo", "copy-2");
         let at = |copy: &str, args: &[&str]| home.call(args).json().cwd(home.path(copy));
         let original = home.path("repo/.git").display().to_string();
-        for args in [&["list"][..], &["add", "two"], &["claim"], &["status"], &["whoami"]] {
+        for args in [&["list"][..], &["add", "two"], &["claim"], &["status"]] {
             let refusal = at("copy-1", args).run().refusal();
             let here = home.path("copy-1/.git").display().to_string();
             refusal.is("conflict", "copied_project").names(&[&here, &original]);
@@ -189,6 +189,11 @@ fn inv_c4_a_damaged_id_or_pin_is_an_error_and_never_replaced() {
         }
         std::fs::write(&path, &good).unwrap();
         assert_eq!(total(home.call(&["list"])), 1);
+        // What the error advises a person to do without a backup works.
+        std::fs::write(&path, "garbage").unwrap();
+        home.ok(&["project", if file == "id" { "new" } else { "pin" }]);
+        home.add("two");
+        assert_eq!(total(home.call(&["list"])), if file == "id" { 1 } else { 2 });
     }
 }
 

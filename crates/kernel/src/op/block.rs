@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::{Status, Verb, transition};
+use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, id, text};
 use tenure_store::table::task;
 
-use super::claim::finished;
+use super::leaving::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
@@ -39,28 +39,18 @@ impl Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let task = unit.meant(request.task.as_deref())?;
-    let mut loaded = unit.load(&task, id::Sort::Hold)?;
-    let (right, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
-    let status =
-        transition(&task, loaded.full.task.status, Verb::Block).map_err(|error| finished(error, &loaded.full.task))?;
+    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+    let mut leaving = Leaving::begin(unit, &acting, Verb::Block)?;
     if let Some(on) = &request.on {
-        check_blocker(unit, &task, on)?;
+        check_blocker(unit, &leaving.task, on)?;
     }
     let reason = text::required(&request.reason, "reason")?;
-    let full = &mut loaded.full;
-    let before = full.task.class();
-    let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
-    let data = json!({ "reason": reason, "on": request.on, "late": right == Right::Late, "overrode": overrode });
-    let number = unit.append(event::kind::TASK_BLOCKED, &task, &hold, None, &data)?;
-    unit.end_hold(full, Ending::Finished, number, overrode.as_deref())?;
-    full.task.set_status(status);
-    full.task.reason = reason;
-    full.task.blocked_on = request.on.clone().unwrap_or_default();
-    full.task.version += 1;
-    full.task.updated_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    Ok(unit.view(&loaded.full, &loaded.edges))
+    let data = json!({ "reason": reason, "on": request.on, "late": leaving.right == Right::Late });
+    leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
+        row.reason = reason;
+        row.blocked_on = request.on.clone().unwrap_or_default();
+    })?;
+    Ok(leaving.view(unit))
 }
 
 fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {

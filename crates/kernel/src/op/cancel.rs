@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::hold::Ending;
-use tenure_core::task::{Verb, transition};
-use tenure_core::{Result, event, id, text};
+use tenure_core::hold::{Ending, Right};
+use tenure_core::task::Verb;
+use tenure_core::{Result, event, text};
 
-use super::claim::finished;
+use super::leaving::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
@@ -36,25 +36,17 @@ impl Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let task = unit.meant(request.task.as_deref())?;
-    let mut loaded = unit.load(&task, id::Sort::Hold)?;
-    let (_, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
-    let full = &mut loaded.full;
-    let status = transition(&task, full.task.status, Verb::Cancel).map_err(|error| finished(error, &full.task))?;
-    let before = full.task.class();
-    let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
+    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+    let mut leaving = Leaving::begin(unit, &acting, Verb::Cancel)?;
     let reason = text::body(&request.reason, "reason")?;
-    let data = json!({ "reason": reason, "overrode": overrode });
-    let number = unit.append(event::kind::TASK_CANCELLED, &task, &hold, None, &data)?;
-    unit.end_hold(full, Ending::Finished, number, overrode.as_deref())?;
-    full.task.set_status(status);
-    full.task.reason = reason;
-    full.task.blocked_on.clear();
-    full.task.version += 1;
-    full.task.updated_at = unit.now;
-    full.task.finished_by = unit.me().to_owned();
-    full.task.finished_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    unit.shift(&task, 0, 1, number)?;
-    Ok(unit.view(&loaded.full, &loaded.edges))
+    let data = json!({ "reason": reason, "late": leaving.right == Right::Late });
+    let (me, now) = (unit.me().to_owned(), unit.now);
+    let number = leaving.end(unit, event::kind::TASK_CANCELLED, Ending::Finished, data, |row| {
+        row.reason = reason;
+        row.blocked_on.clear();
+        row.finished_by = me;
+        row.finished_at = now;
+    })?;
+    unit.shift(&leaving.task, 0, 1, number)?;
+    Ok(leaving.view(unit))
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::{Status, Verb, transition};
-use tenure_core::{Result, event, id};
+use tenure_core::task::Verb;
+use tenure_core::{Result, event};
 
-use super::claim::finished;
+use super::leaving::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
@@ -27,27 +27,17 @@ pub struct Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Done> {
-    let task = unit.meant(request.task.as_deref())?;
-    let mut loaded = unit.load(&task, id::Sort::Hold)?;
-    let (right, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
-    let full = &mut loaded.full;
-    let status = transition(&task, full.task.status, Verb::Done).map_err(|error| finished(error, &full.task))?;
-    let late = right == Right::Late;
-    let before = full.task.class();
-    let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
-    let data = json!({ "late": late, "overrode": overrode, "attempt": full.task.attempt });
-    let number = unit.append(event::kind::TASK_DONE, &task, &hold, None, &data)?;
-    unit.end_hold(full, Ending::Finished, number, overrode.as_deref())?;
-    full.task.set_status(status);
-    full.task.reason.clear();
-    full.task.blocked_on.clear();
-    full.task.version += 1;
-    full.task.updated_at = unit.now;
-    full.task.finished_by = unit.me().to_owned();
-    full.task.finished_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    let mut unlocked = unit.shift(&task, -1, 0, number)?;
+    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+    let mut leaving = Leaving::begin(unit, &acting, Verb::Done)?;
+    let late = leaving.right == Right::Late;
+    let (me, now) = (unit.me().to_owned(), unit.now);
+    let number = leaving.end(unit, event::kind::TASK_DONE, Ending::Finished, json!({ "late": late }), |row| {
+        row.reason.clear();
+        row.blocked_on.clear();
+        row.finished_by = me;
+        row.finished_at = now;
+    })?;
+    let mut unlocked = unit.shift(&leaving.task, -1, 0, number)?;
     unlocked.truncate(1_000);
-    debug_assert_eq!(full.task.status, Status::Done);
-    Ok(shape::Done { task: unit.view(&loaded.full, &loaded.edges), late, unlocked })
+    Ok(shape::Done { task: leaving.view(unit), late, unlocked })
 }

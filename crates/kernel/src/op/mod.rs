@@ -8,6 +8,7 @@ pub mod claim;
 pub mod done;
 pub mod edit;
 pub mod join;
+mod leaving;
 pub mod note;
 pub mod release;
 pub mod reopen;

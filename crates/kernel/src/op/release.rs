@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::task::{Status, Verb, transition};
-use tenure_core::{Error, Kind, Result, event, id, text};
+use tenure_core::task::{Status, Verb};
+use tenure_core::{Error, Kind, Result, event, text};
+use tenure_store::table::task;
 
-use super::claim::finished;
+use super::leaving::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
@@ -36,36 +37,29 @@ impl Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let task = unit.meant(request.task.as_deref())?;
-    let mut loaded = unit.load(&task, id::Sort::Hold)?;
-    let (right, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
+    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+    let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
+    let reason = text::body(&request.reason, "reason")?;
+    leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
+    Ok(leaving.view(unit))
+}
+
+/// What is over cannot be given back: finishing late is allowed, this is not.
+fn is_held(task: &str, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
-        // What is over cannot be given back; finishing late is allowed, this is not.
         return Err(Error::refused(
             Kind::Stale,
             "lapsed",
             format!("your hold on {task} has lapsed: there is nothing to give back"),
         )
-        .entity(&task)
+        .entity(task)
         .attempt(format!("tenure claim {task}"))
         .attempt("tenure next"));
     }
-    let full = &mut loaded.full;
     if full.held.is_none() && full.task.status == Status::Open {
         return Err(Error::refused(Kind::Conflict, "not_held", format!("{task} is not held by anyone"))
-            .entity(&task)
+            .entity(task)
             .attempt(format!("tenure show {task}")));
     }
-    let status = transition(&task, full.task.status, Verb::Release).map_err(|error| finished(error, &full.task))?;
-    let before = full.task.class();
-    let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
-    let reason = text::body(&request.reason, "reason")?;
-    let data = json!({ "reason": reason, "overrode": overrode });
-    let number = unit.append(event::kind::TASK_RELEASED, &task, &hold, None, &data)?;
-    unit.end_hold(full, Ending::Released, number, overrode.as_deref())?;
-    full.task.set_status(status);
-    full.task.version += 1;
-    full.task.updated_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    Ok(unit.view(&loaded.full, &loaded.edges))
+    Ok(())
 }

@@ -4,6 +4,7 @@
 //! and a transaction pooler may stand in between; those whose answers are not needed at once travel together with the
 //! next one (see `docs/design/0001-pipelined-postgres.md`).
 
+mod redact;
 mod tls;
 mod tx;
 mod url;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::{Result, id};
 
-pub use url::redact;
+pub use redact::redact;
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};

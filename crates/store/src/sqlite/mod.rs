@@ -154,6 +154,16 @@ impl Sqlite {
     }
 
     fn connect(&self) -> Result<Connection> {
+        self.connect_as_it_is().map_err(|error| match &self.path {
+            // All that SQLite says about a file on a read-only place is that it cannot open it.
+            Some(path) if error.code() == "cannot_open" && place::is_read_only(path) => {
+                error::not_writable(&path.display().to_string()).at(Stage::Open).cause(error)
+            }
+            _ => error,
+        })
+    }
+
+    fn connect_as_it_is(&self) -> Result<Connection> {
         let open = |error| error::sqlite(error, Stage::Open);
         let connection = match &self.path {
             None => Connection::open_in_memory().map_err(open)?,

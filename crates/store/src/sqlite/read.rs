@@ -66,7 +66,13 @@ impl Sqlite {
                 Presence::Present { writable_dir: false, wal: false, shm: false, .. } => {
                     return self.read_immutable(path, look);
                 }
-                Presence::Present { .. } => self.open_reader(path)?,
+                Presence::Present { .. } => match self.open_reader(path) {
+                    // A full disk has no room for the index that SQLite makes beside the file, even to read it.
+                    Err(error) if error.code() == "disk_full" && place::has_empty_wal(path) => {
+                        return self.read_immutable(path, look);
+                    }
+                    opened => opened?,
+                },
             },
         };
         if user_version(&connection)? == 0 {

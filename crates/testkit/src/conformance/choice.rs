@@ -184,11 +184,14 @@ fn labels(world: &World) {
     assert_eq!(listed(&["rust", "ui"]), [both.as_str()]);
     assert_eq!(listed(&["db"]), [first.as_str(), &waits]);
     assert_eq!(listed(&["none"]), [""; 0]);
+    // All must match: what has only one of them is passed over, though it comes first.
+    let rust = world.add_ranked("rust", 0, &["rust"]);
     assert_eq!(world.next("a", &["rust", "ui"]).task.unwrap().id, both);
     assert_eq!(taken(&world.claim_labelled("a", &["ui", "rust"]).unwrap()), both);
     assert_eq!(world.focus("a"), Some(both.clone()));
     assert!(world.claim_labelled("a", &["ui", "rust"]).unwrap()["task"].is_null());
     // The label rows follow readiness, status, edits and lapse.
+    world.done("b", &rust).unwrap();
     assert!(world.claim_labelled("a", &["rust"]).unwrap()["task"].is_null());
     world.done("b", &first).unwrap();
     assert_eq!(world.next("a", &["rust"]).task.unwrap().id, waits);
@@ -222,8 +225,12 @@ fn appear(world: &World, agent: &str) {
 fn assigned(world: &World) {
     appear(world, "a");
     let for_a = add_for(world, "a", "for a", 0);
-    let anyones = world.add("anyone's");
+    let anyones = world.add_ranked("anyone's", 2, &["x"]);
+    world.edit("a", &for_a, |request| request.add_labels = words(&["x"])).unwrap();
     assert_eq!(world.next("b", &[]).task.unwrap().id, anyones);
+    assert_eq!(world.next("b", &["x"]).task.unwrap().id, anyones);
+    assert_eq!(taken(&world.claim_labelled("b", &["x"]).unwrap()), anyones);
+    world.release("b", &anyones).unwrap();
     assert_eq!(taken(&world.claim_any("b").unwrap()), anyones);
     let empty = world.claim_any("b").unwrap();
     assert_eq!(empty["reason"], "1 ready, but all are assigned to others");

@@ -211,6 +211,16 @@ fn not_revived(world: &World) {
     assert_eq!(world.show(&task)["state"], "ready");
     assert_eq!(world.count("hold.expired"), 1);
     assert!(fence(&world.claim("a", &task).unwrap()) > old);
+    // Nor is one that its holder's own op had no time to end: only the first 64 are.
+    for n in 0..70 {
+        let task = world.add(&format!("task {n}"));
+        world.claim_for("a", &task, 60).unwrap();
+    }
+    world.advance(Span::minutes(2));
+    world.note("a", &task, "back once more").unwrap();
+    assert_eq!(world.count("hold.expired"), 65);
+    let status = world.kernel.status(&world.call("a")).unwrap();
+    assert_eq!((status.ready, status.held), (70, 1), "only the hold of an hour is left");
     world.sound();
 }
 

@@ -2,12 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
 use tenure_core::task::{State, Status, view};
-use tenure_core::{Result, Span, Time, hold as rule};
-use tenure_store::table::{agent, dep, event, hold, note, task};
+use tenure_core::{Time, hold as rule};
+use tenure_store::table::{agent, dep, hold, task};
+
+mod report;
+
+pub use report::{Agent, Event, Hindered, Note, Overview, Sentence, Shown, Story, span};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;
@@ -90,11 +93,6 @@ pub struct Holder {
     pub expires_at: Instant,
     /// Whether the agent is there.
     pub liveness: Liveness,
-}
-
-/// Stored JSON; what is none was not written by this program, and is no answer.
-fn parsed(text: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|error| tenure_store::error::corrupt("stored data is not JSON").cause(error))
 }
 
 fn some(text: &str) -> Option<String> {
@@ -324,210 +322,4 @@ pub struct Added {
     pub ids: Vec<String>,
     /// Whether there are more than that.
     pub more: bool,
-}
-
-/// A note.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Note {
-    /// Its id.
-    pub id: String,
-    /// The number of its event.
-    pub number: i64,
-    /// Who wrote it.
-    pub agent: String,
-    /// When.
-    pub at: Instant,
-    /// The text.
-    pub text: String,
-    /// Data given with it.
-    pub data: Option<Value>,
-    /// Whether its author's hold had lapsed.
-    pub late: bool,
-}
-
-impl Note {
-    pub(crate) fn of(row: note::Row) -> Result<Note> {
-        Ok(Note {
-            id: row.id,
-            number: row.number,
-            agent: row.agent,
-            at: row.at.to_string(),
-            text: row.text,
-            data: if row.data.is_empty() { None } else { Some(parsed(&row.data)?) },
-            late: row.late,
-        })
-    }
-}
-
-/// An event.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Event {
-    /// Its number.
-    pub number: i64,
-    /// When.
-    pub at: Instant,
-    /// What.
-    pub kind: String,
-    /// Who.
-    pub actor: String,
-    /// What it is about.
-    pub subject: String,
-    /// The hold it is about.
-    pub hold: Option<String>,
-    /// The op that appended it.
-    pub op: String,
-    /// The request that ran the op.
-    pub request_id: String,
-    /// The event that caused it.
-    pub cause: Option<i64>,
-    /// Everything else.
-    pub data: Value,
-}
-
-impl Event {
-    pub(crate) fn of(row: event::Row) -> Result<Event> {
-        Ok(Event {
-            number: row.number,
-            at: row.at.to_string(),
-            kind: row.kind,
-            actor: row.actor,
-            subject: row.subject,
-            hold: some(&row.hold),
-            op: row.op,
-            request_id: row.request_id,
-            cause: row.cause,
-            data: parsed(&row.data)?,
-        })
-    }
-
-    /// The event in one sentence.
-    pub fn sentence(&self) -> String {
-        tenure_core::event::sentence(&self.kind, &self.actor, &self.subject, &self.data)
-    }
-}
-
-/// The answer to `show`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
-    /// The task.
-    #[serde(flatten)]
-    pub task: Task,
-    /// Whether the task that blocks it is done.
-    pub blocker_gone: bool,
-    /// The newest notes on it, oldest first.
-    pub notes: Vec<Note>,
-    /// The tasks that come after it, at most 100.
-    pub dependents: Vec<String>,
-    /// Its newest events, oldest first.
-    pub events: Vec<Event>,
-}
-
-/// The answer to `why`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Story {
-    /// What it is about.
-    pub subject: String,
-    /// What happened, oldest first.
-    pub story: Vec<Sentence>,
-    /// Whether older sentences were left out.
-    pub more: bool,
-}
-
-/// One sentence of a story.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Sentence {
-    /// The number of the event.
-    pub number: i64,
-    /// When.
-    pub at: Instant,
-    /// The sentence.
-    pub text: String,
-}
-
-/// An agent.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Agent {
-    /// Its name.
-    pub name: String,
-    /// The tool.
-    pub tool: Option<String>,
-    /// Whether it is there.
-    pub liveness: Liveness,
-    /// Its last op.
-    pub last_seen: Instant,
-    /// How long ago that was.
-    pub last_seen_s: i64,
-    /// The task it means when it names none.
-    pub focus: Option<String>,
-    /// Its first op.
-    pub registered_at: Instant,
-}
-
-impl Agent {
-    pub(crate) fn of(row: &agent::Row, now: Time) -> Agent {
-        Agent {
-            name: row.name.clone(),
-            tool: some(&row.tool),
-            liveness: liveness(now, &row.sign()),
-            last_seen: row.last_seen.to_string(),
-            last_seen_s: row.last_seen.age(now).as_seconds(),
-            focus: some(&row.focus),
-            registered_at: row.registered_at.to_string(),
-        }
-    }
-}
-
-/// A task that cannot go on, in `status`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Hindered {
-    /// The task.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// By what: a reason, a task, a list of cancelled dependencies.
-    pub by: String,
-    /// Whether what blocked it is gone.
-    pub gone: bool,
-}
-
-/// The answer to `status`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Overview {
-    /// What can be claimed.
-    pub ready: i64,
-    /// What waits for a dependency.
-    pub waiting: i64,
-    /// What is being worked on.
-    pub started: i64,
-    /// What is blocked.
-    pub blocked: i64,
-    /// What waits for a cancelled dependency.
-    pub stuck: i64,
-    /// Live holds.
-    pub held: i64,
-    /// Finished.
-    pub done: i64,
-    /// Given up.
-    pub cancelled: i64,
-    /// When the next hold ends unless renewed.
-    pub next_expiry: Option<Instant>,
-    /// How long until then.
-    pub next_expiry_s: Option<i64>,
-    /// In one sentence: why nothing, or what, is happening.
-    pub summary: String,
-    /// The first blocked tasks and by what.
-    pub blocked_by: Vec<Hindered>,
-    /// The first stuck tasks and by what.
-    pub stuck_by: Vec<Hindered>,
-    /// The next holds to end.
-    pub holds: Vec<Hold>,
-    /// Agents seen within the hour, latest first.
-    pub agents: Vec<Agent>,
-    /// The newest event.
-    pub last_event: i64,
-}
-
-/// A short form of a span for sentences.
-pub fn span(seconds: i64) -> String {
-    Span::seconds(seconds).to_string()
 }

@@ -1,0 +1,249 @@
+//! What people read, word for word, with ids, times and places made the same in every run.
+
+use std::collections::HashMap;
+
+use crate::home::{Engine, Home, Output, text};
+
+/// Replaces what differs from run to run by something as long, so that columns stay where they are.
+struct Normaliser {
+    seen: HashMap<String, String>,
+    places: Vec<(String, &'static str)>,
+}
+
+impl Normaliser {
+    fn new(home: &Home) -> Normaliser {
+        Normaliser { seen: HashMap::new(), places: vec![(home.path("").display().to_string(), "/tmp/")] }
+    }
+
+    fn apply(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (place, stands_for) in &self.places {
+            text = text.replace(place.as_str(), stands_for);
+        }
+        let mut out = String::new();
+        let mut word = String::new();
+        for c in text.chars() {
+            if c.is_ascii_alphanumeric() || "-_:.".contains(c) {
+                word.push(c);
+            } else {
+                out.push_str(&self.word(&word));
+                word.clear();
+                out.push(c);
+            }
+        }
+        out.push_str(&self.word(&word));
+        out
+    }
+
+    fn word(&mut self, word: &str) -> String {
+        let digits: String = word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        match digits.as_str() {
+            "0000-00-00" => return "YYYY-MM-DD".to_owned(),
+            "00:00:00Z" => return "hh:mm:ssZ".to_owned(),
+            "0000-00-00T00:00:00.000000Z" => return "YYYY-MM-DDThh:mm:ss.ssssssZ".to_owned(),
+            "0s" => return "0s".to_owned(),
+            _ => {}
+        }
+        let bare = word.trim_end_matches([':', '.']);
+        let is_id = bare.len() >= 7
+            && ["t-", "h-", "n-", "s-", "t_", "id:"].iter().any(|head| {
+                bare.strip_prefix(head).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
+            })
+            && (bare.len() == 7 || bare.len() > 20);
+        if !is_id {
+            return word.to_owned();
+        }
+        // A task is the same one in a picture, where its dash is an underscore.
+        let key = bare.replace('_', "-");
+        let (head, rest) = key.split_at(if key.starts_with("id:") { 3 } else { 2 });
+        let (head, width) = (head.to_owned(), rest.len());
+        let count = 1 + self.seen.keys().filter(|known| known.starts_with(&head)).count();
+        let stands_for = self.seen.entry(key).or_insert_with(|| format!("{head}{count:0width$}")).clone();
+        let stands_for = if bare.starts_with("t_") { stands_for.replace('-', "_") } else { stands_for };
+        format!("{stands_for}{}", &word[bare.len()..])
+    }
+}
+
+/// A world in which a little of everything has happened.
+struct World {
+    home: Home,
+    normaliser: Normaliser,
+    first: String,
+    second: String,
+}
+
+impl World {
+    fn new() -> World {
+        let home = Home::new(Engine::File);
+        let mut normaliser = Normaliser::new(&home);
+        let first = text(
+            &home.ok(&["add", "Fix the login", "-p", "1", "-l", "backend", "-d", "Two lines\nof words", "--acceptance", "tests pass"])["id"],
+        );
+        let second = text(&home.ok(&["add", "Release", "--after", &first])["id"]);
+        // Ids are numbered in the order of their tasks.
+        normaliser.apply(&format!("{first} {second}"));
+        World { home, normaliser, first, second }
+    }
+
+    fn run_as(&mut self, agent: &str, args: &[&str]) -> String {
+        let output = self.home.call(args).agent(agent).run();
+        self.told(&output)
+    }
+
+    fn run(&mut self, args: &[&str]) -> String {
+        let output = self.home.run(args);
+        self.told(&output)
+    }
+
+    fn told(&mut self, output: &Output) -> String {
+        let error = if output.stderr.is_empty() { String::new() } else { format!("--- stderr\n{}", output.stderr) };
+        let whole = self.normaliser.apply(&format!("{}{error}", output.stdout));
+        // Blanks at the end of a line depend on nothing anyone sees.
+        let lines: Vec<&str> = whole.lines().map(str::trim_end).collect();
+        format!("{}\n--- exit {}", lines.join("\n"), output.code)
+    }
+}
+
+#[test]
+fn overview() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&[]));
+}
+
+#[test]
+fn help_of_a_command() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["claim", "--help"]));
+}
+
+#[test]
+fn add() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["add", "Write the docs", "-l", "docs"]));
+}
+
+#[test]
+fn list() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    world.run(&["add", "Ask for the key", "-p", "0"]);
+    world.run(&["block", "t-", "--reason", "x"]);
+    insta::assert_snapshot!(world.run(&["list"]));
+}
+
+#[test]
+fn list_of_nothing() {
+    let home = Home::new(Engine::File);
+    insta::assert_snapshot!(home.run(&["list"]).stdout);
+}
+
+#[test]
+fn claim() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run_as("claude-1", &["claim"]));
+}
+
+#[test]
+fn claim_with_nothing_to_take() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    insta::assert_snapshot!(world.run_as("codex-2", &["claim"]));
+}
+
+#[test]
+fn claim_refused_in_four_parts() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    let first = world.first.clone();
+    insta::assert_snapshot!(world.run_as("codex-2", &["claim", &first]));
+}
+
+#[test]
+fn claim_refused_for_a_dependency() {
+    let mut world = World::new();
+    let second = world.second.clone();
+    insta::assert_snapshot!(world.run_as("codex-2", &["claim", &second]));
+}
+
+#[test]
+fn show() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    world.run_as("claude-1", &["note", "parser done, tests next"]);
+    let first = world.first.clone();
+    insta::assert_snapshot!(world.run(&["show", &first]));
+}
+
+#[test]
+fn show_graph() {
+    let mut world = World::new();
+    let second = world.second.clone();
+    insta::assert_snapshot!(world.run(&["show", &second, "--graph"]));
+}
+
+#[test]
+fn done() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    insta::assert_snapshot!(world.run_as("claude-1", &["done"]));
+}
+
+#[test]
+fn status() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    let third = text(&world.home.ok(&["add", "Ask for the key"])["id"]);
+    world.run(&["block", &third, "--reason", "needs the staging key"]);
+    insta::assert_snapshot!(world.run(&["status"]));
+}
+
+#[test]
+fn why() {
+    let mut world = World::new();
+    let first = world.first.clone();
+    world.run_as("claude-1", &["claim"]);
+    world.run_as("claude-1", &["note", "parser done, tests next"]);
+    world.run_as("claude-1", &["release", "--reason", "not my area"]);
+    world.run(&["done", &first]);
+    insta::assert_snapshot!(world.run(&["why", &first]));
+}
+
+#[test]
+fn log() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    world.run_as("claude-1", &["done"]);
+    insta::assert_snapshot!(world.run(&["log"]));
+}
+
+#[test]
+fn holds() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    insta::assert_snapshot!(world.run(&["holds"]));
+}
+
+#[test]
+fn doctor() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["doctor"]));
+}
+
+#[test]
+fn whoami() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run_as("claude-1", &["whoami"]));
+}
+
+#[test]
+fn refused_for_another_store() {
+    let mut world = World::new();
+    let other = world.home.path("tmp/other.db").display().to_string();
+    insta::assert_snapshot!(world.run(&["list", "--store", &other]));
+}
+
+#[test]
+fn unknown_command() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["clam"]));
+}

@@ -1,0 +1,187 @@
+//! The words of the command line and what comes out of the pipes.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::home::{Engine, Home, TENURE, text, wait_until};
+
+/// Every command by its one name.
+const COMMANDS: [&str; 23] = [
+    "next", "claim", "add", "list", "show", "note", "done", "block", "release", "holds", "log", "status", "why", "whoami",
+    "doctor", "edit", "unblock", "reopen", "cancel", "transfer", "agent", "project", "demo",
+];
+
+#[test]
+fn global_flags_stand_before_or_after_the_command() {
+    let home = Home::new(Engine::File);
+    home.add("one");
+    let after = home.run(&["list", "--json"]);
+    assert!(after.json.is_some());
+    for args in [&["--json", "list"][..], &["--json", "--agent", "a", "list"], &["list", "--all", "--json", "--agent=a"]] {
+        assert_eq!(home.run(args).stdout, after.stdout, "{args:?}");
+    }
+    assert_eq!(home.call(&["list"]).env("TENURE_FORMAT", "JSON").run().stdout, after.stdout);
+    assert!(home.call(&["list"]).env("TENURE_FORMAT", "text").run().json.is_none());
+    let named = home.call(&["--store", home.database().to_str().unwrap(), "list", "--json"]).run();
+    assert_eq!(named.stdout, after.stdout);
+}
+
+#[test]
+fn after_two_dashes_everything_is_an_argument() {
+    let home = Home::new(Engine::File);
+    let added = home.run(&["add", "--", "--json"]);
+    assert!(added.json.is_none() && added.stdout.contains("--json"), "{added:?}");
+    assert_eq!(home.ok(&["add", "--json", "--", "-x --quiet"])["title"], "-x --quiet");
+    let id = home.add("third");
+    assert_eq!(home.ok(&["note", &id, "--", "--agent"])["task"], id.as_str());
+    assert_eq!(home.ok(&["edit", &id, "--title", "--help"])["title"], "--help");
+    assert_eq!(home.run(&["--", "list"]).code, 2);
+}
+
+#[test]
+fn aliases_are_the_command_they_stand_for() {
+    let home = Home::new(Engine::File);
+    let id = text(&home.ok(&["create", "one"])["id"]);
+    assert_eq!(home.run(&["ls"]).stdout, home.run(&["list"]).stdout);
+    assert_eq!(home.run(&["ready", "--json"]).stdout, home.run(&["next", "--json"]).stdout);
+    assert_eq!(home.run(&["get", &id]).stdout, home.run(&["show", &id]).stdout);
+    assert_eq!(home.run(&["--json", "history"]).stdout, home.run(&["--json", "log"]).stdout);
+    home.ok(&["take", &id]);
+    home.ok(&["unlock", &id]);
+    // A word that is also an alias is still an argument where it stands as one.
+    assert_eq!(home.ok(&["add", "add"])["title"], "add");
+    assert_eq!(home.ok(&["new", "new"])["title"], "new");
+    assert_eq!(home.ok(&["--agent", "list", "close", &id])["finished_by"], "list");
+}
+
+#[test]
+fn quiet_prints_errors_only() {
+    let home = Home::new(Engine::File);
+    let added = home.run(&["add", "one", "--quiet"]);
+    assert_eq!((added.code, added.stdout.as_str(), added.stderr.as_str()), (0, "", ""));
+    assert_eq!(home.run(&["--quiet", "list"]).stdout, "");
+    let refused = home.run(&["--quiet", "show", "t-00000zz"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
+    assert!(refused.stderr.starts_with("tenure: there is no task"));
+    // A document that was asked for is not noise.
+    assert!(home.run(&["--quiet", "--json", "list"]).json.is_some());
+}
+
+#[test]
+fn a_reader_that_hangs_up_is_not_an_error() {
+    let home = Home::new(Engine::File);
+    // More than a pipe holds, so that the write itself fails.
+    home.add_many(1_000);
+    for call in ["list --all --limit 1000", "log --limit 1000 --json", "list --json", "status", "--help", "completions bash"] {
+        // Without pipefail the exit code of the first would be lost: it is written down beside.
+        let script = format!("({TENURE} {call}; echo $? >code) | head -c 0; sleep 0");
+        let output = home.clean("sh".as_ref()).args(["-c", &script]).output().unwrap();
+        wait_until("the exit code", || std::fs::read_to_string(home.path("repo/code")).is_ok_and(|code| !code.is_empty()));
+        assert_eq!(std::fs::read_to_string(home.path("repo/code")).unwrap(), "0\n", "{call}: {output:?}");
+        assert_eq!(output.stderr, b"", "{call}");
+        std::fs::remove_file(home.path("repo/code")).unwrap();
+    }
+    // A disk that is full under the output is.
+    let full = Command::new(TENURE).arg("--help").stdout(std::fs::File::create("/dev/full").unwrap()).status().unwrap();
+    assert_eq!(full.code(), Some(4));
+}
+
+#[test]
+fn help_has_examples_that_begin_with_the_program() {
+    let home = Home::new(Engine::File);
+    for command in COMMANDS {
+        let help = home.run(&[command, "--help"]);
+        assert_eq!((help.code, help.stderr.as_str()), (0, ""), "{command}");
+        let examples = help.stdout.split("Examples:\n").nth(1).unwrap_or_else(|| panic!("{command} has no examples"));
+        assert!(examples.trim().lines().all(|line| line.trim().starts_with("tenure ")), "{command}: {examples}");
+        assert_eq!(home.run(&[command, "-h"]).code, 0);
+    }
+    for args in [&[][..], &["--help"], &["-h"]] {
+        let overview = home.run::<&str>(args);
+        assert_eq!(overview.code, 0);
+        assert!(COMMANDS.iter().all(|command| overview.stdout.contains(&format!("\n  {command} "))), "{overview:?}");
+    }
+    assert!(home.run(&["--version"]).stdout.starts_with("tenure 0."));
+    assert!(home.files("home").is_empty());
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let home = Home::new(Engine::File);
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.run(&["completions", shell]);
+        assert_eq!(script.code, 0);
+        assert!(COMMANDS.iter().all(|command| script.stdout.contains(command)), "{shell}");
+    }
+    home.refused(&["completions", "tcsh"]).is("usage", "bad_arguments");
+}
+
+#[test]
+fn a_follower_prints_one_event_a_line_as_it_happens() {
+    for engine in Engine::ALL {
+        let home = Home::new(engine);
+        home.add("before");
+        let mut command = home.call(&["log", "--follow", "--json"]).into_command();
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+        let past: Vec<i64> = (0..3).map(|_| next()["number"].as_i64().unwrap()).collect();
+        assert_eq!(past, [1, 2, 3]);
+        for number in 4..8 {
+            let task = home.add("during");
+            let event = next();
+            assert_eq!((&event["number"], &event["subject"]), (&number.into(), &task.into()), "{engine:?}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_follower_waits_for_a_store_that_does_not_exist_yet() {
+    let home = Home::new(Engine::File);
+    let mut command = home.call(&["log", "--follow", "--json"]).into_command();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    home.add("the first");
+    let kinds: Vec<String> = (0..3)
+        .map(|_| text(&serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["kind"]))
+        .collect();
+    assert_eq!(kinds, ["project.created", "agent.registered", "task.added"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_watched_status_begins_at_once_and_shows_changes() {
+    let home = Home::new(Engine::File);
+    home.add("one");
+    let mut command = home.call(&["status", "--watch", "--json"]).into_command();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["ready"], 1);
+    home.add("two");
+    wait_until("the change", || next()["ready"] == 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut command = home.call(&["status", "--watch"]).into_command();
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let first = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(first.ends_with('.') && !first.contains('\u{1b}'), "{first}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn plain_output_has_no_escapes() {
+    let home = Home::new(Engine::File);
+    home.add("one");
+    home.ok_as("a", &["claim"]);
+    for args in [&["list"][..], &["status"], &["log"], &["holds"], &["doctor"], &["show", "t-"]] {
+        let output = home.call(args).env("TERM", "xterm-256color").run();
+        assert!(!output.stdout.contains('\u{1b}') && output.code == 0, "{output:?}");
+    }
+}

@@ -1,0 +1,84 @@
+//! What `done`, `block`, `release` and `cancel` have in common: the actor's right to act, the step in the table of
+//! transitions, the event, and the end of the hold.
+
+use serde_json::{Value, json};
+use tenure_core::hold::{Ending, Right};
+use tenure_core::task::{Status, Verb, transition};
+use tenure_core::{Result, id};
+use tenure_store::table::task;
+
+use super::claim::finished;
+use crate::shape;
+use crate::unit::{Loaded, Unit};
+
+/// A task that is about to leave its holder.
+pub(crate) struct Leaving {
+    /// The task's id.
+    pub(crate) task: String,
+    /// With what right.
+    pub(crate) right: Right,
+    status: Status,
+    loaded: Loaded,
+    overrode: Option<String>,
+}
+
+/// How a request names what it acts on.
+pub(crate) struct Acting<'a> {
+    /// The task; without it the focus.
+    pub(crate) task: Option<&'a str>,
+    /// The fence given, if any.
+    pub(crate) fence: Option<i64>,
+    /// Whether a person overrides the holder.
+    pub(crate) force: bool,
+}
+
+impl Leaving {
+    /// Finds the task, decides whether the actor may act on it, and whether the table allows the step.
+    pub(crate) fn begin(unit: &mut Unit<'_>, acting: &Acting<'_>, verb: Verb) -> Result<Leaving> {
+        Leaving::begin_if(unit, acting, verb, |_, _, _| Ok(()))
+    }
+
+    /// The same, with one more condition that is looked at before the table.
+    pub(crate) fn begin_if(
+        unit: &mut Unit<'_>,
+        acting: &Acting<'_>,
+        verb: Verb,
+        condition: fn(&str, Right, &task::Full) -> Result<()>,
+    ) -> Result<Leaving> {
+        let task = unit.meant(acting.task)?;
+        let loaded = unit.load(&task, id::Sort::Hold)?;
+        let (right, overrode) = unit.right_or_force(&loaded, acting.fence, acting.force)?;
+        condition(&task, right, &loaded.full)?;
+        let row = &loaded.full.task;
+        let status = transition(&task, row.status, verb).map_err(|error| finished(error, row))?;
+        Ok(Leaving { task, right, status, loaded, overrode })
+    }
+
+    /// Appends the event, ends the hold and stores the task, with what `change` makes of it. Returns the event's number.
+    pub(crate) fn end(
+        &mut self,
+        unit: &mut Unit<'_>,
+        kind: &str,
+        ending: Ending,
+        mut data: Value,
+        change: impl FnOnce(&mut task::Row),
+    ) -> Result<i64> {
+        data["overrode"] = json!(self.overrode);
+        let full = &mut self.loaded.full;
+        let before = full.task.class();
+        let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
+        let number = unit.append(kind, &self.task, &hold, None, &data)?;
+        unit.end_hold(full, ending, number, self.overrode.as_deref())?;
+        full.task.set_status(self.status);
+        full.task.version += 1;
+        full.task.updated_at = unit.now;
+        change(&mut full.task);
+        unit.store_task(before, &full.task)?;
+        Ok(number)
+    }
+
+    /// The task as the response shows it.
+    pub(crate) fn view(&self, unit: &Unit<'_>) -> shape::Task {
+        unit.view(&self.loaded.full, &self.loaded.edges)
+    }
+}

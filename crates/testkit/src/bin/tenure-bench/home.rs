@@ -1,0 +1,130 @@
+//! What is measured, and where.
+
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tenure_testkit::pg;
+
+/// The programs that are measured, built as this one was.
+pub(crate) struct Programs {
+    tenure: PathBuf,
+    floor: PathBuf,
+}
+
+impl Programs {
+    pub(crate) fn find() -> Result<Programs, String> {
+        let own = env::current_exe().map_err(|e| format!("cannot tell where this program is: {e}"))?;
+        let beside = |name: &str| {
+            let path = own.with_file_name(name);
+            let missing = || format!("no {name} beside this program: run `cargo build --release --workspace` first");
+            path.is_file().then_some(path).ok_or_else(missing)
+        };
+        Ok(Programs { tenure: beside("tenure")?, floor: beside("tenure-floor")? })
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Engine::Sqlite => "SQLite",
+            Engine::Postgres => "PostgreSQL",
+        }
+    }
+}
+
+/// A home directory with one repository in it, and nothing of whoever measures.
+pub(crate) struct Home<'a> {
+    programs: &'a Programs,
+    dir: TempDir,
+    schema: Option<String>,
+}
+
+impl<'a> Home<'a> {
+    pub(crate) fn new(programs: &'a Programs, engine: Engine) -> Home<'a> {
+        let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
+        let schema = matches!(engine, Engine::Postgres).then(|| pg::server().fresh_schema());
+        let home = Home { programs, dir, schema };
+        fs::create_dir(home.repository()).unwrap();
+        assert!(home.command(Path::new("git"), &["init", "--quiet"]).status().unwrap().success(), "git init failed");
+        home
+    }
+
+    /// With these tasks, one JSON object a line.
+    pub(crate) fn with_batch(programs: &'a Programs, engine: Engine, batch: &str) -> Home<'a> {
+        let home = Home::new(programs, engine);
+        let file = home.dir.path().join("tasks.jsonl");
+        fs::write(&file, batch).unwrap();
+        let mut add = home.command(&programs.tenure, &["add", "--stdin"]);
+        assert!(add.stdin(File::open(file).unwrap()).status().unwrap().success(), "add --stdin failed");
+        home
+    }
+
+    fn repository(&self) -> PathBuf {
+        self.dir.path().join("repository")
+    }
+
+    /// A program in the repository. The directory is this process's own, not one given to the child: a static Rust
+    /// program cannot hand one to posix_spawn and would fork instead, which costs more than what is measured.
+    fn command(&self, program: &Path, words: &[&str]) -> Command {
+        env::set_current_dir(self.repository()).unwrap();
+        let mut command = Command::new(program);
+        command.args(words).env_clear().env("HOME", self.dir.path()).env("USER", "bench").env("PATH", "/usr/bin:/bin");
+        if let Some(schema) = &self.schema {
+            command.env("TENURE_STORE", pg::server().url(schema));
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    /// How long a call takes and whether it succeeded.
+    pub(crate) fn try_time(&self, words: &[&str]) -> (Duration, bool) {
+        clock(self.command(&self.programs.tenure, words))
+    }
+
+    pub(crate) fn time(&self, words: &[&str]) -> Duration {
+        let (time, ok) = self.try_time(words);
+        assert!(ok, "failed: tenure {}", words.join(" "));
+        time
+    }
+
+    pub(crate) fn time_floor(&self, what: &str) -> Duration {
+        let store = self.dir.path().join(".local/share/tenure/tenure.db");
+        let (time, ok) = clock(self.command(&self.programs.floor, &[what, store.to_str().unwrap()]));
+        assert!(ok, "failed: tenure-floor {what}");
+        time
+    }
+
+    /// What a call says, as JSON.
+    pub(crate) fn answer(&self, words: &[&str]) -> Value {
+        let output = self.command(&self.programs.tenure, words).stdout(Stdio::piped()).output().unwrap();
+        assert!(output.status.success(), "failed: tenure {}: {output:?}", words.join(" "));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+impl Drop for Home<'_> {
+    fn drop(&mut self) {
+        if let Some(schema) = &self.schema {
+            pg::server().batch(&format!("DROP SCHEMA IF EXISTS {schema} CASCADE"));
+        }
+        // Nobody can stand in a directory that is gone.
+        env::set_current_dir("/").unwrap();
+    }
+}
+
+fn clock(mut command: Command) -> (Duration, bool) {
+    let start = Instant::now();
+    let status = command.status().unwrap();
+    (start.elapsed(), status.success())
+}
