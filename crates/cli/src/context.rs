@@ -46,6 +46,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The same command, looking anew where it is, if the repository had no project yet: for those who keep watching.
+    pub(crate) fn renewed(&self) -> Result<Option<Context<'a>>> {
+        let found = self.place()?.project.key.is_some();
+        Ok(if found { None } else { Some(Context::new(self.globals.clone(), self.env, self.out)) })
+    }
+
     /// Says that this command runs an op, so that its reads share the connection that will write.
     pub(crate) fn will_write(&self) {
         self.writes.set(true);

@@ -151,7 +151,6 @@ pub(crate) fn arguments() -> Vec<OsString> {
 }
 
 /// The file this program was started from.
-#[expect(clippy::disallowed_methods, reason = "the one place that asks where the program is")]
 pub(crate) fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

@@ -223,6 +223,14 @@ impl Store {
         }
     }
 
+    /// Whether this process cannot write the embedded store, though it is there.
+    pub fn is_read_only(&self) -> bool {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.is_read_only(),
+            Engine::Postgres(_) => false,
+        }
+    }
+
     /// Remarks on who else may read or write the store's files.
     pub fn permissions(&self) -> Vec<String> {
         match &self.engine {

@@ -73,7 +73,7 @@ impl Replay {
         let task = event.subject.as_str();
         match event.kind.as_str() {
             kind::TASK_ADDED => {
-                let after = event.data.get("after").map(|after| sorted(after));
+                let after = event.data.get("after").map(sorted);
                 self.tasks.insert(task.to_owned(), Known { status: "open", after });
             }
             kind::TASK_EDITED => {

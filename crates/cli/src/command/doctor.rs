@@ -130,6 +130,13 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
             true => ok("permissions", "only you can read and write the store"),
             false => remark("permissions", remarks.join("; "), Some("Take the rights of others away with chmod.")),
         });
+        if store.is_read_only() {
+            checks.push(remark(
+                "writing",
+                "the store cannot be written from here: queries answer, changes are refused",
+                Some("In a sandbox, allow writing the directory of the store."),
+            ));
+        }
         let mut wal = path.clone().into_os_string();
         wal.push("-wal");
         if std::fs::metadata(&wal).is_ok_and(|file| file.len() > 0) {

@@ -106,7 +106,9 @@ fn line(out: &Printer, event: &Event) -> String {
 /// open in between, so that a follower never keeps the store from tidying up.
 #[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
 fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
+    let mut renewed = None;
     loop {
+        let context = renewed.as_ref().unwrap_or(context);
         let page = context.ask(|kernel, call| kernel.log(call, &filter))?;
         for event in &page.items {
             match (context.out.is_json(), serde_json::to_string(event)) {
@@ -126,6 +128,9 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
         };
         if backward || !page.more {
             std::thread::sleep(std::time::Duration::from_millis(250));
+        }
+        if let Some(next) = context.renewed()? {
+            renewed = Some(next);
         }
     }
 }

@@ -44,7 +44,9 @@ struct Args {
 #[expect(clippy::disallowed_methods, reason = "the pause between two looks")]
 fn watch(context: &Context<'_>) -> Result<u8> {
     let mut last = String::new();
+    let mut renewed = None;
     loop {
+        let context = renewed.as_ref().unwrap_or(context);
         let overview = context.ask(tenure_kernel::Kernel::status)?;
         let shown = if context.out.is_json() {
             serde_json::to_string(&overview).unwrap_or_default()
@@ -63,6 +65,9 @@ fn watch(context: &Context<'_>) -> Result<u8> {
             return Ok(0);
         }
         std::thread::sleep(std::time::Duration::from_secs(1));
+        if let Some(next) = context.renewed()? {
+            renewed = Some(next);
+        }
     }
 }
 

@@ -81,8 +81,12 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// The words of a task, below its line.
+/// What is to be known about a task and its words, below its line.
 pub(crate) fn body(out: &Printer, task: &Task) -> String {
+    format!("{}{}", facts(task), words(out, task))
+}
+
+fn facts(task: &Task) -> String {
     let mut text = String::new();
     let mut facts = vec![format!("priority {}", task.priority), format!("attempt {}", task.attempt)];
     if !task.labels.is_empty() {
@@ -116,6 +120,11 @@ pub(crate) fn body(out: &Printer, task: &Task) -> String {
             if task.unmet.is_empty() { String::new() } else { format!(", still open: {}", task.unmet.join(", ")) };
         text.push_str(&indent(&format!("after {}{unmet}", task.after.join(", "))));
     }
+    text
+}
+
+fn words(out: &Printer, task: &Task) -> String {
+    let mut text = String::new();
     if !task.description.is_empty() {
         text.push('\n');
         text.push_str(&indent(&task.description));
@@ -146,13 +155,14 @@ pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
 pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
     let task = &shown.task;
     let mut text = format!("{}  {}  {}\n", out.ink(Ink::Bold, &task.id), task.title, state(out, task));
-    text.push_str(&body(out, task));
+    text.push_str(&facts(task));
     if shown.blocker_gone {
         text.push_str(&indent(&format!("what blocked it is done: tenure unblock {}", task.id)));
     }
     if !shown.dependents.is_empty() {
         text.push_str(&indent(&format!("before {}", shown.dependents.join(", "))));
     }
+    text.push_str(&words(out, task));
     if !shown.notes.is_empty() {
         text.push_str(&format!("\n  {}\n", out.ink(Ink::Bold, "Notes")));
         for note in &shown.notes {

@@ -100,12 +100,12 @@ fn one_winner_among_the_dying(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_t4_killed_racers_leave_one_winner_on_sqlite() {
-    one_winner_among_the_dying(Engine::File, 60);
+    one_winner_among_the_dying(Engine::File, 140);
 }
 
 #[test]
 fn inv_t4_killed_racers_leave_one_winner_on_postgres() {
-    one_winner_among_the_dying(Engine::Postgres, 30);
+    one_winner_among_the_dying(Engine::Postgres, 60);
 }
 
 /// 32 processes × 50 ops: ten times add, claim, note, done, add.

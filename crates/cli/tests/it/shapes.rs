@@ -32,10 +32,16 @@ fn every_answer_has_its_shape() {
         let added = home.ok(&["add", "first", "-p", "1", "-l", "b", "-l", "a", "-d", "words", "--acceptance", "tests"]);
         is(&added, TASK);
         is_time(&added["created_at"]);
-        assert_eq!((&added["labels"], &added["priority"], &added["status"]), (&json!(["a", "b"]), &1.into(), &"open".into()));
+        assert_eq!(
+            (&added["labels"], &added["priority"], &added["status"]),
+            (&json!(["a", "b"]), &1.into(), &"open".into())
+        );
         let first = text(&added["id"]);
         let second = home.ok(&["add", "second", "--after", &first]);
-        assert_eq!((&second["state"], &second["after"], &second["unmet"]), (&"waiting".into(), &json!([first]), &json!([first])));
+        assert_eq!(
+            (&second["state"], &second["after"], &second["unmet"]),
+            (&"waiting".into(), &json!([first]), &json!([first]))
+        );
         let second = text(&second["id"]);
 
         let bulk = home.call(&["add", "--stdin"]).json().input(b"{\"title\":\"x\"}\n{\"title\":\"y\"}").run().data();
@@ -88,7 +94,10 @@ fn every_answer_has_its_shape() {
 
         let done = home.ok_as("a", &["done"]);
         is(&done, &format!("{TASK} late unlocked"));
-        assert_eq!((&done["unlocked"], &done["late"], &done["finished_by"]), (&json!([second]), &false.into(), &"a".into()));
+        assert_eq!(
+            (&done["unlocked"], &done["late"], &done["finished_by"]),
+            (&json!([second]), &false.into(), &"a".into())
+        );
         is_time(&done["finished_at"]);
 
         is(&home.ok_as("a", &["block", &second, "--reason", "no key"]), TASK);
@@ -191,13 +200,20 @@ fn inv_t9_times_are_utc_in_every_zone() {
             let task = home.call(&["add", zone]).json().env("TZ", zone).run().data();
             is_time(&task["created_at"]);
             let at = tenure_core::Time::parse(&text(&task["created_at"])).unwrap();
-            assert!(at.age(now()) < tenure_core::Span::minutes(2) && at <= now() + tenure_core::Span::seconds(5), "{zone}");
+            assert!(
+                at.age(now()) < tenure_core::Span::minutes(2) && at <= now() + tenure_core::Span::seconds(5),
+                "{zone}"
+            );
             let shown = home.call(&["log"]).env("TZ", zone).run().stdout;
             assert!(shown.lines().all(|line| line.contains("Z  ")), "{shown}");
-            let hold = home.call(&["claim", &text(&task["id"]), "--ttl", "10m"]).json().agent("a").env("TZ", zone).run();
+            let hold =
+                home.call(&["claim", &text(&task["id"]), "--ttl", "10m"]).json().agent("a").env("TZ", zone).run();
             assert_eq!(hold.data()["hold"]["expires_in_s"], 600);
         }
-        assert_eq!(home.call(&["holds"]).json().env("TZ", "Asia/Tokyo").run().data()["items"].as_array().unwrap().len(), 4);
+        assert_eq!(
+            home.call(&["holds"]).json().env("TZ", "Asia/Tokyo").run().data()["items"].as_array().unwrap().len(),
+            4
+        );
     }
 }
 

@@ -47,7 +47,8 @@ impl Normaliser {
         let bare = word.trim_end_matches([':', '.']);
         let is_id = bare.len() >= 7
             && ["t-", "h-", "n-", "s-", "t_", "id:"].iter().any(|head| {
-                bare.strip_prefix(head).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
+                bare.strip_prefix(head)
+                    .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()))
             })
             && (bare.len() == 7 || bare.len() > 20);
         if !is_id {
@@ -77,7 +78,18 @@ impl World {
         let home = Home::new(Engine::File);
         let mut normaliser = Normaliser::new(&home);
         let first = text(
-            &home.ok(&["add", "Fix the login", "-p", "1", "-l", "backend", "-d", "Two lines\nof words", "--acceptance", "tests pass"])["id"],
+            &home.ok(&[
+                "add",
+                "Fix the login",
+                "-p",
+                "1",
+                "-l",
+                "backend",
+                "-d",
+                "Two lines\nof words",
+                "--acceptance",
+                "tests pass",
+            ])["id"],
         );
         let second = text(&home.ok(&["add", "Release", "--after", &first])["id"]);
         // Ids are numbered in the order of their tasks.
@@ -112,8 +124,8 @@ fn overview() {
 
 #[test]
 fn help_of_a_command() {
-    let mut world = World::new();
-    insta::assert_snapshot!(world.run(&["claim", "--help"]));
+    let home = Home::new(Engine::File);
+    insta::assert_snapshot!(home.run(&["claim", "--help"]).stdout);
 }
 
 #[test]
@@ -126,8 +138,8 @@ fn add() {
 fn list() {
     let mut world = World::new();
     world.run_as("claude-1", &["claim"]);
-    world.run(&["add", "Ask for the key", "-p", "0"]);
-    world.run(&["block", "t-", "--reason", "x"]);
+    let third = text(&world.home.ok(&["add", "Ask for the key", "-p", "0"])["id"]);
+    world.run(&["block", &third, "--reason", "needs the staging key"]);
     insta::assert_snapshot!(world.run(&["list"]));
 }
 

@@ -1,16 +1,18 @@
 //! The words of the command line and what comes out of the pipes.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::home::{Engine, Home, TENURE, text, wait_until};
+use crate::home::{Call, Engine, Home, TENURE, text, wait_until};
 
 /// Every command by its one name.
 const COMMANDS: [&str; 23] = [
-    "next", "claim", "add", "list", "show", "note", "done", "block", "release", "holds", "log", "status", "why", "whoami",
-    "doctor", "edit", "unblock", "reopen", "cancel", "transfer", "agent", "project", "demo",
+    "next", "claim", "add", "list", "show", "note", "done", "block", "release", "holds", "log", "status", "why",
+    "whoami", "doctor", "edit", "unblock", "reopen", "cancel", "transfer", "agent", "project", "demo",
 ];
 
 #[test]
@@ -19,7 +21,9 @@ fn global_flags_stand_before_or_after_the_command() {
     home.add("one");
     let after = home.run(&["list", "--json"]);
     assert!(after.json.is_some());
-    for args in [&["--json", "list"][..], &["--json", "--agent", "a", "list"], &["list", "--all", "--json", "--agent=a"]] {
+    for args in
+        [&["--json", "list"][..], &["--json", "--agent", "a", "list"], &["list", "--all", "--json", "--agent=a"]]
+    {
         assert_eq!(home.run(args).stdout, after.stdout, "{args:?}");
     }
     assert_eq!(home.call(&["list"]).env("TENURE_FORMAT", "JSON").run().stdout, after.stdout);
@@ -74,11 +78,15 @@ fn a_reader_that_hangs_up_is_not_an_error() {
     let home = Home::new(Engine::File);
     // More than a pipe holds, so that the write itself fails.
     home.add_many(1_000);
-    for call in ["list --all --limit 1000", "log --limit 1000 --json", "list --json", "status", "--help", "completions bash"] {
+    for call in
+        ["list --all --limit 1000", "log --limit 1000 --json", "list --json", "status", "--help", "completions bash"]
+    {
         // Without pipefail the exit code of the first would be lost: it is written down beside.
         let script = format!("({TENURE} {call}; echo $? >code) | head -c 0; sleep 0");
         let output = home.clean("sh".as_ref()).args(["-c", &script]).output().unwrap();
-        wait_until("the exit code", || std::fs::read_to_string(home.path("repo/code")).is_ok_and(|code| !code.is_empty()));
+        wait_until("the exit code", || {
+            std::fs::read_to_string(home.path("repo/code")).is_ok_and(|code| !code.is_empty())
+        });
         assert_eq!(std::fs::read_to_string(home.path("repo/code")).unwrap(), "0\n", "{call}: {output:?}");
         assert_eq!(output.stderr, b"", "{call}");
         std::fs::remove_file(home.path("repo/code")).unwrap();
@@ -118,61 +126,82 @@ fn completions_know_the_commands() {
     home.refused(&["completions", "tcsh"]).is("usage", "bad_arguments");
 }
 
+/// A command that goes on until it is killed, and the lines it prints.
+struct Stream {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Stream {
+    fn of(call: Call) -> Stream {
+        let mut child = call.into_command().stdout(Stdio::piped()).spawn().unwrap();
+        let (send, lines) = std::sync::mpsc::channel();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while stdout.read_line(&mut line).is_ok_and(|length| length > 0) && send.send(line.clone()).is_ok() {
+                line.clear();
+            }
+        });
+        Stream { child, lines }
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(60)).expect("a line within a minute")
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
 #[test]
 fn a_follower_prints_one_event_a_line_as_it_happens() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.add("before");
-        let mut command = home.call(&["log", "--follow", "--json"]).into_command();
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
-        let past: Vec<i64> = (0..3).map(|_| next()["number"].as_i64().unwrap()).collect();
+        let stream = Stream::of(home.call(&["log", "--follow", "--json"]));
+        let past: Vec<i64> = (0..3).map(|_| stream.json()["number"].as_i64().unwrap()).collect();
         assert_eq!(past, [1, 2, 3]);
         for number in 4..8 {
             let task = home.add("during");
-            let event = next();
+            let event = stream.json();
             assert_eq!((&event["number"], &event["subject"]), (&number.into(), &task.into()), "{engine:?}");
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
     }
 }
 
 #[test]
-fn a_follower_waits_for_a_store_that_does_not_exist_yet() {
-    let home = Home::new(Engine::File);
-    let mut command = home.call(&["log", "--follow", "--json"]).into_command();
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    home.add("the first");
-    let kinds: Vec<String> = (0..3)
-        .map(|_| text(&serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["kind"]))
-        .collect();
-    assert_eq!(kinds, ["project.created", "agent.registered", "task.added"]);
-    child.kill().unwrap();
-    child.wait().unwrap();
+fn whoever_looks_before_the_first_write_sees_it_come() {
+    for engine in Engine::ALL {
+        let home = Home::new(engine);
+        let follower = Stream::of(home.call(&["log", "--follow", "--json"]));
+        let watcher = Stream::of(home.call(&["status", "--watch", "--json"]));
+        assert_eq!(watcher.json()["ready"], 0);
+        home.add("the first");
+        let kinds: Vec<String> = (0..3).map(|_| text(&follower.json()["kind"])).collect();
+        assert_eq!(kinds, ["project.created", "agent.registered", "task.added"], "{engine:?}");
+        wait_until("the first task", || watcher.json()["ready"] == 1);
+    }
 }
 
 #[test]
 fn a_watched_status_begins_at_once_and_shows_changes() {
     let home = Home::new(Engine::File);
     home.add("one");
-    let mut command = home.call(&["status", "--watch", "--json"]).into_command();
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
-    assert_eq!(next()["ready"], 1);
+    let stream = Stream::of(home.call(&["status", "--watch", "--json"]));
+    assert_eq!(stream.json()["ready"], 1);
     home.add("two");
-    wait_until("the change", || next()["ready"] == 2);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut command = home.call(&["status", "--watch"]).into_command();
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let first = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
-    assert!(first.ends_with('.') && !first.contains('\u{1b}'), "{first}");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    wait_until("the change", || stream.json()["ready"] == 2);
+    let first = Stream::of(home.call(&["status", "--watch"])).line();
+    assert!(first.ends_with(".\n") && !first.contains('\u{1b}'), "{first}");
 }
 
 #[test]

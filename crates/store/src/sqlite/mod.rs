@@ -112,6 +112,11 @@ impl Sqlite {
         }
     }
 
+    /// Whether this process cannot write the file, though it is there.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.path.as_deref().is_some_and(place::is_read_only)
+    }
+
     /// Remarks on who may read or write the files.
     pub(crate) fn permissions(&self) -> Vec<String> {
         self.path.as_deref().map(place::permissions).unwrap_or_default()

@@ -17,15 +17,16 @@ pub struct Edge {
     pub status: Status,
 }
 
-/// The statement that reads the dependencies of several tasks; see [`edges`].
+/// The statement that reads the dependencies of several tasks; see [`edges`]. `OFFSET 0` keeps PostgreSQL from dissolving
+/// a select into the join, where without statistics it would read all rows of the project first.
 pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM json_each($2) j
          CROSS JOIN dep d ON d.project = $1 AND d.task = j.value
          CROSS JOIN task t ON t.project = $1 AND t.id = d.after",
         "SELECT d.task, d.after, t.status, t.number FROM json_array_elements_text(CAST($2 AS JSON)) j
-         JOIN dep d ON d.project = $1 AND d.task = j.value
-         JOIN task t ON t.project = $1 AND t.id = d.after",
+         CROSS JOIN LATERAL (SELECT task, after FROM dep WHERE project = $1 AND task = j.value OFFSET 0) d
+         CROSS JOIN LATERAL (SELECT status, number FROM task WHERE project = $1 AND id = d.after OFFSET 0) t",
     );
     (sql, vec![project.into(), list(tasks)])
 }

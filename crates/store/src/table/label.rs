@@ -39,7 +39,7 @@ pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) 
     let sql = Sql::pair(
         "UPDATE task_label SET ready = $3 WHERE project = $1 AND task IN (SELECT value FROM json_each($2))",
         "UPDATE task_label SET ready = $3
-         WHERE project = $1 AND task IN (SELECT value FROM json_array_elements_text(CAST($2 AS JSON)))",
+         WHERE project = $1 AND task = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))",
     );
     tx.defer(sql, vec![project.into(), list(tasks), ready.into()])
 }

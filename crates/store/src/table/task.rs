@@ -208,7 +208,8 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Full>> {
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Full>> {
     let sql = Sql::pair(
         "SELECT f.* FROM json_each($2) j CROSS JOIN task_full f ON f.project = $1 AND f.id = j.value",
-        "SELECT f.* FROM json_array_elements_text(CAST($2 AS JSON)) j JOIN task_full f ON f.project = $1 AND f.id = j.value",
+        "SELECT f.* FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = j.value OFFSET 0) f",
     );
     let mut found = many(tx.query(sql, &[project.into(), list(ids)])?)?;
     found.sort_by_cached_key(|full| full.task.rank());
@@ -246,13 +247,21 @@ impl Stream {
             }
             Stream::Label(label, status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into(), label.into()]);
-                Sql::same(
+                // The inner select stays as it is on PostgreSQL: dissolved into the join, all tasks would be read first.
+                Sql::pair(
                     "SELECT f.* FROM (
                          SELECT l.project, l.priority, l.number, l.task FROM task_label l
                          WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND l.ready = $7
                            AND (l.priority, l.number, l.task) > ($2, $3, $4)
                          ORDER BY l.priority, l.number, l.task LIMIT $5) l
-                     JOIN task_full f ON f.project = l.project AND f.id = l.task
+                     CROSS JOIN task_full f ON f.project = l.project AND f.id = l.task
+                     ORDER BY l.priority, l.number, l.task",
+                    "SELECT f.* FROM (
+                         SELECT l.project, l.priority, l.number, l.task FROM task_label l
+                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND l.ready = $7
+                           AND (l.priority, l.number, l.task) > ($2, $3, $4)
+                         ORDER BY l.priority, l.number, l.task LIMIT $5) l
+                     CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = l.task OFFSET 0) f
                      ORDER BY l.priority, l.number, l.task",
                 )
             }
@@ -291,7 +300,7 @@ pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(S
     let sql = Sql::pair(
         "SELECT t.id, t.status FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value",
         "SELECT t.id, t.status FROM json_array_elements_text(CAST($2 AS JSON)) j
-         JOIN task t ON t.project = $1 AND t.id = j.value",
+         CROSS JOIN LATERAL (SELECT id, status FROM task WHERE project = $1 AND id = j.value OFFSET 0) t",
     );
     tx.query(sql, &[project.into(), list(ids)])?
         .into_iter()

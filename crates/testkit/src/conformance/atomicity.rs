@@ -1,13 +1,15 @@
 //! One op is one unit: its rows, its events and its record appear together, under one lock, or not at all.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde_json::Value;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim, done, edit, note};
 use tenure_store::table::project;
-use tenure_store::{Sql, Verdict};
+use tenure_store::{Options, Sql, Store, Verdict};
 
 use super::Case;
 use super::shorthand::{claiming, id};
@@ -23,6 +25,7 @@ pub(super) const CASES: &[Case] = &[
         race(&World::with(Engine::File, |options| options.turnstile = false));
     }),
     Case::shared("inv_t2_no_update_is_lost_between_read_and_write", no_lost_update),
+    Case::shared("inv_t2_the_lock_is_had_before_the_first_read", locked_before_reading),
     Case::everywhere("inv_t15_a_refused_op_commits_settling_and_presence_and_nothing_else", refused_settles),
     Case::everywhere("inv_t15_a_refused_first_op_registers_nobody", refused_first_op),
 ];
@@ -144,6 +147,27 @@ fn no_lost_update(world: &World) {
     });
     let after = number(&world.kernel, "SELECT holds_issued FROM project", &[]);
     assert_eq!(after - before, (THREADS * TIMES) as i64);
+}
+
+/// A second writer does not even begin to read while the first has its turn. Without the turnstile, which would keep it
+/// out as well: this is the engine's own lock.
+fn locked_before_reading(world: &World) {
+    let world = World::with(world.engine, |options| options.turnstile = false);
+    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    world.add("first");
+    let options = Options { patience: Duration::from_millis(20), ..world.options.clone() };
+    let hasty = Store::new(world.location.clone(), options).unwrap();
+    let begun = Cell::new(0);
+    let first = world.kernel.store().write(&name, |_, _| {
+        let second = hasty.write(&name, |_, _| {
+            begun.set(begun.get() + 1);
+            Ok(Verdict::Undo(()))
+        });
+        Ok(Verdict::Undo(second))
+    });
+    assert_eq!(kind_of(first.unwrap()), "busy");
+    assert_eq!(begun.get(), 0, "the second writer read while the first had the lock");
+    hasty.write(&name, |_, _| Ok(Verdict::Undo(()))).unwrap();
 }
 
 fn refused_settles(world: &World) {

@@ -102,10 +102,18 @@ fn fill(world: &World) -> Vec<String> {
         let sqlite = format!("{count} {insert}, c");
         execute(&world.kernel, &sqlite, &format!("{insert}, generate_series(1, 20000) n")).unwrap();
     }
+    ids
+}
+
+/// The plans of statements, right after the rows came in and once the engine has looked at them. SQLite never looks.
+fn plans(world: &World, statements: &[(Sql, Vec<Value>)]) -> Vec<(Sql, String)> {
+    let explain = |(sql, args): &(Sql, Vec<Value>)| (*sql, world.kernel.store().explain(*sql, args).unwrap());
+    let mut plans: Vec<_> = statements.iter().map(explain).collect();
     if world.engine == Engine::Postgres {
         both(&world.kernel, "ANALYZE");
+        plans.extend(statements.iter().map(explain));
     }
-    ids
+    plans
 }
 
 /// The tables that grow. A plan may walk through a list that it was given, never through one of these.
@@ -120,7 +128,10 @@ fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
                 let index = line.contains("Index") && line.contains("Scan") && !line.contains("Bitmap Heap");
                 let condition = lines.get(at + 1).and_then(|next| next.strip_prefix("Index Cond: "));
                 let narrow = condition.is_some_and(|condition| condition.contains(" AND "));
-                line.contains("Seq Scan on") || (index && !narrow)
+                // While nothing is known about them, the indexes of holds that have not ended may be walked: they are
+                // as long as there are agents at work.
+                let live = line.contains("using hold_") && !line.contains("hold_pkey");
+                line.contains("Seq Scan on") || (index && !narrow && !live)
             }
             _ => {
                 let scanned = line.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
@@ -185,12 +196,10 @@ fn hot_statements(world: &World) {
         Ok(())
     });
     assert!(statements.len() > 36, "{}", statements.len());
-    for (sql, args) in statements {
-        // Rows that are given and not looked for have no plan to speak of.
-        if sql.sqlite.trim_start().starts_with("INSERT") {
-            continue;
-        }
-        let plan = world.kernel.store().explain(sql, &args).unwrap();
+    // Rows that are given and not looked for have no plan to speak of.
+    let looked_for: Vec<_> =
+        statements.into_iter().filter(|(sql, _)| !sql.sqlite.trim_start().starts_with("INSERT")).collect();
+    for (sql, plan) in plans(world, &looked_for) {
         assert_ranged(world.engine, &plan, sql);
     }
 }
@@ -234,15 +243,16 @@ fn lists_are_ordered(world: &World) {
             ("event_hold", events(event::Filter { hold: text("h-1"), ..some() }, newest_first)),
         ]);
     }
-    for (index, statements) in pages {
-        let [(sql, args)] = statements.as_slice() else { panic!("one statement: {statements:?}") };
-        let plan = world.kernel.store().explain(*sql, args).unwrap();
-        assert_ranged(world.engine, &plan, *sql);
+    let (indexes, statements): (Vec<_>, Vec<_>) = pages.into_iter().unzip();
+    let statements: Vec<_> = statements.into_iter().flatten().collect();
+    assert_eq!(indexes.len(), statements.len(), "a page is one statement");
+    for ((sql, plan), index) in plans(world, &statements).into_iter().zip(indexes.iter().cycle()) {
+        assert_ranged(world.engine, &plan, sql);
         // On SQLite the primary key of a clustered table is the table itself.
-        let index = if world.engine == Engine::Postgres {
-            index
-        } else {
-            index.strip_suffix("_pkey").map_or(index, |_| "PRIMARY KEY")
+        let index = match world.engine {
+            Engine::Postgres => index,
+            _ if index.ends_with("_pkey") => "PRIMARY KEY",
+            _ => index,
         };
         assert!(plan.contains(index), "{index} is not used:\n{plan}\n{}", sql.sqlite);
         let sorts = match world.engine {

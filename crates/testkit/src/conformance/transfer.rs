@@ -104,7 +104,7 @@ fn nothing_to_move(world: &World) {
         for (agent, force) in [("a", false), ("person:ann", true)] {
             let request = transfer::Request { task: Some(task.clone()), to: "b".into(), fence: None, force };
             let refused = world.unchanged(task, || world.run(agent, Op::Transfer(request)));
-            assert_eq!(code_of(refused), "not_held");
+            assert_eq!(code_of(refused), "nothing_to_transfer");
         }
         assert_eq!(kind_of(world.transfer("b", task, "a")), "not_found");
     }
