@@ -198,6 +198,14 @@ mod tests {
     }
 
     #[test]
+    fn a_span_that_is_too_long_does_not_become_a_short_one() {
+        for seconds in [i64::MAX, 18_446_744_073_711] {
+            assert_eq!(Span::seconds(seconds), Span(i64::MAX));
+        }
+        assert_eq!(Span::days(i64::MIN), Span(i64::MIN));
+    }
+
+    #[test]
     fn spans_read_at_a_glance() {
         let shown: Vec<_> = [0, 59, 60, 3_599, 3_600, 7_500, 90_000, 180_000]
             .map(|n| Span::seconds(n).to_string())

@@ -99,10 +99,7 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
 
 /// Whether an error of PostgreSQL says that the tables are not there.
 pub(crate) fn is_absent(error: &tokio_postgres::Error) -> bool {
-    matches!(
-        error.code(),
-        Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME | &SqlState::UNDEFINED_COLUMN)
-    )
+    matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
 }
 
 /// Whether the connection is gone, so that a new one may be tried.

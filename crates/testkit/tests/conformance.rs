@@ -1,14 +1,12 @@
 //! Runs the conformance suite: one test for each case and engine.
 
 use libtest_mimic::{Arguments, Trial};
-use tenure_testkit::conformance::{self, cases};
+use tenure_testkit::conformance::{cases, die_if_asked};
 use tenure_testkit::fixture::World;
 
 fn main() {
     // A case that needs a process to die in the middle of its work starts this binary again.
-    if let Some(store) = std::env::var_os(conformance::DIES) {
-        conformance::die(store.as_ref());
-    }
+    die_if_asked();
     let mut arguments = Arguments::from_args();
     // Two cores; each case has a store of its own.
     arguments.test_threads.get_or_insert(4);

@@ -176,7 +176,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Add
         for label in &row.labels {
             labels.push((label.clone(), i64::from(row.ready), row.priority, row.number, row.id.clone()));
         }
-        let data = json!({ "title": row.title, "priority": row.priority, "number": row.number });
+        let after: Vec<&str> =
+            inside[index].iter().map(|&at| ids[at].as_str()).chain(outside[index].iter().copied()).collect();
+        let data = json!({ "title": row.title, "priority": row.priority, "number": row.number, "after": after });
         events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
         rows.push(row);
     }

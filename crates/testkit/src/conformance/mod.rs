@@ -29,7 +29,7 @@ mod transfer;
 mod transitions;
 mod walk;
 
-pub use self::purity::{DIES, die};
+pub use self::purity::die_if_asked;
 use crate::fixture::{Engine, World};
 
 /// One case.

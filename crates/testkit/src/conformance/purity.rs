@@ -25,10 +25,16 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// The environment variable that makes the test binary a process that writes and dies; its value is the store's file.
-pub const DIES: &str = "TENURE_TESTKIT_DIES";
+const DIES: &str = "TENURE_TESTKIT_DIES";
 
-/// Writes a store and dies without closing it, as by `kill -9`.
-pub fn die(path: &Path) -> ! {
+/// In a process that was started for it: writes a store and dies without closing it. In any other: returns.
+pub fn die_if_asked() {
+    if let Some(path) = std::env::var_os(DIES) {
+        die(Path::new(&path));
+    }
+}
+
+fn die(path: &Path) -> ! {
     let mut world = World::new(Engine::Memory);
     // In the directory of the test that waits for us: nobody else removes it.
     world.dir = tempfile::tempdir_in(path.parent().unwrap()).unwrap();
