@@ -288,12 +288,12 @@ fn inv_t10_a_read_only_disk_is_a_storage_error_and_queries_answer() {
     let home = Home::new(Engine::File);
     let script = r#"
         "$T" add one; echo $?
-        mount -o remount,ro "$HOME/.local"
+        mount -o remount,bind,ro "$HOME/.local"
         "$T" add two || echo $?
         "$T" claim || echo $?
         "$T" list; echo $?
         "$T" doctor; echo $?
-        mount -o remount,rw "$HOME/.local"
+        mount -o remount,bind,rw "$HOME/.local"
         "$T" add three; echo $?"#;
     let output = with_small_disk(&home, script);
     let answers = answers(&output);
@@ -306,7 +306,7 @@ fn inv_t10_a_read_only_disk_is_a_storage_error_and_queries_answer() {
     // The same where there is no store yet.
     let fresh = Home::new(Engine::File);
     let script = r#"
-        mount -o remount,ro "$HOME/.local"
+        mount -o remount,bind,ro "$HOME/.local"
         "$T" add one || echo $?
         "$T" list; echo $?"#;
     let output = with_small_disk(&fresh, script);

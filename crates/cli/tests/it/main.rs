@@ -13,6 +13,7 @@ mod pinning;
 mod places;
 mod race;
 mod races;
+mod reference;
 mod shapes;
 mod snapshots;
 mod streams;
