@@ -29,6 +29,10 @@ fn text(error: &Error) -> String {
     {
         lines.push(format!("  because: {source}"));
     }
+    // What finds out whether a call whose answer was lost was carried out.
+    if let Some(id) = error.get("request_id").and_then(serde_json::Value::as_str) {
+        lines.push(format!("  the id of this request: --request-id {id}"));
+    }
     if !error.attempts().is_empty() {
         lines.push("Try:".to_owned());
         lines.extend(error.attempts().iter().map(|command| format!("  {command}")));

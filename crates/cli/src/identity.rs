@@ -72,6 +72,8 @@ pub(crate) struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
     Known(Identity),
+    /// A person's name, given inside an agent tool.
+    Pretender(Identity),
     /// An agent tool, but no session to tell it from others: the tools that were recognised.
     Unnamed(Vec<&'static str>),
 }
@@ -81,6 +83,14 @@ impl Caller {
     pub(crate) fn for_op(self) -> Result<Identity> {
         let tools = match self {
             Caller::Known(identity) => return Ok(identity),
+            Caller::Pretender(identity) => {
+                let message = format!("an agent tool cannot act as {}", identity.name);
+                return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, message)
+                    .entity(identity.name)
+                    .hint(
+                        "A person runs this from a terminal of their own; an agent gives a name without `person:`.",
+                    ));
+            }
             Caller::Unnamed(tools) => tools,
         };
         let message = match tools.as_slice() {
@@ -98,7 +108,7 @@ impl Caller {
     /// Who asks, for a query: everyone is answered.
     pub(crate) fn for_query(self) -> Option<Identity> {
         match self {
-            Caller::Known(identity) => Some(identity),
+            Caller::Known(identity) | Caller::Pretender(identity) => Some(identity),
             Caller::Unnamed(_) => None,
         }
     }
@@ -121,10 +131,10 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     let tool = if let [tool] = tools[..] { Some(tool) } else { None };
 
     if let Some(typed) = &globals.agent {
-        return given(typed, Source::Flag, tool);
+        return given(typed, Source::Flag, tool, !tools.is_empty());
     }
     if let Some(typed) = env.var("TENURE_AGENT")? {
-        return given(typed, Source::Variable, tool);
+        return given(typed, Source::Variable, tool, !tools.is_empty());
     }
     match (tool, session) {
         (Some(_), Some((variable, name))) => {
@@ -143,10 +153,11 @@ pub(crate) fn session_name(tool: &str, id: &str) -> String {
     fit(&format!("{tool}-"), id)
 }
 
-fn given(typed: &str, source: Source, tool: Option<&'static str>) -> Result<Caller> {
+fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: bool) -> Result<Caller> {
     let name = name::check(typed).map_err(|error| error.entity(source.as_str()))?.to_owned();
     let kind = if name::is_person(&name) { Who::Person } else { Who::Agent };
-    Ok(Caller::Known(Identity { name, kind, source, tool }))
+    let identity = Identity { name, kind, source, tool };
+    Ok(if kind == Who::Person && inside_tool { Caller::Pretender(identity) } else { Caller::Known(identity) })
 }
 
 fn user(env: &Env) -> String {
@@ -203,6 +214,15 @@ mod tests {
         assert_eq!(session.source.as_str(), "CLAUDE_CODE_SESSION_ID");
         assert_eq!(who(None, &env([("CODEX_THREAD_ID", "01ab")])).unwrap().name, "codex-01ab");
         assert_eq!(who(None, &env([("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "a")])).unwrap().name, "claude-a");
+    }
+
+    #[test]
+    fn inv_i1_a_tool_is_not_a_person() {
+        for vars in [[("CLAUDE_CODE_SESSION_ID", "a")], [("GEMINI_CLI", "1")]] {
+            let error = who(Some("person:ann"), &env(vars)).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Denied, "people_only"));
+        }
+        assert_eq!(who(Some("person:ann"), &env([])).unwrap().kind, Who::Person);
     }
 
     #[test]

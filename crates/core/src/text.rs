@@ -14,7 +14,7 @@ pub const LABEL_MAX: usize = 64;
 /// A title: one line of 1 to 500 characters without control characters, not only blanks. Returned trimmed.
 pub fn title(text: &str) -> Result<String> {
     let trimmed = text.trim();
-    if trimmed.is_empty() {
+    if trimmed.chars().all(is_invisible) {
         return Err(Error::usage("title_empty", "the title is empty").hint("Give one line of 1 to 500 characters."));
     }
     refuse_control(trimmed, "title", |_| false)?;
@@ -77,9 +77,7 @@ pub fn label(text: &str) -> Result<String> {
 }
 
 fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool) -> Result<()> {
-    // U+2028 and U+2029 break lines in terminals and scripts just as a newline does, so they count as control.
-    let found =
-        text.char_indices().find(|(_, c)| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c));
+    let found = text.char_indices().find(|(_, c)| (c.is_control() || is_deceptive(*c)) && !allowed(*c));
     match found {
         None => Ok(()),
         Some((at, c)) => Err(Error::usage(
@@ -90,14 +88,26 @@ fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool
     }
 }
 
-/// The beginning of a text for use inside a message: at most 40 characters, control characters made visible.
+/// Characters that act like control characters: line breaks that are none to programs, and overrides of the writing
+/// direction, which make a text read as something it is not.
+pub fn is_deceptive(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a character leaves no mark at all.
+fn is_invisible(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
+}
+
+/// The beginning of a text for use inside a message: at most 40 characters, control characters as blanks.
 pub fn excerpt(text: &str) -> String {
     cut(text, 40)
 }
 
 /// At most `max` characters of a text on one line, with an ellipsis where something was cut.
 pub fn cut(text: &str, max: usize) -> String {
-    let mut shown: String = text.chars().take(max).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut shown: String =
+        text.chars().take(max).map(|c| if c.is_control() || is_deceptive(c) { ' ' } else { c }).collect();
     if text.chars().nth(max).is_some() {
         shown.pop();
         shown.push('…');
@@ -120,6 +130,8 @@ mod tests {
             ("a\0b", "control_character"),
             ("a\u{1b}[31m", "control_character"),
             ("a\u{2028}b", "control_character"),
+            ("a\u{202e}b", "control_character"),
+            ("\u{200b}\u{feff}", "title_empty"),
             (&"x".repeat(501), "title_too_long"),
         ] {
             assert_eq!(title(bad).unwrap_err().code(), code, "{bad:?}");

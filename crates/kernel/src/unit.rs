@@ -363,7 +363,13 @@ impl<'a> Unit<'a> {
         full.task.last_fence = fence;
         full.task.last_holder = holder.to_owned();
         full.task.lapsed = false;
-        agent::set_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        if holder == self.me() {
+            agent::set_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        } else {
+            // Who is handed a task while working on another goes on with that one: a plain `done` must never finish
+            // what its sender has not looked at.
+            agent::offer_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        }
         full.held = Some(task::Held {
             id: row.id.clone(),
             holder: holder.to_owned(),

@@ -44,6 +44,26 @@ pub(crate) fn absent() -> Error {
     Error::new(Kind::Storage, ABSENT, Stage::Open, "there is no store at this place yet")
 }
 
+/// A COMMIT was sent, its answer was lost, and the same request could not be made again.
+pub(crate) fn outcome_unknown(error: Error) -> Error {
+    busy("connection_lost", "the connection to PostgreSQL was lost while it committed")
+        .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
+        .at(Stage::Commit)
+        .cause(error)
+}
+
+/// A schema that is there and that this login may not use.
+pub(crate) fn hidden_schema(schema: &str) -> Error {
+    Error::new(
+        Kind::Denied,
+        "postgres_privilege",
+        Stage::Open,
+        format!("the PostgreSQL login may not use the schema `{schema}`"),
+    )
+    .entity(schema)
+    .hint("Grant it USAGE on the schema and the rights on its tables, or use another login in the store URL.")
+}
+
 /// A lock that could not be had in time.
 pub(crate) fn busy(code: &'static str, message: impl Into<String>) -> Error {
     Error::new(Kind::Busy, code, Stage::Lock, message).hint("Nothing was changed. The same call may be made again.")
@@ -87,8 +107,12 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
         ErrorCode::DatabaseCorrupt => corrupt("the store is corrupt"),
         ErrorCode::NotADatabase => corrupt("the file is not a Tenure store"),
         ErrorCode::SystemIoFailure => {
-            Error::new(Kind::Storage, "io_failure", stage, "the disk of the store failed to read or write")
-                .hint("Nothing was changed. Check the disk and the system log.")
+            Error::new(Kind::Storage, "io_failure", stage, "the disk of the store failed to read or write").hint(
+                match stage {
+                    Stage::Commit => "Whether it was carried out is not known. Check the disk and the system log.",
+                    _ => "Nothing was changed. Check the disk and the system log.",
+                },
+            )
         }
         ErrorCode::ConstraintViolation => Error::bug("a rule of the schema was violated"),
         _ => Error::new(Kind::Storage, "sqlite", stage, "SQLite could not carry out a statement"),
@@ -143,8 +167,10 @@ pub(crate) fn postgres_at_open(error: &tokio_postgres::Error) -> Error {
 fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
     let code = error.code().cloned().unwrap_or(SqlState::INTERNAL_ERROR);
     let classified = match &code {
-        &SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED => {
-            busy("store_busy", "another process is writing and did not finish in time")
+        &SqlState::LOCK_NOT_AVAILABLE => busy("store_busy", "another process is writing and did not finish in time"),
+        &SqlState::QUERY_CANCELED => {
+            Error::new(Kind::Busy, "statement_timeout", stage, "PostgreSQL did not finish a statement within a minute")
+                .hint("Nothing was changed. Send less in one call, or call when the server has less to do.")
         }
         &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => {
             busy("store_busy", "the transaction met another one")

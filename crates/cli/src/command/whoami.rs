@@ -19,7 +19,9 @@ pub(super) const SPEC: Spec = Spec {
         let switched_on = asked.as_ref().ok().copied();
         let problem = asked.as_ref().err().map(|error| error.message().to_owned());
         let (agent, source) = match context.asker()? {
-            Caller::Known(identity) => (Some(identity.name), identity.source.as_str().to_owned()),
+            Caller::Known(identity) | Caller::Pretender(identity) => {
+                (Some(identity.name), identity.source.as_str().to_owned())
+            }
             Caller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
         };
         let checkout = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top).display().to_string();

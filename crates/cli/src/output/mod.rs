@@ -83,20 +83,20 @@ impl Printer {
     pub(crate) fn text(&self, text: &str) {
         if !self.quiet {
             let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
-            self.write(&format!("{text}{end}"));
+            self.write(&format!("{}{end}", inert(text)));
         }
     }
 
     /// Prints text on standard error: progress and remarks, which no program reads.
     pub(crate) fn aside(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(std::io::stderr(), "{text}");
+            let _ = writeln!(std::io::stderr(), "{}", inert(text));
         }
     }
 
     /// Prints what went wrong.
     pub(crate) fn complain(&self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{text}");
+        let _ = writeln!(std::io::stderr(), "{}", inert(text));
     }
 
     /// Sets a word off.
@@ -136,9 +136,38 @@ impl Printer {
     }
 }
 
+/// A text that does nothing to a terminal but show itself. The only sequences kept are those that `ink` and `watch`
+/// write: what comes from names, paths and files is made visible instead.
+fn inert(text: &str) -> String {
+    const OWN: [&str; 9] = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m", "[34m", "[H", "[2J"];
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        let own = c == '\u{1b}' && OWN.iter().any(|sequence| text[at + 1..].starts_with(sequence));
+        let acts = (c.is_control() && !matches!(c, '\n' | '\t')) || tenure_core::text::is_deceptive(c);
+        if acts && !own {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 fn terminal_width() -> Option<usize> {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .ok()
         .map(|size| usize::from(size.ws_col))
         .filter(|width| *width > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inert;
+
+    #[test]
+    fn foreign_sequences_are_shown_and_not_obeyed() {
+        assert_eq!(inert("a\u{1b}[31mb\u{1b}[0m\n\t"), "a\u{1b}[31mb\u{1b}[0m\n\t");
+        assert_eq!(inert("x\u{1b}]0;title\u{7}"), "x\\u{1b}]0;title\\u{7}");
+        assert_eq!(inert("\u{202e}evil"), "\\u{202e}evil");
+    }
 }

@@ -28,7 +28,12 @@ impl std::fmt::Debug for Location {
 impl Location {
     /// Reads what was given for a store: a path seen from `base`, or a URL. A directory means `tenure.db` inside it.
     pub(crate) fn parse(given: &str, base: &Path, env: &Env) -> Result<Location> {
-        let Some(file) = form(given)? else { return Ok(Location::Postgres(given.to_owned())) };
+        let Some(file) = form(given)? else {
+            let given = given.trim();
+            // The scheme is known in any case, and the client knows only this one.
+            let rest = given.split_once("://").map_or(given, |(_, rest)| rest);
+            return Ok(Location::Postgres(format!("postgres://{rest}")));
+        };
         // Shells expand the tilde, files do not; taken as it is it would make a directory of that name.
         let path = match file.strip_prefix("~/") {
             Some(below) => env.home().ok_or_else(no_home)?.join(below),
@@ -65,6 +70,13 @@ impl Location {
 
 /// The file that is meant; None for a PostgreSQL URL.
 fn form(given: &str) -> Result<Option<&str>> {
+    let given = given.trim();
+    let lower = given.to_ascii_lowercase();
+    // A URL with a slash too few would become a file with a password in its name.
+    let meant = lower.starts_with("postgres:") || lower.starts_with("postgresql:") || lower.contains("password=");
+    if meant && !lower.starts_with("postgres://") && !lower.starts_with("postgresql://") {
+        return Err(refuse("bad_store", "this looks like a PostgreSQL address and is no postgres:// URL".to_owned()));
+    }
     let (scheme, rest) = match given.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
         _ => match given.split_once(':') {
@@ -122,8 +134,14 @@ mod tests {
     fn urls_are_taken_as_they_are_and_unknown_schemes_refused() {
         let env = Env::of(Path::new("/"), []);
         let parse = |given: &str| Location::parse(given, Path::new("/"), &env);
-        for given in ["postgres://h/d", "postgresql://u:p@h/d", "Postgres://h/d"] {
-            assert_eq!(parse(given).unwrap(), Location::Postgres(given.into()));
+        for given in ["postgres://u:p@h/d", "postgresql://u:p@h/d", "Postgres://u:p@h/d", " postgres://u:p@h/d\n"] {
+            assert_eq!(parse(given).unwrap(), Location::Postgres("postgres://u:p@h/d".into()));
+        }
+        // With a slash too few they would be files with a password in their names.
+        for given in ["postgres:/u:secret@h/d", "postgres:u:secret@h/d", "host=h password=secret"] {
+            let error = parse(given).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Usage, "bad_store"));
+            assert!(!error.to_json().to_string().contains("secret"));
         }
         for given in ["mysql://h/d", "http://u:secret@h", "file:///x"] {
             let error = parse(given).unwrap_err();

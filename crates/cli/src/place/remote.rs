@@ -52,12 +52,23 @@ pub(crate) fn normalise_url(url: &str) -> Option<String> {
             (authority, "", path)
         }
     };
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    // A path without a leading slash begins in the home of the login: only where all use one login is it one path.
+    let in_home = if default_port.is_empty() { !path.starts_with('/') } else { path.starts_with('~') };
+    if in_home && !matches!(user.split(':').next(), Some("" | "git")) {
+        return None;
+    }
+    // A token may stand in the query; it names no repository.
+    let path = path.split(['?', '#']).next().unwrap_or(path);
     let (host, port) = match host.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, port),
         _ => (host, ""),
     };
     let host = host.trim_end_matches('.').to_ascii_lowercase();
+    // Every machine calls itself by these names.
+    if host == "localhost" || host.ends_with(".localhost") || host.starts_with("127.") || host == "[::1]" {
+        return None;
+    }
     if host.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -361,8 +372,10 @@ mod tests {
         }
         assert_eq!(normalise_url("ssh://git@h:2222/o/r").as_deref(), Some("h:2222/o/r"));
         assert_eq!(normalise_url("https://h:22/o/r").as_deref(), Some("h:22/o/r"));
-        assert_eq!(normalise_url("ssh://git@[::1]:22/o/r").as_deref(), Some("[::1]/o/r"));
-        assert_eq!(normalise_url("git@[::1]:o/r").as_deref(), Some("[::1]/o/r"));
+        assert_eq!(normalise_url("ssh://git@[2001:db8::1]:22/o/r").as_deref(), Some("[2001:db8::1]/o/r"));
+        assert_eq!(normalise_url("git@[2001:db8::1]:o/r").as_deref(), Some("[2001:db8::1]/o/r"));
+        assert_eq!(normalise_url("https://h/o/r?token=secret#x").as_deref(), Some("h/o/r"));
+        assert_eq!(normalise_url("alice@h:/srv/r.git").as_deref(), Some("h/srv/r"));
         assert_eq!(normalise_url("h:Org/Repo").as_deref(), Some("h/Org/Repo"));
     }
 
@@ -389,6 +402,11 @@ mod tests {
             "",
             ":",
             "git@:x",
+            "alice@h:proj.git",
+            "ssh://alice@h/~/proj",
+            "ssh://git@localhost:2222/o/r",
+            "http://127.0.0.1:3000/o/r",
+            "git@[::1]:o/r",
         ] {
             assert_eq!(normalise_url(url), None, "{url}");
         }

@@ -192,7 +192,8 @@ fn inv_l9_one_of_four_contenders_for_a_version_succeeds() {
 #[test]
 fn inv_t11_twenty_first_opens_make_one_store_and_one_project() {
     for engine in Engine::ALL {
-        for _ in 0..5 {
+        // On PostgreSQL a snapshot may be older than the tables it meets: rare, so it is tried more often.
+        for _ in 0..if engine == Engine::Postgres { 20 } else { 5 } {
             let home = Home::new(engine);
             let call = |number: usize| home.call(&["add", &format!("task {number}")]).json().agent(&agent(number));
             let outputs = Line::of_calls((0..20).map(call).collect()).go().finish();

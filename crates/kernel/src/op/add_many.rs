@@ -120,6 +120,7 @@ impl Request {
             for after in &item.after {
                 match keys.get(after.as_str()) {
                     Some(&index) => within.push(index),
+                    None if !id::is_prefix(after) => return Err(on_line(item.line)(unknown(after))),
                     None => beyond.push(after.as_str()),
                 }
             }

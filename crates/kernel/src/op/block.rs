@@ -1,12 +1,14 @@
 //! Says that a task cannot go on, and why.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, id, text};
-use tenure_store::table::task;
+use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_store::table::{dep, task};
 
 use super::leaving::{Acting, Leaving};
 use crate::shape;
@@ -63,6 +65,38 @@ fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
             Err(Error::refused(Kind::Conflict, "blocker_gone", format!("{on} is {status}: it cannot block anything"))
                 .entity(on))
         }
-        Some(_) => Ok(()),
+        Some(_) => refuse_circle(unit, task, on),
+    }
+}
+
+/// Refuses a blocker that itself waits for the task, by what it comes after or by what blocks it.
+fn refuse_circle(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
+    let project = unit.project.id.clone();
+    let mut edges: Vec<(String, String)> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut fresh = vec![on.to_owned()];
+    while !fresh.is_empty() {
+        let beyond = dep::reachable(unit.tx, &project, &fresh)?;
+        let mut reached: Vec<String> = beyond.iter().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+        reached.append(&mut fresh);
+        reached.retain(|id| seen.insert(id.clone()));
+        edges.extend(beyond);
+        for (id, blocker) in task::blockers(unit.tx, &project, &reached)? {
+            if !seen.contains(&blocker) {
+                fresh.push(blocker.clone());
+            }
+            edges.push((id, blocker));
+        }
+    }
+    match graph::path(&edges, &[on.to_owned()], task) {
+        None => Ok(()),
+        Some(way) => Err(Error::refused(
+            Kind::Conflict,
+            "cycle",
+            format!("{task} cannot be blocked on {on}: these wait for each other: {}", way.join(" waits for ")),
+        )
+        .entity(task)
+        .attempt(format!("tenure show {on} --graph"))
+        .detail("cycle", way)),
     }
 }

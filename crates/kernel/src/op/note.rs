@@ -43,10 +43,20 @@ fn data(value: Option<&Value>) -> Result<String> {
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
-    if stored.contains("\\u0000") {
+    if has_nul(value) {
         return Err(Error::usage("control_character", "the data has the control character U+0000"));
     }
     Ok(stored)
+}
+
+/// NUL is the one character that PostgreSQL cannot store.
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(fields) => fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
+    }
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Noted> {

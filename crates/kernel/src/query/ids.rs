@@ -19,10 +19,11 @@ impl Kernel {
     }
 
     fn expand(&self, call: &Call, typed: &str, sort: id::Sort) -> Result<String> {
-        if typed.is_empty() || !id::is_prefix(typed) {
+        let letter = format!("{}-", sort.letter());
+        // The letter alone begins every id: it is what is left of one when a variable was empty.
+        if typed.is_empty() || typed == letter || !id::is_prefix(typed) {
             return Err(id::unknown(typed, sort));
         }
-        let letter = format!("{}-", sort.letter());
         let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
         self.ask(call, |tx, scene| {
             let project = scene.project_id();

@@ -1,5 +1,7 @@
 //! `show`: one task with its notes, dependents and newest events, or one hold; and the graph around a task.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
@@ -71,12 +73,34 @@ fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
     Ok(Shown { task, blocker_gone, notes, dependents, events })
 }
 
+/// The edges nearest to a task, both ways, ring by ring: where the picture is cut, what is far away goes first.
+fn around(tx: &mut dyn Tx, project: &str, root: &str) -> Result<(Vec<(String, String)>, bool)> {
+    let mut edges: Vec<(String, String)> = Vec::new();
+    let mut known: HashSet<(String, String)> = HashSet::new();
+    let (mut up, mut down) = (vec![root.to_owned()], vec![root.to_owned()]);
+    let mut seen: [HashSet<String>; 2] = [HashSet::from([root.to_owned()]), HashSet::from([root.to_owned()])];
+    while !up.is_empty() || !down.is_empty() {
+        let before = if up.is_empty() { Vec::new() } else { dep::of(tx, project, &up)? };
+        let after = if down.is_empty() { Vec::new() } else { dep::after_these(tx, project, &down)? };
+        up = before.iter().map(|edge| edge.after.clone()).filter(|id| seen[0].insert(id.clone())).collect();
+        down = after.iter().map(|(task, _)| task.clone()).filter(|id| seen[1].insert(id.clone())).collect();
+        for edge in before.into_iter().map(|edge| (edge.task, edge.after)).chain(after) {
+            if edges.len() == EDGES {
+                return Ok((edges, true));
+            }
+            if known.insert(edge.clone()) {
+                edges.push(edge);
+            }
+        }
+    }
+    Ok((edges, false))
+}
+
 fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {
     let project = scene.project_id();
     task::get(tx, project, root)?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
-    let mut edges = dep::around(tx, project, root, EDGES + 1)?;
-    let more = edges.len() > EDGES;
-    edges.truncate(EDGES);
+    let (mut edges, more) = around(tx, project, root)?;
+    edges.sort();
     let mut ids: Vec<String> = edges.iter().flat_map(|(task, after)| [task.clone(), after.clone()]).collect();
     ids.push(root.to_owned());
     ids.sort();

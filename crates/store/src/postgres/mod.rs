@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Result, id};
+use tenure_core::{Result, Stage, id};
 
 pub use redact::redact;
 
@@ -83,7 +83,10 @@ impl Postgres {
             })
         });
         match answer {
-            Err(error) if error.code() == ABSENT => Sqlite::memory(self.options.clone()).read_absent(body),
+            Err(error) if error.code() == ABSENT => {
+                self.check_hidden()?;
+                Sqlite::memory(self.options.clone()).read_absent(body)
+            }
             answer => answer,
         }
     }
@@ -107,7 +110,7 @@ impl Postgres {
     pub(crate) fn schema_version(&self) -> Result<i64> {
         let read = self.again(|_| self.transact(&self.begin_read(), |tx| project::schema(tx).map(Verdict::Undo)));
         match read {
-            Err(error) if error.code() == ABSENT => Ok(0),
+            Err(error) if error.code() == ABSENT => self.check_hidden().map(|()| 0),
             other => other,
         }
     }
@@ -126,6 +129,11 @@ impl Postgres {
 
     fn enter(&self, tx: &mut dyn Tx, key: &str, lock: project::Lock) -> Result<Entered> {
         let (identity, project, clock) = project::enter(tx, key, lock)?;
+        // Tables are looked up in the newest catalogue, rows in the transaction's snapshot: one that was taken just
+        // before the store was made sees its tables and none of its rows.
+        if identity.id.is_empty() {
+            return Err(absent());
+        }
         let clock = match clock {
             Some(clock) if !self.options.own_clock => clock,
             _ => self.options.clock.now(),
@@ -174,14 +182,18 @@ impl Postgres {
     fn again<T>(&self, call: impl Fn(Duration) -> Result<T>) -> Result<T> {
         let begun = Instant::now();
         let mut attempt = 0;
+        let mut outcome_unknown = false;
         loop {
             attempt += 1;
             let remaining = self.options.patience.saturating_sub(begun.elapsed());
             match call(remaining) {
                 Err(error) if error.code() == "connection_lost" && attempt < ATTEMPTS && !remaining.is_zero() => {
+                    outcome_unknown |= error.stage() == Stage::Commit;
                     // The others of the pool most likely died with it.
                     self.pool.lock().unwrap_or_else(PoisonError::into_inner).clear();
                 }
+                // What went wrong afterwards says nothing about the COMMIT whose answer was lost.
+                Err(error) if outcome_unknown => return Err(error::outcome_unknown(error)),
                 other => return other,
             }
         }
@@ -215,7 +227,23 @@ impl Postgres {
         }
     }
 
+    /// A schema that this login may not use looks like one that is not there: PostgreSQL leaves it out of the search.
+    fn check_hidden(&self) -> Result<()> {
+        let sql = Sql::same(
+            "SELECT CASE WHEN has_schema_privilege(oid, 'USAGE') THEN 1 ELSE 0 END FROM pg_namespace WHERE nspname = $1",
+        );
+        let found = self.transact("BEGIN READ ONLY", |tx| {
+            let rows = tx.query(sql, &[(&self.target.schema).into()])?;
+            rows.first().map(|row| row.int(0)).transpose().map(Verdict::Undo)
+        })?;
+        if found == Some(0) {
+            return Err(error::hidden_schema(&self.target.schema));
+        }
+        Ok(())
+    }
+
     fn migrate(&self) -> Result<()> {
+        self.check_hidden()?;
         let schema = &self.target.schema;
         let begin = format!(
             "BEGIN; SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})",

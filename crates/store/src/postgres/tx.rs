@@ -171,7 +171,8 @@ impl<'c> PostgresTx<'c> {
 
     pub(super) fn rollback(mut self) -> Result<()> {
         self.waiting.clear();
-        self.send(Sent::Simple("ROLLBACK".to_owned()), Stage::Commit).map(|_| ())
+        // Not the stage of a commit: a rollback whose answer is lost leaves nothing unknown.
+        self.send(Sent::Simple("ROLLBACK".to_owned()), Stage::Write).map(|_| ())
     }
 
     pub(super) fn explain(&mut self, sql: Sql, args: &[Value]) -> Result<String> {

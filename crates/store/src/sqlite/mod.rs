@@ -174,7 +174,9 @@ impl Sqlite {
             None => Connection::open_in_memory().map_err(open)?,
             Some(path) => {
                 place::refuse_network(path.parent().unwrap_or(path), self.options.any_file_system)?;
-                if !self.options.may_create && matches!(place::look(path)?, place::Presence::Absent) {
+                if !self.options.may_create
+                    && matches!(place::look(path)?, place::Presence::Absent | place::Presence::Present { size: 0, .. })
+                {
                     return Err(error::absent());
                 }
                 place::prepare(path)?;

@@ -195,6 +195,12 @@ pub fn set_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Resu
     tx.defer(sql, vec![project.into(), name.into(), task.into()])
 }
 
+/// Sets the task an agent means when it names none, where it means none yet.
+pub fn offer_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET focus = $3 WHERE project = $1 AND name = $2 AND focus = ''");
+    tx.defer(sql, vec![project.into(), name.into(), task.into()])
+}
+
 /// Takes a task out of an agent's focus if it is there.
 pub fn clear_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND name = $2 AND focus = $3");

@@ -79,28 +79,17 @@ pub fn reachable(tx: &mut dyn Tx, project: &str, from: &[String]) -> Result<Vec<
     tx.query(sql, &[project.into(), list(from)])?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
-/// Edges around a task, both ways, up to a number: for pictures.
-pub fn around(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<(String, String)>> {
+/// The edges that lead to some tasks from those that come after them, in order.
+pub fn after_these(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<(String, String)>> {
     let sql = Sql::pair(
-        "WITH RECURSIVE
-           up (id) AS (SELECT $2 UNION SELECT d.after FROM up CROSS JOIN dep d ON d.project = $1 AND d.task = up.id),
-           down (id) AS (SELECT $2 UNION SELECT d.task FROM down CROSS JOIN dep d ON d.project = $1 AND d.after = down.id)
-         SELECT d.task, d.after FROM up CROSS JOIN dep d ON d.project = $1 AND d.task = up.id
-         UNION
-         SELECT d.task, d.after FROM down CROSS JOIN dep d ON d.project = $1 AND d.after = down.id
-         ORDER BY 1, 2 LIMIT $3",
-        "WITH RECURSIVE
-           up (id) AS (SELECT $2 COLLATE \"C\" UNION SELECT d.after FROM dep d JOIN up ON d.project = $1 AND d.task = up.id),
-           down (id) AS (SELECT $2 COLLATE \"C\" UNION SELECT d.task FROM dep d JOIN down ON d.project = $1 AND d.after = down.id)
-         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.task IN (SELECT id FROM up)
-         UNION
-         SELECT d.task, d.after FROM dep d WHERE d.project = $1 AND d.after IN (SELECT id FROM down)
-         ORDER BY 1, 2 LIMIT $3",
+        "SELECT d.task, d.after FROM json_each($2) j CROSS JOIN dep d ON d.project = $1 AND d.after = j.value",
+        "SELECT d.task, d.after FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT task, after FROM dep WHERE project = $1 AND after = j.value OFFSET 0) d",
     );
-    tx.query(sql, &[project.into(), task.into(), limit.into()])?
-        .into_iter()
-        .map(|mut row| Ok((row.text(0)?, row.text(1)?)))
-        .collect()
+    let rows = tx.query(sql, &[project.into(), list(tasks)])?;
+    let mut edges = rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect::<Result<Vec<_>>>()?;
+    edges.sort();
+    Ok(edges)
 }
 
 /// Adds edges given as (task, after).

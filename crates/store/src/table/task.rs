@@ -312,6 +312,18 @@ pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(S
         .collect()
 }
 
+/// Which of some tasks are blocked on another one: (task, blocker), in no order.
+pub fn blockers(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(String, String)>> {
+    let sql = Sql::pair(
+        "SELECT t.id, t.blocked_on FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value
+         WHERE t.blocked_on <> ''",
+        "SELECT t.id, t.blocked_on FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT id, blocked_on FROM task WHERE project = $1 AND id = j.value OFFSET 0) t
+         WHERE t.blocked_on <> ''",
+    );
+    tx.query(sql, &[project.into(), list(ids)])?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+}
+
 /// Ids of tasks that begin with a text.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
     // Ids use no character above `z`, so `{` ends the range.

@@ -168,11 +168,12 @@ fn hot_statements(world: &World) {
         agent::mark_gone(tx, p, "agent-1")?;
         dep::of(tx, p, &some)?;
         dep::dependents(tx, p, id, 100)?;
-        // PostgreSQL cannot know how far a graph reaches and may rightly hash all edges once; these two are for people.
+        // PostgreSQL cannot know how far a graph reaches and may rightly hash all edges once; this one is for people.
         if world.engine == Engine::File {
             dep::reachable(tx, p, &some)?;
-            dep::around(tx, p, id, 500)?;
         }
+        dep::after_these(tx, p, &some)?;
+        task::blockers(tx, p, &some)?;
         dep::shift(tx, p, id, 0, 0)?;
         dep::clear(tx, p, id)?;
         label::put(tx, p, &full.task)?;

@@ -11,6 +11,7 @@ use crate::fixture::{World, code_of, kind_of};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_r9_transfer_gives_a_new_fence_and_the_remaining_time", handed),
+    Case::everywhere("inv_r9_who_works_on_another_task_keeps_its_focus", keeps_focus),
     Case::everywhere("inv_r9_transfer_is_all_or_nothing", refused),
     Case::everywhere("inv_r9_nothing_to_move_is_not_found", nothing_to_move),
     Case::everywhere("inv_r9_a_person_moves_with_force_and_is_audited", forced),
@@ -24,6 +25,16 @@ fn appear(world: &World, agents: &[&str]) {
         world.note(agent, &task, "hello").unwrap();
     }
     world.cancel("person:ann", &task).unwrap();
+}
+
+/// A plain `done` of the receiver must not finish what it has not looked at.
+fn keeps_focus(world: &World) {
+    let (task, own) = (world.add("handed on"), world.add("own"));
+    world.claim("a", &task).unwrap();
+    world.claim("b", &own).unwrap();
+    world.transfer("a", &task, "b").unwrap();
+    assert_eq!(world.focus("b"), Some(own));
+    assert_eq!(world.show(&task)["holder"]["agent"], "b");
 }
 
 fn handed(world: &World) {

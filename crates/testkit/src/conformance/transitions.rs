@@ -174,6 +174,12 @@ fn block_on(world: &World) {
         assert_eq!((&blocked["blocked_on"], &blocked["reason"]), (&json!(on), &json!("needs it")));
         world.unblock("b", &task).unwrap();
     }
+    // Neither what comes after it nor what is blocked on it can block it: both would wait for ever.
+    let dependent = world.add_after("after it", &[&task]);
+    assert_eq!(code_of(world.unchanged(&task, || world.run("a", blocked_on(&task, &dependent)))), "cycle");
+    let other = world.add("other");
+    world.run("a", blocked_on(&other, &dependent)).unwrap();
+    assert_eq!(code_of(world.unchanged(&task, || world.run("a", blocked_on(&task, &other)))), "cycle");
 }
 
 fn blocker_gone(world: &World) {
