@@ -59,10 +59,11 @@ fn unknown_flags_and_commands_are_refused_and_the_nearest_is_named() {
 
 #[test]
 fn titles_and_texts_have_limits() {
-    let home = home_with_tasks(1);
+    let home = Home::new(Engine::File);
+    let task = home.add_many(1).remove(0);
     for empty in ["", " ", "\t \n"] {
         refused(&home, &["add", empty]).is("usage", "title_empty");
-        refused(&home, &["edit", "t-", "--title", empty]).is("usage", "title_empty");
+        refused(&home, &["edit", &task, "--title", empty]).is("usage", "title_empty");
     }
     refused(&home, &["add"]).is("usage", "title_empty");
     // Characters count, not bytes.
@@ -179,7 +180,7 @@ fn invalid_utf_8_is_refused_wherever_it_stands() {
 
 #[test]
 fn ids_that_name_nothing_or_too_much() {
-    let home = home_with_tasks(40);
+    let home = home_with_tasks(500);
     let long = "a".repeat(5_000);
     for unknown in
         ["t-00000zz", "t-!!", "../../etc", "ü", "t-\u{1b}[31m", "%", "'; DROP TABLE task; --", "T-0", " ", "", &long]
@@ -197,17 +198,19 @@ fn ids_that_name_nothing_or_too_much() {
     refused(&home, &["show", "h-0"]).is("not_found", "not_found");
     refused(&home, &["add", "x", "--after", "t-00000zz"]).is("not_found", "not_found");
 
-    let refusal = refused(&home, &["show", "t-"]);
-    let candidates = refusal.is("usage", "ambiguous_id").detail("candidates").as_array().unwrap().clone();
-    assert_eq!(candidates.len(), 10, "at most ten are named");
-    // Of 40 tasks two begin with the same character; every candidate does.
-    let listed = home.ok(&["list"]);
+    // Of 500 tasks more than ten begin with the same character; ten of them are named.
+    let listed = home.ok(&["list", "--limit", "1000"]);
     let ids: Vec<String> = listed["items"].as_array().unwrap().iter().map(|task| text(&task["id"])).collect();
-    let shared = ids.iter().map(|id| &id[..3]).find(|head| ids.iter().filter(|id| id.starts_with(head)).count() > 1);
-    let head = shared.expect("40 ids over 32 characters");
-    let refusal = refused(&home, &["claim", head]);
-    for candidate in refusal.is("usage", "ambiguous_id").detail("candidates").as_array().unwrap() {
-        assert!(text(candidate).starts_with(head) && refusal.message().contains(&text(candidate)));
+    let alike = |head: &str| ids.iter().filter(|id| id.starts_with(head)).count();
+    let head = ids.iter().map(|id| &id[..3]).max_by_key(|head| alike(head)).unwrap();
+    assert!(alike(head) > 10, "500 ids over 32 characters");
+    for typed in [head, &head[2..]] {
+        let refusal = refused(&home, &["claim", typed]);
+        let candidates = refusal.is("usage", "ambiguous_id").detail("candidates").as_array().unwrap();
+        assert_eq!(candidates.len(), 10);
+        for candidate in candidates {
+            assert!(text(candidate).starts_with(head) && refusal.message().contains(&text(candidate)));
+        }
     }
     // Any unique beginning is enough, with or without the letter.
     let id = &ids[0];

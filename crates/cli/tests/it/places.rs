@@ -58,8 +58,9 @@ fn inv_i5_a_worktree_is_a_checkout_of_the_same_project() {
             assert_eq!(titles(&home, home.path(tree)), ["from the worktree"]);
         }
         // Who holds it is seen in the other one.
-        home.call(&["claim"]).json().agent("a").cwd(home.path("linked")).run().data();
-        let refusal = home.call(&["claim", "t-"]).json().agent("b").cwd(home.path("repo/nested")).run().refusal();
+        let claimed = home.call(&["claim"]).json().agent("a").cwd(home.path("linked")).run().data();
+        let task = text(&claimed["task"]["id"]);
+        let refusal = home.call(&["claim", &task]).json().agent("b").cwd(home.path("repo/nested")).run().refusal();
         refusal.is("conflict", "task_held").names(&["a"]);
     }
 }

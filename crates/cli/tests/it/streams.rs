@@ -207,9 +207,9 @@ fn a_watched_status_begins_at_once_and_shows_changes() {
 #[test]
 fn plain_output_has_no_escapes() {
     let home = Home::new(Engine::File);
-    home.add("one");
+    let task = home.add("one");
     home.ok_as("a", &["claim"]);
-    for args in [&["list"][..], &["status"], &["log"], &["holds"], &["doctor"], &["show", "t-"]] {
+    for args in [&["list"][..], &["status"], &["log"], &["holds"], &["doctor"], &["show", &task]] {
         let output = home.call(args).env("TERM", "xterm-256color").run();
         assert!(!output.stdout.contains('\u{1b}') && output.code == 0, "{output:?}");
     }

@@ -20,8 +20,7 @@ impl Kernel {
 
     fn expand(&self, call: &Call, typed: &str, sort: id::Sort) -> Result<String> {
         let letter = format!("{}-", sort.letter());
-        // The letter alone begins every id: it is what is left of one when a variable was empty.
-        if typed.is_empty() || typed == letter || !id::is_prefix(typed) {
+        if typed.is_empty() || !id::is_prefix(typed) {
             return Err(id::unknown(typed, sort));
         }
         let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
