@@ -126,8 +126,8 @@ pub struct Full {
 }
 
 /// The statement that reads tasks with their holds, and the last sign of the holders: the columns in the order of
-/// [`decode`]. It says what the view `task_full` says, without one: expanding a view is a third of what it costs a
-/// one-shot process to prepare such a statement.
+/// [`decode`]. It says what the view `task_full` says, without one: a process that makes one call spends a tenth
+/// of its instructions on expanding it.
 macro_rules! select_full {
     ($rest:literal) => {
         concat!(
