@@ -61,7 +61,7 @@ fn inv_l1_one_of_32_processes_wins_a_task_on_sqlite() {
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_task_on_postgres() {
-    one_winner(Engine::Postgres, 60);
+    one_winner(Engine::Postgres, 200);
 }
 
 /// Half of the racers are killed at random moments. A killed winner may have won without ever saying so.
