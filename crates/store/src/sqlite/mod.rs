@@ -194,9 +194,10 @@ impl Sqlite {
         if version < VERSION {
             self.migrate(&connection)?;
         }
+        // What undoes an op stays in memory: an op that changes more than a few pages would otherwise open a file for it.
         let synchronous = match self.options.durability {
-            Durability::Full => "PRAGMA synchronous = FULL",
-            Durability::Fast => "PRAGMA synchronous = NORMAL",
+            Durability::Full => "PRAGMA temp_store = MEMORY; PRAGMA synchronous = FULL",
+            Durability::Fast => "PRAGMA temp_store = MEMORY; PRAGMA synchronous = NORMAL",
         };
         connection.execute_batch(synchronous).map_err(open)?;
         Ok(connection)
