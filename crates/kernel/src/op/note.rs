@@ -85,3 +85,16 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Not
     note::insert(unit.tx, &unit.project.id, &row)?;
     Ok(shape::Noted { id: row.id, task, late })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nul_is_refused_wherever_it_stands_and_a_spelled_out_one_is_not() {
+        for bad in [json!("a\0"), json!([["\0"]]), json!({ "a\0": 1 }), json!({ "a": { "b": "\0" } })] {
+            assert_eq!(data(Some(&bad)).unwrap_err().code(), "control_character", "{bad}");
+        }
+        assert!(data(Some(&json!({ "pattern": "\\u0000" }))).is_ok());
+    }
+}

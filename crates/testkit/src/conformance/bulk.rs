@@ -71,13 +71,14 @@ fn one_unit(world: &World) {
 
 fn one_bad_item(world: &World) {
     let exists = world.add("exists");
-    let bad: [(&str, fn(&mut Item)); 9] = [
+    let bad: [(&str, fn(&mut Item)); 10] = [
         ("title_empty", |item| item.title = String::new()),
         ("control_character", |item| item.title = "a\u{7}".into()),
         ("bad_priority", |item| item.priority = 9),
         ("bad_label", |item| item.labels = words(&["x", ""])),
         ("not_found", |item| item.after = words(&["t-none0"])),
         ("not_found", |item| item.after = words(&["a key of nobody"])),
+        ("not_found", |item| item.after = words(&["t-abcde\0"])),
         ("duplicate_key", |item| item.key = Some("k0".into())),
         ("bad_key", |item| item.key = Some(String::new())),
         ("text_too_long", |item| item.description = "x".repeat(65 * 1_024)),
