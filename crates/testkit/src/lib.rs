@@ -9,8 +9,16 @@
 #![allow(clippy::needless_pass_by_value, clippy::redundant_clone, clippy::type_complexity)]
 
 pub mod conformance;
+pub mod crash;
+pub mod evidence;
 pub mod fixture;
+pub mod history;
 pub mod pg;
+pub mod power;
+pub mod race;
 pub mod raw;
 pub mod relay;
 pub mod replay;
+pub mod report;
+pub mod sim;
+pub mod worker;

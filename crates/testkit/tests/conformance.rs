@@ -2,15 +2,18 @@
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::conformance::{cases, die_if_asked};
+use tenure_testkit::evidence::checks;
 use tenure_testkit::fixture::World;
+use tenure_testkit::worker;
 
 fn main() {
     // A case that needs a process to die in the middle of its work starts this binary again.
     die_if_asked();
+    worker::play_if_asked();
     let mut arguments = Arguments::from_args();
     // Two cores; each case has a store of its own.
     arguments.test_threads.get_or_insert(4);
-    let trials = cases()
+    let mut trials: Vec<Trial> = cases()
         .into_iter()
         .flat_map(|case| case.engines.iter().map(move |engine| (case, *engine)))
         .map(|(case, engine)| {
@@ -20,5 +23,11 @@ fn main() {
             })
         })
         .collect();
+    trials.extend(checks().into_iter().map(|check| {
+        Trial::test(format!("evidence::{}", check.name), move || {
+            (check.run)();
+            Ok(())
+        })
+    }));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -1,0 +1,78 @@
+//! The long runs, one report: `tenure-soak [SECTION …] [--minutes N] [--seed N] [--markdown]`.
+
+// A long run reads clocks and arguments, and prints what it saw.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use tenure_testkit::evidence::soaks;
+use tenure_testkit::report::{Budget, markdown};
+use tenure_testkit::worker;
+
+fn main() -> ExitCode {
+    worker::play_if_asked();
+    match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => run(&options),
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(options: &Options) -> ExitCode {
+    let chosen: Vec<_> = soaks().into_iter().filter(|soak| options.wants(soak.name)).collect();
+    let shares: u32 = chosen.iter().map(|soak| soak.share).sum();
+    let mut sections = Vec::new();
+    for soak in chosen {
+        let time = options.time * soak.share / shares.max(1);
+        eprintln!("{} for about {} s …", soak.name, time.as_secs());
+        let start = Instant::now();
+        let mut section = (soak.run)(Budget { time, seed: options.seed });
+        section.figure("time", format!("{} s", start.elapsed().as_secs()));
+        eprintln!("{}: {} violations", soak.name, section.violations.len());
+        sections.push(section);
+    }
+    println!("{}", markdown(&sections));
+    let violations: usize = sections.iter().map(|section| section.violations.len()).sum();
+    println!("{violations} violations");
+    ExitCode::from(u8::from(violations > 0))
+}
+
+struct Options {
+    sections: Vec<String>,
+    time: Duration,
+    seed: u64,
+}
+
+impl Options {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
+        let mut options = Options { sections: Vec::new(), time: Duration::from_secs(600), seed: 1 };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--minutes" => {
+                    let minutes = words.next().and_then(|n| n.parse::<u64>().ok()).filter(|n| (1..=10_000).contains(n));
+                    options.time = Duration::from_secs(60 * minutes.ok_or("--minutes takes a number of 1 to 10000")?);
+                }
+                "--seed" => {
+                    let seed = words.next().and_then(|n| n.parse().ok());
+                    options.seed = seed.ok_or("--seed takes a number")?;
+                }
+                section if soaks().iter().any(|soak| soak.name == section) => options.sections.push(word),
+                other => {
+                    let names: Vec<_> = soaks().iter().map(|soak| soak.name).collect();
+                    return Err(format!(
+                        "unknown: {other}\nusage: tenure-soak [{}] [--minutes N] [--seed N]",
+                        names.join("] [")
+                    ));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, section: &str) -> bool {
+        self.sections.is_empty() || self.sections.iter().any(|name| name == section)
+    }
+}

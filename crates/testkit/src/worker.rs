@@ -1,0 +1,27 @@
+//! Processes that a test starts and kills: the test's own program, started again with a part to play.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+const PART: &str = "TENURE_TESTKIT_PART";
+
+/// Plays the part that this process was started for, and ends it; does nothing in a process that was not. The first
+/// thing that a program with such tests does.
+pub fn play_if_asked() {
+    let Ok(part) = std::env::var(PART) else { return };
+    let code = match part.as_str() {
+        "crash" => crate::crash::part(),
+        "history" => crate::history::part(),
+        "race" => crate::race::part(),
+        other => panic!("no part is called {other}"),
+    };
+    std::process::exit(code);
+}
+
+/// This program, about to play a part. Arguments travel in the environment or on standard input.
+pub fn command(part: &str) -> Command {
+    let this: PathBuf = std::env::current_exe().unwrap();
+    let mut command = Command::new(this);
+    command.env(PART, part);
+    command
+}
