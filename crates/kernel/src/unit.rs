@@ -96,7 +96,7 @@ impl<'a> Unit<'a> {
     /// Registers what is seen for the first time: project, agent, checkout.
     pub(crate) fn register(&mut self, sighting: Sighting) -> Result<()> {
         let project = self.project.id.clone();
-        if self.project.last_event == 0 {
+        if !self.project.is_switched_on() {
             let data = json!({ "key": self.project.key, "label": self.project.label });
             self.append(event::kind::PROJECT_CREATED, &project, "", None, &data)?;
         }
@@ -169,6 +169,7 @@ impl<'a> Unit<'a> {
         data: &Value,
     ) -> log::Row {
         self.project.last_event += 1;
+        self.project.events += 1;
         log::Row {
             number: self.project.last_event,
             at: self.now,

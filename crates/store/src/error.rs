@@ -44,6 +44,15 @@ pub(crate) fn absent() -> Error {
     Error::new(Kind::Storage, ABSENT, Stage::Open, "there is no store at this place yet")
 }
 
+/// The code of a store that this program must bring up to date before it can read it.
+pub(crate) const OLDER: &str = "older_schema";
+
+/// The store was made by an older program and has not been brought up to date.
+pub(crate) fn older_schema() -> Error {
+    Error::new(Kind::Storage, OLDER, Stage::Open, "the store was made by an older version of tenure")
+        .hint("Call once where the store can be written: any command brings it up to date.")
+}
+
 /// A COMMIT was sent, its answer was lost, and the same request could not be made again.
 pub(crate) fn outcome_unknown(error: Error) -> Error {
     busy("connection_lost", "the connection to PostgreSQL was lost while it committed")
@@ -124,6 +133,11 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
 /// Whether an error of PostgreSQL says that the tables are not there.
 pub(crate) fn is_absent(error: &tokio_postgres::Error) -> bool {
     matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
+}
+
+/// Whether an error of PostgreSQL says that the tables are those of an older program.
+pub(crate) fn is_older(error: &tokio_postgres::Error) -> bool {
+    error.code() == Some(&SqlState::UNDEFINED_COLUMN)
 }
 
 /// Whether the connection is gone, so that a new one may be tried.

@@ -9,7 +9,10 @@ pub struct Step {
 }
 
 /// All steps in order. Within a minor line steps only add.
-pub const STEPS: [Step; 1] = [Step { version: 1, text: include_str!("schema/0001_kernel.sql") }];
+pub const STEPS: [Step; 2] = [
+    Step { version: 1, text: include_str!("schema/0001_kernel.sql") },
+    Step { version: 2, text: include_str!("schema/0002_kept.sql") },
+];
 
 /// The schema that this program knows.
 pub const VERSION: i64 = STEPS[STEPS.len() - 1].version;

@@ -35,7 +35,7 @@ impl Kernel {
             let lapsed = hold::many(tx.query(sql, &args)?)?;
             debug_assert!(lapsed.iter().all(|hold| rule::lapsed(scene.now, hold.expires_at)));
             Ok(Health {
-                switched_on: row.last_event > 0,
+                switched_on: row.is_switched_on(),
                 wrong_counters,
                 lapsed: lapsed.len(),
                 last_event: row.last_event,
@@ -51,6 +51,6 @@ impl Kernel {
 
     /// Whether the project has any event.
     pub fn switched_on(&self, call: &Call) -> Result<bool> {
-        self.ask(call, |_, scene| Ok(scene.project.is_some_and(|row| row.last_event > 0)))
+        self.ask(call, |_, scene| Ok(scene.project.is_some_and(project::Row::is_switched_on)))
     }
 }

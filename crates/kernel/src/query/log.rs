@@ -84,7 +84,7 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
         _ => last,
     };
     let total = match scene.project {
-        Some(project) if plain => Some(project.last_event - project.first_event + 1),
+        Some(project) if plain => Some(project.events),
         _ if !more && filter.since.is_none() => Some(i64::try_from(found.len()).unwrap_or(i64::MAX)),
         _ => None,
     };

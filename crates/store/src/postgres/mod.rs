@@ -19,7 +19,7 @@ pub use redact::redact;
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};
-use crate::error::{self, ABSENT, absent};
+use crate::error::{self, ABSENT, OLDER, absent};
 use crate::migrate::{STEPS, VERSION};
 use crate::sqlite::Sqlite;
 use crate::store::{Body, Entered, Identity, Options, Verdict};
@@ -68,7 +68,7 @@ impl Postgres {
                     return Err(error::newer_schema(found, VERSION));
                 }
                 if found < VERSION {
-                    return Err(absent());
+                    return Err(error::older_schema());
                 }
                 body(tx, entered)
             })
@@ -76,12 +76,21 @@ impl Postgres {
     }
 
     pub(crate) fn read<T>(&self, key: &str, body: &dyn Fn(&mut dyn Tx, Entered) -> Result<T>) -> Result<T> {
-        let answer = self.again(|_| {
-            self.transact(&self.begin_read(), |tx| {
-                let entered = self.enter(tx, key, project::Lock::Read)?;
-                body(tx, entered).map(Verdict::Undo)
+        let read = || {
+            self.again(|_| {
+                self.transact(&self.begin_read(), |tx| {
+                    let entered = self.enter(tx, key, project::Lock::Read)?;
+                    body(tx, entered).map(Verdict::Undo)
+                })
             })
-        });
+        };
+        let answer = match read() {
+            Err(error) if error.code() == OLDER => {
+                self.migrate().map_err(|cause| error.cause(cause))?;
+                read()
+            }
+            answer => answer,
+        };
         match answer {
             Err(error) if error.code() == ABSENT => {
                 self.check_hidden()?;
@@ -167,7 +176,9 @@ impl Postgres {
         let mut migrated = false;
         loop {
             match self.again(&call) {
-                Err(error) if error.code() == ABSENT && !migrated && self.options.may_create => {
+                Err(error)
+                    if !migrated && (error.code() == OLDER || (error.code() == ABSENT && self.options.may_create)) =>
+                {
                     self.migrate()?;
                     migrated = true;
                 }

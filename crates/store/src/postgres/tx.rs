@@ -201,7 +201,13 @@ impl<'c> PostgresTx<'c> {
         let answers = self.connection.runtime.block_on(in_order(calls.iter().map(|call| answer(client, call))));
         // After the first failure every later statement fails for that reason alone, so the first one is told.
         answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| {
-            if error::is_absent(&error) { absent().cause(describe(&error)) } else { error::postgres(error, stage) }
+            if error::is_absent(&error) {
+                absent().cause(describe(&error))
+            } else if error::is_older(&error) {
+                error::older_schema().cause(describe(&error))
+            } else {
+                error::postgres(error, stage)
+            }
         })
     }
 }

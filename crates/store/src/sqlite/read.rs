@@ -10,6 +10,7 @@ use super::place::{self, Presence};
 use super::tx::SqliteTx;
 use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
 use crate::error;
+use crate::migrate::VERSION;
 use crate::store::{Entered, Options, Verdict};
 use crate::table::project;
 use crate::tx::Tx;
@@ -75,14 +76,25 @@ impl Sqlite {
                 },
             },
         };
-        if user_version(&connection)? == 0 {
-            return self.read_nothing(look);
+        match user_version(&connection)? {
+            0 => return self.read_nothing(look),
+            older if older < VERSION => self.bring_up_to_date()?,
+            _ => {}
         }
         let answer = look(&connection);
         if connection.is_autocommit() {
             self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }
         answer
+    }
+
+    /// A query cannot read what an older program made. It brings the store up to date as a write would, where it may.
+    fn bring_up_to_date(&self) -> Result<()> {
+        let mut writer = self.writer()?;
+        self.connected(&mut writer).map(|_| ()).map_err(|error| match error.kind() {
+            Kind::Storage => error::older_schema().cause(error),
+            _ => error,
+        })
     }
 
     fn open_reader(&self, path: &Path) -> Result<Connection> {
@@ -143,7 +155,10 @@ impl Sqlite {
         uri.push_str("?immutable=1");
         let connection = Connection::open_with_flags(uri, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
         refuse_foreign(&connection)?;
-        Ok(connection)
+        match user_version(&connection)? {
+            older if (1..VERSION).contains(&older) => Err(error::older_schema()),
+            _ => Ok(connection),
+        }
     }
 }
 

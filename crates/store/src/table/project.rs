@@ -51,6 +51,8 @@ pub struct Row {
     pub first_event: i64,
     /// The newest event, 0 for none.
     pub last_event: i64,
+    /// How many events are kept; 0 for a project that is not switched on.
+    pub events: i64,
     /// The time of the last op.
     pub last_time: Time,
     /// The newest task number.
@@ -73,12 +75,18 @@ impl Row {
             schema_version: crate::migrate::VERSION,
             first_event: 1,
             last_event: 0,
+            events: 0,
             last_time: now,
             last_task: 0,
             holds_issued: 0,
             counts: [0; 7],
             created_at: now,
         }
+    }
+
+    /// Whether anything has happened here since the project was made or forgotten.
+    pub fn is_switched_on(&self) -> bool {
+        self.events > 0
     }
 
     /// The number of tasks in a class.
@@ -102,12 +110,12 @@ const ENTER: Sql = Sql::pair(
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, NULL
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL
      FROM store s LEFT JOIN project p ON p.key = $1",
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
             CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
      FROM store s LEFT JOIN project p ON p.key = $1",
 );
@@ -120,7 +128,7 @@ const ENTER_LOCKED: Sql = Sql::pair(
      SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
             CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
      FROM store s LEFT JOIN p ON TRUE",
 );
@@ -136,7 +144,7 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         return Ok((Identity { id: String::new(), incarnation: String::new() }, None, None));
     };
     let identity = Identity { id: row.text(0)?, incarnation: row.text(1)? };
-    let clock = row.int_or_null(19)?.map(Time);
+    let clock = row.int_or_null(20)?.map(Time);
     if row.is_null(2) {
         return Ok((identity, None, clock));
     }
@@ -156,6 +164,7 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         holds_issued: row.int(10)?,
         counts,
         created_at: row.time(18)?,
+        events: row.int(19)?,
     };
     Ok((identity, Some(project), clock))
 }
@@ -177,7 +186,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE project SET last_event = $2, last_time = $3, last_task = $4, holds_issued = $5, tasks_ready = $6,
              tasks_waiting = $7, tasks_stuck = $8, tasks_started = $9, tasks_blocked = $10, tasks_done = $11,
-             tasks_cancelled = $12
+             tasks_cancelled = $12, first_event = $13, events = $14
          WHERE key = $1",
     );
     let mut args: Vec<Value> = vec![
@@ -188,6 +197,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
         row.holds_issued.into(),
     ];
     args.extend(row.counts.map(Value::from));
+    args.extend([row.first_event.into(), row.events.into()]);
     tx.defer(sql, args)
 }
 

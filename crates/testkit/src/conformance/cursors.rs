@@ -71,7 +71,7 @@ fn below_the_oldest(world: &World) {
     let oldest_pages = read(world, None, 4).unwrap().next.unwrap();
     // What retention will do: the oldest events go, and the row says from where on they are kept.
     both(&world.kernel, "DELETE FROM event WHERE number < 4");
-    both(&world.kernel, "UPDATE project SET first_event = 4");
+    both(&world.kernel, "UPDATE project SET first_event = 4, events = 3");
     for below in [0, 2] {
         stale(world, &Since::Number(below));
         stale(world, &cursor(&format!("{own}.{below}")));

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Barrier;
 
 use tenure_kernel::Op;
-use tenure_kernel::op::add;
+use tenure_kernel::op::{add, note};
+use tenure_kernel::query::log;
 use tenure_kernel::{Call, Kernel};
 use tenure_store::migrate::{STEPS, VERSION};
 use tenure_store::table::project;
-use tenure_store::{Location, Store};
+use tenure_store::{Location, Options, Sql, Store, Verdict};
 
 use super::Case;
 use crate::fixture::{Engine, World, refusal};
@@ -22,6 +23,7 @@ pub(super) const CASES: &[Case] = &[
     }),
     Case::shared("inv_t11_twenty_first_ops_are_all_there", twenty_first_ops),
     Case::everywhere("inv_t11_a_newer_schema_is_read_and_not_written", newer_schema),
+    Case::shared("inv_t11_an_older_store_is_brought_up_to_date_by_whoever_comes", older_store),
     Case::only(&[Engine::Postgres], "inv_t11_both_engines_have_one_schema", one_schema),
     Case::everywhere("inv_t11_a_migration_that_fails_leaves_nothing_and_can_be_repeated", failed_migration),
     Case::shared("inv_c2_two_kernels_in_one_process_do_not_meet", kernels_do_not_meet),
@@ -134,6 +136,37 @@ fn newer_schema(world: &World) {
         refused(&world.another());
     }
     assert_eq!(dump(&world.kernel), before);
+}
+
+/// What an older program left is read and written like any other, also where a store may not be made.
+fn older_store(world: &World) {
+    let task = world.add("first");
+    let before = dump(&world.kernel);
+    let name = project::Name { key: "name:p".into(), label: "p".into() };
+    let age = || {
+        let statements = [
+            Sql::same("UPDATE store SET schema_version = 1"),
+            Sql::same("UPDATE project SET schema_version = 1"),
+            Sql::pair("PRAGMA user_version = 1", "SELECT 1"),
+            Sql::same("ALTER TABLE project DROP COLUMN events"),
+        ];
+        let store = world.kernel.store();
+        store.write(&name, |tx, _| {
+            statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;
+            Ok(Verdict::Commit(()))
+        })
+    };
+    let pinned =
+        || Kernel::new(world.location.clone(), Options { may_create: false, ..world.options.clone() }).unwrap();
+    let call = world.call("a");
+    age().unwrap();
+    assert_eq!(pinned().log(&call, &log::Filter { limit: 1, ..log::Filter::default() }).unwrap().total, Some(3));
+    assert_eq!(dump(&world.kernel), before, "a query brings it up to date and changes nothing else");
+    age().unwrap();
+    let note = note::Request { task: Some(task), text: "here".into(), ..note::Request::default() };
+    pinned().run(&call, &Op::Note(note)).unwrap();
+    assert_eq!(world.kernel.store().schema_version().unwrap(), VERSION);
+    world.sound();
 }
 
 fn one_schema(world: &World) {
