@@ -123,6 +123,23 @@ impl<'a> Context<'a> {
         self.run_trusting(op, None)
     }
 
+    /// Runs an op in a project of this store that is named, whatever the one of this place is.
+    pub(crate) fn run_in(&self, project: project::Name, op: &Op) -> Result<Reply> {
+        self.will_write();
+        let identity = self.caller()?;
+        let mut call = Call {
+            project,
+            actor: actor(&identity),
+            request_id: self.request_id()?,
+            checkout: None,
+            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            keep_events: None,
+            proven_dead: Vec::new(),
+        };
+        let kernel = self.kernel()?;
+        self.answered(&mut call, |call| kernel.run(call, op))
+    }
+
     /// Runs an op from a place that a person vouches for.
     pub(crate) fn run_trusting(&self, op: &Op, trust: Option<Trust>) -> Result<Reply> {
         self.will_write();
@@ -139,6 +156,7 @@ impl<'a> Context<'a> {
             request_id,
             checkout: self.checkout(trust),
             pinned_store,
+            keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
         };
         if matches!(op, Op::Claim(_)) {
@@ -178,6 +196,7 @@ impl<'a> Context<'a> {
             request_id: RequestId::given(self.globals.request_id.as_deref().unwrap_or("query"))?,
             checkout: self.checkout(None),
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            keep_events: None,
             proven_dead: Vec::new(),
         };
         self.answered(&mut call, |call| query(kernel, call))

@@ -1,7 +1,7 @@
 //! Who asks, where, and under which request id: what a door knows before the kernel is entered.
 
 use tenure_core::agent::Process;
-use tenure_core::{Error, Kind, Result, Stage, id, name};
+use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
 use tenure_store::Entropy;
 use tenure_store::table::{checkout, project};
 
@@ -18,6 +18,8 @@ pub struct Call {
     pub checkout: Option<Checkout>,
     /// The store that this project is pinned to, if it is.
     pub pinned_store: Option<String>,
+    /// How long events are kept; for ever without it.
+    pub keep_events: Option<Span>,
     /// Agents whose processes the door has just proven dead. Gathered before the transaction; it can only shorten.
     pub proven_dead: Vec<String>,
 }

@@ -11,8 +11,8 @@ use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
 
 use crate::call::{Call, sight};
 use crate::op::Op;
-use crate::settle;
 use crate::unit::Unit;
+use crate::{retain, settle};
 
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
@@ -129,9 +129,12 @@ impl Kernel {
             }
             Err(failure) => return Err(failure),
         };
-        let Unit { tx, project, first_event, .. } = unit;
+        let Unit { tx, mut project, first_event, .. } = unit;
         if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;
+            if let Some(keep) = call.keep_events {
+                retain::events(tx, &mut project, now - keep)?;
+            }
         }
         project::save(tx, &project)?;
         Ok(Verdict::Commit(answer))

@@ -7,6 +7,7 @@ mod call;
 mod kernel;
 pub mod op;
 pub mod query;
+mod retain;
 mod settle;
 pub mod shape;
 mod unit;

@@ -175,6 +175,7 @@ impl World {
             request_id: RequestId::draw(&self.requests),
             checkout: None,
             pinned_store: None,
+            keep_events: None,
             proven_dead: Vec::new(),
         }
     }

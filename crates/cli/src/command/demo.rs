@@ -119,6 +119,7 @@ fn call(name: &str) -> Call {
         request_id: RequestId::draw(&OsEntropy),
         checkout: None,
         pinned_store: None,
+        keep_events: None,
         proven_dead: Vec::new(),
     }
 }

@@ -52,6 +52,8 @@ pub(super) const SPEC: Spec = Spec {
         }
         if page.items.is_empty() {
             context.out.text("No events.");
+        } else if let Some(oldest) = page.kept_from {
+            context.out.text(&format!("(events before {oldest} are no longer kept)"));
         }
         page.items.iter().for_each(|event| context.out.text(&line(context.out, event)));
         if let (true, Some(next)) = (page.more, &page.next) {

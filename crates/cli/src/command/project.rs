@@ -9,6 +9,8 @@ use tenure_store::{Entropy, OsEntropy};
 use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::identity::Who;
+use crate::output::table::table;
+use crate::output::time::short;
 use crate::place::git;
 use crate::place::pin::{self, Pin};
 use crate::place::project::{KeyKind, id_key};
@@ -17,9 +19,10 @@ pub(super) const SPEC: Spec = Spec {
     name: "project",
     aliases: &[],
     group: Group::People,
-    about: "Say which project a repository is, and which store it is pinned to",
+    about: "Show, list and forget projects, and say which one a repository is",
     examples: &[
         "tenure project show",
+        "tenure project list",
         "tenure project new",
         "tenure project join",
         "tenure project pin --store postgres://db/tenure",
@@ -32,6 +35,8 @@ pub(super) const SPEC: Spec = Spec {
             Verb::New => new(context),
             Verb::Join => join(context),
             Verb::Pin => repin(context),
+            Verb::List(page) => list(context, &page),
+            Verb::Forget { name, force } => forget(context, &name, force),
         }
     },
 };
@@ -52,6 +57,17 @@ enum Verb {
     Join,
     /// Pin this repository to the store that is resolved now (people only)
     Pin,
+    /// List the projects in this store
+    List(super::list::Paging),
+    /// Remove a project from the store with everything in it: tasks, notes, events (people only)
+    Forget {
+        /// The project's key, or what it is called
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Although tasks of it are held
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 fn show(context: &Context<'_>) -> Result<u8> {
@@ -72,13 +88,74 @@ fn show(context: &Context<'_>) -> Result<u8> {
     Ok(0)
 }
 
+fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
+    let limit = page.limit()?;
+    let page = context.ask(|kernel, call| kernel.projects(call, limit, page.cursor.as_deref()))?;
+    if context.out.is_json() {
+        context.out.data(&page);
+        return Ok(0);
+    }
+    if page.items.is_empty() {
+        context.out.text("No projects.");
+        return Ok(0);
+    }
+    let rows: Vec<Vec<String>> = page
+        .items
+        .iter()
+        .map(|project| {
+            vec![
+                if project.here { "*".to_owned() } else { String::new() },
+                project.label.clone(),
+                project.open.to_string(),
+                project.done.to_string(),
+                project.events.to_string(),
+                short(&project.last_at),
+                project.key.clone(),
+            ]
+        })
+        .collect();
+    let heads = ["", "PROJECT", "OPEN", "DONE", "EVENTS", "LAST USED", "KEY"];
+    context.out.text(&table(&heads, &rows, context.out.width()));
+    if let Some(next) = &page.next {
+        context.out.text(&format!("more: --cursor {next}"));
+    }
+    Ok(0)
+}
+
+fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
+    person(context, "`project forget`")?;
+    let project = context.ask(|kernel, call| kernel.project_called(call, name))?;
+    let request = op::forget::Request { key: project.key.clone(), force };
+    let reply = context.run_in(project, &Op::Forget(request))?;
+    if context.out.is_json() {
+        context.out.body(&reply.body);
+        return Ok(0);
+    }
+    let gone: serde_json::Value = serde_json::from_str(&reply.body)
+        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
+    let text = |field: &str| gone[field].as_str().unwrap_or_default().to_owned();
+    context.out.text(&format!(
+        "Forgot {} ({}): {} tasks, {} events.",
+        text("label"),
+        text("key"),
+        gone["tasks"],
+        gone["events"]
+    ));
+    Ok(0)
+}
+
+/// Refuses everybody but people.
+fn person(context: &Context<'_>, what: &str) -> Result<()> {
+    match context.caller()?.kind {
+        Who::Person => Ok(()),
+        _ => Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+            .hint("Ask a person to run it.")),
+    }
+}
+
 /// The common git directory, for a person.
 fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
-    let identity = context.caller()?;
-    if identity.kind != Who::Person {
-        return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
-            .hint("Ask a person to run it."));
-    }
+    person(context, what)?;
     // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
     git::locate(context.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
         Error::usage("no_repository", "this directory is not in a git repository")

@@ -24,6 +24,9 @@ pub(super) const SPEC: Spec = Spec {
         if story.more {
             context.out.text("(what happened before is in `tenure log`)");
         }
+        if story.forgotten {
+            context.out.text("(what happened before is no longer kept)");
+        }
         for sentence in &story.story {
             let at = context.out.ink(Ink::Dim, &short(&sentence.at));
             context.out.text(&format!("{at}  {}", sentence.text));

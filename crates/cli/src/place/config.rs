@@ -54,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) durability: Durability,
     /// The time to live of task holds.
     pub(crate) task_ttl: Option<Span>,
+    /// How long events are kept; for ever without it.
+    pub(crate) keep_events: Option<Span>,
     /// Changes when the contents do.
     pub(crate) revision: String,
 }
@@ -66,12 +68,19 @@ struct File {
     labels: Option<Spanned<Vec<String>>>,
     durability: Option<Durability>,
     hold: Hold,
+    retention: Retention,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Hold {
     task_ttl: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Retention {
+    events: Option<Spanned<String>>,
 }
 
 /// Loads the configuration. `dirs` are the places of the project's file, nearest first; the first that has one counts.
@@ -99,6 +108,7 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         labels: Vec::new(),
         durability: Durability::default(),
         task_ttl: None,
+        keep_events: None,
         revision: format!("{:016x}", fnv1a(&contents)),
     };
     for (file, level) in [(user, Level::User), (project, Level::Project)] {
@@ -133,8 +143,23 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
     if let Some(ttl) = file.hold.task_ttl {
         config.task_ttl = Some(Span::parse(ttl.get_ref()).and_then(hold::ttl).map_err(because(ttl.span()))?);
     }
+    if let Some(events) = file.retention.events {
+        config.keep_events = retention(events.get_ref()).map_err(because(events.span()))?;
+    }
     config.durability = file.durability.unwrap_or(config.durability);
     Ok(config)
+}
+
+/// How long events are kept. Less than a day would make cursors stale while their readers sleep.
+fn retention(text: &str) -> Result<Option<Span>> {
+    if text == "forever" {
+        return Ok(None);
+    }
+    let span = Span::parse(text)?;
+    if (Span::days(1)..=Span::days(3_650)).contains(&span) {
+        return Ok(Some(span));
+    }
+    Err(Error::usage("bad_retention", format!("`{}` is not 1d to 3650d, nor `forever`", text::excerpt(text))))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a configuration file")]
@@ -164,7 +189,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, labels, durability, and task_ttl under [hold].")
+        .hint("Known keys: project, store, labels, durability, task_ttl under [hold], and events under [retention].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),
@@ -231,6 +256,8 @@ mod tests {
             ("[hold]\ntask_ttl = \"soon\"\n", 2, "`task_ttl`"),
             ("[hold]\ntask_ttl = \"7d\"\n", 2, "`task_ttl`"),
             ("[hold]\n\nttl = 1\n", 3, "`ttl`"),
+            ("[retention]\nevents = \"1h\"\n", 2, "1d to 3650d"),
+            ("[retention]\nevents = 90\n", 2, "string"),
             ("[store]\npath = \"x\"\n", 1, "string"),
             ("store = \"\"\n", 1, "`store`"),
             ("\nstore = \"mysql://h/d\"\n", 2, "mysql"),

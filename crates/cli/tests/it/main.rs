@@ -11,6 +11,7 @@ mod home;
 mod identity;
 mod pinning;
 mod places;
+mod projects;
 mod race;
 mod races;
 mod reference;

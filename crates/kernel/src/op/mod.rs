@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod claim;
 pub mod done;
 pub mod edit;
+pub mod forget;
 pub mod join;
 mod leaving;
 pub mod note;
@@ -50,6 +51,8 @@ pub enum Op {
     Transfer(transfer::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
+    /// Forgets a project.
+    Forget(forget::Request),
 }
 
 /// How an op can be reached.
@@ -72,7 +75,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 13] = [
+pub const ALL: [About; 14] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -126,6 +129,12 @@ pub const ALL: [About; 13] = [
         doors: &[Door::Cli],
         schema: || schema_for!(join::Request),
     },
+    About {
+        name: "forget",
+        what: "Forgets a project and everything in it",
+        doors: &[Door::Cli],
+        schema: || schema_for!(forget::Request),
+    },
 ];
 
 impl Op {
@@ -145,6 +154,7 @@ impl Op {
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
             Op::Join(_) => "join",
+            Op::Forget(_) => "forget",
         }
     }
 
@@ -162,7 +172,7 @@ impl Op {
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
-            Op::Done(_) | Op::Unblock(_) | Op::Join(_) => Ok(()),
+            Op::Done(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => Ok(()),
         }
     }
 
@@ -182,6 +192,7 @@ impl Op {
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
             Op::Join(request) => json(request),
+            Op::Forget(request) => json(request),
         }
     }
 
@@ -201,6 +212,7 @@ impl Op {
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
+            Op::Forget(request) => json(&forget::apply(unit, request)?),
         }
     }
 }

@@ -32,13 +32,7 @@ impl Kernel {
             found.truncate(rows);
             let next = more.then(|| found.last().map(|row| row.name.clone())).flatten();
             let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-            Ok(Page {
-                items: found.iter().map(|row| Agent::of(row, scene.now)).collect(),
-                total,
-                more,
-                next,
-                cursor: None,
-            })
+            Ok(Page::of(found.iter().map(|row| Agent::of(row, scene.now)).collect(), total, next))
         })
     }
 

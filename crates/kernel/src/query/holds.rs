@@ -45,7 +45,7 @@ fn page(
     found.truncate(rows);
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
     let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-    Ok(Page { items: views(tx, scene, &found)?, total, more, next, cursor: None })
+    Ok(Page::of(views(tx, scene, &found)?, total, next))
 }
 
 /// Holds with the liveness of their holders.

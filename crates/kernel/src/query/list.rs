@@ -83,7 +83,7 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank
         Some(project) if filter.is_plain() => Some(total(project, filter.all)),
         _ => None,
     };
-    Ok(Page { items: views(tx, scene.project_id(), &found, scene.now)?, total, more, next, cursor: None })
+    Ok(Page::of(views(tx, scene.project_id(), &found, scene.now)?, total, next))
 }
 
 fn total(project: &project::Row, all: bool) -> i64 {

@@ -90,7 +90,9 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
     };
     let cursor = Some(format!("{incarnation}.{end}"));
     let items = found.into_iter().map(Event::of).collect::<Result<Vec<_>>>()?;
-    Ok(Page { items, total, more, next, cursor })
+    // Said where a reader would look for what came before.
+    let kept_from = (first > 1 && newest_first && !more).then_some(first);
+    Ok(Page { items, total, more, next, cursor, kept_from })
 }
 
 /// Rows, whether there are more, and whether the newest stands first.

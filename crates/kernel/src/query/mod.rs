@@ -7,6 +7,7 @@ pub mod ids;
 pub mod list;
 pub mod log;
 pub mod next;
+pub mod projects;
 pub mod show;
 pub mod status;
 pub mod why;

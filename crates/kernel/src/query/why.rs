@@ -1,5 +1,6 @@
 //! `why`: the story of a task or a hold, in plain sentences.
 
+use tenure_core::event::kind;
 use tenure_core::{Result, id};
 use tenure_store::table::{event, hold, task};
 
@@ -9,6 +10,9 @@ use crate::shape::{Event, Sentence, Story};
 
 /// How many sentences a story has at the most.
 const LONGEST: usize = 200;
+
+/// What the story of a task or a hold begins with, as long as all of it is kept.
+const BEGINNINGS: [&str; 3] = [kind::TASK_ADDED, kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED];
 
 impl Kernel {
     /// The story of a task or a hold.
@@ -26,6 +30,8 @@ impl Kernel {
             let more = events.len() > LONGEST;
             events.truncate(LONGEST);
             events.reverse();
+            let began = matches!(events.first(), Some(row) if BEGINNINGS.contains(&row.kind.as_str()));
+            let forgotten = !more && !began && scene.project.is_some_and(|row| row.first_event > 1);
             let story = events
                 .into_iter()
                 .map(|row| {
@@ -33,7 +39,7 @@ impl Kernel {
                     Ok(Sentence { number: event.number, text: event.sentence(), at: event.at })
                 })
                 .collect::<Result<_>>()?;
-            Ok(Story { subject: subject.to_owned(), story, more })
+            Ok(Story { subject: subject.to_owned(), story, more, forgotten })
         })
     }
 }

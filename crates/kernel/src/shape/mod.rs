@@ -10,7 +10,7 @@ use tenure_store::table::{agent, dep, hold, task};
 
 mod report;
 
-pub use report::{Agent, Event, Hindered, Note, Overview, Sentence, Shown, Story, span};
+pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;
@@ -29,6 +29,16 @@ pub struct Page<T> {
     /// In logs: where this page ends, to read on from when more has happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// In logs: the oldest event kept, where older ones were dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<i64>,
+}
+
+impl<T> Page<T> {
+    /// A page of a list that is not a log.
+    pub(crate) fn of(items: Vec<T>, total: Option<i64>, next: Option<String>) -> Page<T> {
+        Page { items, total, more: next.is_some(), next, cursor: None, kept_from: None }
+    }
 }
 
 /// A task.

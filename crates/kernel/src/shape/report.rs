@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::{Result, Span, Time};
-use tenure_store::table::{agent, event, note};
+use tenure_store::table::{agent, event, note, project};
 
 use super::{Hold, Instant, Task, some};
 
@@ -119,6 +119,50 @@ pub struct Story {
     pub story: Vec<Sentence>,
     /// Whether older sentences were left out.
     pub more: bool,
+    /// Whether it began with events that are no longer kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
+}
+
+/// A project as the list of all of them shows it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Project {
+    /// Its key.
+    pub key: String,
+    /// What people call it.
+    pub label: String,
+    /// Whether it is the one the question was asked in.
+    pub here: bool,
+    /// Tasks that are not done and not cancelled.
+    pub open: i64,
+    /// Tasks that are done.
+    pub done: i64,
+    /// Tasks that were cancelled.
+    pub cancelled: i64,
+    /// How many events are kept.
+    pub events: i64,
+    /// When it was made.
+    pub created_at: String,
+    /// When the last op was run in it.
+    pub last_at: String,
+}
+
+impl Project {
+    pub(crate) fn of(row: &project::Summary, here: &str) -> Project {
+        let [done, cancelled] =
+            [project::Class::Done, project::Class::Cancelled].map(|class| row.counts[class as usize]);
+        Project {
+            key: row.key.clone(),
+            label: row.label.clone(),
+            here: row.key == here,
+            open: row.counts.iter().sum::<i64>() - done - cancelled,
+            done,
+            cancelled,
+            events: row.events,
+            created_at: row.created_at.to_string(),
+            last_at: row.last_time.to_string(),
+        }
+    }
 }
 
 /// One sentence of a story.

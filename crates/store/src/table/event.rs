@@ -181,6 +181,26 @@ pub fn statement(filter: &Filter, newest_first: bool) -> Sql {
     pages[usize::from(newest_first)]
 }
 
+/// The oldest events by number and time.
+pub fn oldest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<(i64, Time)>> {
+    let sql = Sql::same("SELECT number, at FROM event WHERE project = $1 ORDER BY number LIMIT $2");
+    tx.query(sql, &[project.into(), limit.into()])?.iter().map(|row| Ok((row.int(0)?, row.time(1)?))).collect()
+}
+
+/// Drops the events below a number and says how many there were. A hold that is over goes with its last event.
+pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
+    let holds = Sql::same(
+        "DELETE FROM hold WHERE project = $1 AND ended_at <> 0
+           AND id IN (SELECT hold FROM event WHERE project = $1 AND number < $2 AND hold <> '')
+           AND NOT EXISTS (SELECT 1 FROM event later
+                           WHERE later.project = $1 AND later.hold = hold.id AND later.hold <> '' AND later.number >= $2)",
+    );
+    tx.execute(holds, &[project.into(), number.into()])?;
+    let events = Sql::same("DELETE FROM event WHERE project = $1 AND number < $2");
+    let dropped = tx.execute(events, &[project.into(), number.into()])?;
+    i64::try_from(dropped).map_err(|_| Error::bug("more events than numbers"))
+}
+
 /// The time of the first event at or after a number.
 pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Time>> {
     let sql = Sql::same("SELECT at FROM event WHERE project = $1 AND number >= $2 ORDER BY number LIMIT 1");

@@ -201,6 +201,81 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
+/// A project as the list of all of them shows it.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Its key.
+    pub key: String,
+    /// What people call it.
+    pub label: String,
+    /// How many events are kept.
+    pub events: i64,
+    /// How many tasks there are of each class.
+    pub counts: Counts,
+    /// The time of the last op.
+    pub last_time: Time,
+    /// When the row was made.
+    pub created_at: Time,
+}
+
+/// Projects that are switched on, by key.
+pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> {
+    let sql = Sql::same(
+        "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
+                tasks_blocked, tasks_done, tasks_cancelled
+         FROM project WHERE key > $1 AND events > 0 ORDER BY key LIMIT $2",
+    );
+    summaries(tx.query(sql, &[after.into(), limit.into()])?)
+}
+
+/// Projects that are switched on and have this key or are called this, by key.
+pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>> {
+    let sql = Sql::same(
+        "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
+                tasks_blocked, tasks_done, tasks_cancelled
+         FROM project WHERE (key = $1 OR label = $1) AND events > 0 ORDER BY key LIMIT $2",
+    );
+    summaries(tx.query(sql, &[name.into(), limit.into()])?)
+}
+
+fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
+    let decode = |mut row: crate::Row| {
+        let mut counts = [0; 7];
+        for (class, count) in counts.iter_mut().enumerate() {
+            *count = row.int(5 + class)?;
+        }
+        Ok(Summary {
+            key: row.text(0)?,
+            label: row.text(1)?,
+            events: row.int(2)?,
+            last_time: row.time(3)?,
+            created_at: row.time(4)?,
+            counts,
+        })
+    };
+    rows.into_iter().map(decode).collect()
+}
+
+/// Every row that belongs to a project, but for its own: that one keeps the numbers, so that no cursor and no fence of
+/// before ever means anything of after.
+const BELONGINGS: [Sql; 10] = [
+    Sql::same("DELETE FROM checkout WHERE project = $1"),
+    Sql::same("DELETE FROM agent WHERE project = $1"),
+    Sql::same("DELETE FROM task WHERE project = $1"),
+    Sql::same("DELETE FROM task_label WHERE project = $1"),
+    Sql::same("DELETE FROM dep WHERE project = $1"),
+    Sql::same("DELETE FROM hold WHERE project = $1"),
+    Sql::same("DELETE FROM shown WHERE project = $1"),
+    Sql::same("DELETE FROM note WHERE project = $1"),
+    Sql::same("DELETE FROM event WHERE project = $1"),
+    Sql::same("DELETE FROM request WHERE project = $1"),
+];
+
+/// Takes away everything that belongs to a project.
+pub fn empty(tx: &mut dyn Tx, project: &str) -> Result<()> {
+    BELONGINGS.iter().try_for_each(|sql| tx.execute(*sql, &[project.into()]).map(|_| ()))
+}
+
 /// Makes the store's own row.
 pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> Result<()> {
     let sql =

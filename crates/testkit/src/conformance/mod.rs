@@ -17,6 +17,7 @@ mod focus;
 mod growth;
 mod holds;
 mod idempotency;
+mod keeping;
 mod listing;
 mod lost;
 mod opening;
@@ -83,6 +84,7 @@ pub fn cases() -> Vec<&'static Case> {
         faults::CASES,
         growth::CASES,
         idempotency::CASES,
+        keeping::CASES,
         lost::CASES,
         opening::CASES,
         places::CASES,

@@ -3,9 +3,10 @@
 use serde_json::Value;
 use tenure_core::Result;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, done, edit, forget, join, note, release, reopen, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
+use tenure_store::table::project;
 
 use super::shorthand::{id, words};
 use crate::fixture::World;
@@ -53,6 +54,9 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     go(ann, Op::Reopen(reopen::Request { task: fourth, ..reopen::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: first, ..reopen::Request::default() }));
     send(joined, Op::Join(join::Request::default()));
+    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    let forget = forget::Request { key: elsewhere.key.clone(), force: false };
+    send(Call { project: elsewhere, ..world.call(ann) }, Op::Forget(forget));
 
     let mut met: Vec<_> = walked.iter().map(|walked| walked.op.name()).collect();
     met.sort_unstable();

@@ -1,0 +1,79 @@
+//! The projects of a store: listed, forgotten, and how long their events are kept.
+
+use serde_json::json;
+
+use crate::home::{Engine, Home, text};
+
+/// A repository `shop` beside the first one, in the same store.
+fn with_shop(engine: Engine) -> Home {
+    let home = Home::new(engine);
+    home.add("first");
+    home.git_init("shop");
+    home.call(&["add", "second"]).cwd(home.path("shop")).run();
+    home
+}
+
+fn labels(home: &Home) -> Vec<String> {
+    home.ok(&["project", "list"])["items"].as_array().unwrap().iter().map(|item| text(&item["label"])).collect()
+}
+
+fn forgetting(engine: Engine) {
+    let home = with_shop(engine);
+    let here = labels(&home).into_iter().find(|label| label != "shop").unwrap();
+    assert_eq!(labels(&home).len(), 2);
+    home.refused_as("a", &["project", "forget", "shop"]).is("denied", "people_only");
+    home.refused(&["project", "forget", "nothing"]).is("not_found", "unknown_project").names(&["nothing"]);
+    home.refused(&["project", "forget"]).is("usage", "bad_arguments");
+    home.refused(&["project", "forget", ""]).is("not_found", "unknown_project");
+    home.refused(&["project", "forget", "shop", "--forse"]).is("usage", "bad_arguments").names(&["--forse"]);
+
+    home.call(&["claim", "--agent", "a"]).cwd(home.path("shop")).run();
+    let refusal = home.refused(&["project", "forget", "shop"]);
+    refusal.is("conflict", "project_in_use");
+    assert!(!refusal.error.to_string().contains("project forget shop --force"), "no complete destructive command");
+    // From one project another is forgotten, whatever is held in this one.
+    home.ok_as("a", &["claim"]);
+    let gone = home.ok(&["project", "forget", "shop", "--force"]);
+    assert_eq!((text(&gone["label"]).as_str(), &gone["tasks"]), ("shop", &json!(1)));
+    assert_eq!(labels(&home), [here]);
+    let shop = |args: &[&str]| home.call(args).json().cwd(home.path("shop")).run().data();
+    assert_eq!(shop(&["list"])["total"], 0);
+    assert_eq!(shop(&["whoami"])["switched_on"], false);
+    // The repository keeps its id and its pin: the next write begins anew.
+    shop(&["add", "third"]);
+    assert_eq!(labels(&home).len(), 2);
+    assert!(home.replayed() > 0, "the project beside it is as it was");
+}
+
+#[test]
+fn a_project_is_forgotten_by_people_and_by_name() {
+    forgetting(Engine::File);
+}
+
+#[test]
+fn a_project_is_forgotten_on_postgres() {
+    forgetting(Engine::Postgres);
+}
+
+#[test]
+fn a_list_of_projects_creates_nothing() {
+    let home = Home::new(Engine::File);
+    assert_eq!(home.ok(&["project", "list"])["total"], 0);
+    assert!(!home.database().exists());
+    assert_eq!(home.run(&["project", "list"]).stdout, "No projects.\n");
+    home.refused(&["project", "list", "--limit", "0"]).is("usage", "bad_limit");
+}
+
+#[test]
+fn retention_is_a_setting_and_a_wrong_one_is_refused() {
+    let home = Home::new(Engine::File);
+    home.add("first");
+    for (value, ok) in [("30d", true), ("forever", true), ("1h", false), ("4000d", false), ("soon", false)] {
+        std::fs::write(home.repo().join("tenure.toml"), format!("[retention]\nevents = \"{value}\"\n")).unwrap();
+        if ok {
+            home.ok(&["list"]);
+        } else {
+            home.refused(&["list"]).is("usage", "config_invalid").names(&["events", "line 2"]);
+        }
+    }
+}

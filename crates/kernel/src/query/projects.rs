@@ -1,0 +1,54 @@
+//! The projects of a store.
+
+use tenure_core::text::excerpt;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_store::table::project;
+
+use super::limit;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Page, Project};
+
+/// How many projects of one name are named when a name is not enough.
+const CANDIDATES: usize = 10;
+
+impl Kernel {
+    /// A page of the projects in this store, by key.
+    pub fn projects(&self, call: &Call, rows: usize, cursor: Option<&str>) -> Result<Page<Project>> {
+        limit(rows)?;
+        self.ask(call, |tx, _| {
+            let mut found = project::list(tx, cursor.unwrap_or_default(), rows + 1)?;
+            let more = found.len() > rows;
+            found.truncate(rows);
+            let next = more.then(|| found.last().map(|row| row.key.clone())).flatten();
+            let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
+            Ok(Page::of(found.iter().map(|row| Project::of(row, &call.project.key)).collect(), total, next))
+        })
+    }
+
+    /// The one project that has this key or is called this.
+    pub fn project_called(&self, call: &Call, name: &str) -> Result<project::Name> {
+        let mut found = self.ask(call, |tx, _| project::called(tx, name, CANDIDATES + 1))?;
+        let exact = found.iter().position(|row| row.key == name);
+        let named = |row: project::Summary| project::Name { key: row.key, label: row.label };
+        match (exact, found.len()) {
+            (Some(at), _) => Ok(named(found.swap_remove(at))),
+            (None, 1) => Ok(named(found.swap_remove(0))),
+            (None, 0) => Err(Error::new(
+                Kind::NotFound,
+                "unknown_project",
+                Stage::Read,
+                format!("no project of this store is called `{}`", excerpt(name)),
+            )
+            .entity(excerpt(name))
+            .attempt("tenure project list")),
+            (None, _) => {
+                let keys: Vec<String> = found.into_iter().take(CANDIDATES).map(|row| row.key).collect();
+                Err(Error::usage("ambiguous_project", format!("several projects are called `{}`", excerpt(name)))
+                    .entity(excerpt(name))
+                    .hint("Give the key instead.")
+                    .detail("candidates", keys))
+            }
+        }
+    }
+}

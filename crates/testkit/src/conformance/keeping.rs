@@ -1,0 +1,176 @@
+//! What is kept and what is let go: old events where a setting says so, and whole projects.
+
+use serde_json::json;
+use tenure_core::{Kind, Span};
+use tenure_kernel::op::{add, forget, note};
+use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::{Call, Op};
+use tenure_store::table::project;
+
+use super::Case;
+use crate::fixture::{World, code_of, refusal};
+use crate::raw::{TABLES, dump, number};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_t14_old_events_are_dropped_and_asking_for_them_is_stale", old_events),
+    Case::everywhere("inv_t14_a_backlog_shrinks_a_little_with_each_write", backlog),
+    Case::everywhere("inv_t14_an_ended_hold_goes_with_its_last_event", ended_holds),
+    Case::everywhere("inv_t14_a_forgotten_project_leaves_nothing_but_its_numbers", forgotten),
+    Case::everywhere("inv_t15_a_project_in_use_is_not_forgotten", in_use),
+    Case::everywhere("projects_are_listed_by_key_and_found_by_name", listed),
+];
+
+const WEEK: Span = Span::days(7);
+
+fn all() -> Filter {
+    Filter { limit: 1_000, ..Filter::default() }
+}
+
+/// Notes until at least this many events have been appended by writers that keep events for a week.
+fn write_on(world: &World, task: &str, events: i64) {
+    let until = world.last_event() + events;
+    while world.last_event() < until {
+        let call = Call { keep_events: Some(WEEK), ..world.call("a") };
+        let request = note::Request { task: Some(task.to_owned()), text: "x".into(), ..note::Request::default() };
+        world.kernel.run(&call, &Op::Note(request)).unwrap();
+    }
+}
+
+fn old_events(world: &World) {
+    let task = world.add("old");
+    let call = world.call("person:ann");
+    let cursor = world.kernel.log(&call, &all()).unwrap().cursor.unwrap();
+    world.note("a", &task, "soon forgotten").unwrap();
+    assert!(!world.kernel.why(&call, &task).unwrap().forgotten);
+    world.advance(Span::days(8));
+    // Without the setting nothing is ever dropped.
+    for _ in 0..70 {
+        world.note("a", &task, "x").unwrap();
+    }
+    assert_eq!(world.events()[0].number, 1);
+    write_on(world, &task, 64);
+    let page = world.kernel.log(&call, &all()).unwrap();
+    let oldest = page.items[0].number;
+    assert_eq!((oldest, page.kept_from), (6, Some(6)), "five events are older than a week");
+    assert_eq!(page.total, Some(i64::try_from(page.items.len()).unwrap()));
+    for since in [Since::Cursor(cursor), Since::Number(3)] {
+        let error = refusal(world.kernel.log(&call, &Filter { since: Some(since), ..all() }));
+        assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_cursor"));
+        assert_eq!(error.get("oldest").unwrap(), &json!(oldest - 1));
+        let again = Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
+        let rest = world.kernel.log(&call, &Filter { since: Some(again), ..all() }).unwrap();
+        assert_eq!(rest.items[0].number, oldest);
+    }
+    assert!(world.kernel.why(&call, &task).unwrap().forgotten);
+    assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 100, "notes are not events");
+    assert!(world.kernel.switched_on(&call).unwrap());
+}
+
+fn backlog(world: &World) {
+    let task = world.add("old");
+    for _ in 0..600 {
+        world.note("a", &task, "x").unwrap();
+    }
+    world.advance(Span::days(30));
+    let kept = || number(&world.kernel, "SELECT COUNT(*) FROM event", &[]);
+    let (before, last) = (kept(), world.last_event());
+    write_on(world, &task, 64);
+    let after = kept();
+    assert!(after >= before + 64 - 256 - 3 && after < before, "{before} then {after}: some, not all at once");
+    write_on(world, &task, 64 * 3);
+    let first = number(&world.kernel, "SELECT first_event FROM project", &[]);
+    assert!(first > last, "everything old is gone: {first}");
+    let counted = number(&world.kernel, "SELECT events FROM project", &[]);
+    assert_eq!(counted, kept());
+    // However old the newest event is, it stays.
+    world.advance(Span::days(300));
+    write_on(world, &task, 64);
+    assert!(kept() > 0);
+}
+
+fn ended_holds(world: &World) {
+    let [ended, live] = ["ended", "live"].map(|title| world.add(title));
+    let of = |task: &str| world.claim_for("a", task, 3_600).unwrap()["hold"]["id"].as_str().unwrap().to_owned();
+    let first = of(&ended);
+    world.done("a", &ended).unwrap();
+    world.advance(Span::days(8));
+    let second = of(&live);
+    write_on(world, &live, 64);
+    let call = world.call("person:ann");
+    assert_eq!(code_of(world.kernel.show_hold(&call, &first)), "not_found");
+    assert_eq!(world.kernel.show_hold(&call, &second).unwrap().state.as_str(), "live");
+    world.done("a", &live).unwrap();
+}
+
+fn elsewhere(world: &World, agent: &str) -> Call {
+    Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call(agent) }
+}
+
+fn forgotten(world: &World) {
+    let task = world.add("stays");
+    let call = elsewhere(world, "a");
+    let add = Op::Add(add::Request { labels: vec!["x".into()], ..add::Request::titled("goes") });
+    world.kernel.run(&call, &add).unwrap();
+    let page = world.kernel.log(&call, &all()).unwrap();
+    let (last, cursor) = (page.items.last().unwrap().number, page.cursor.unwrap());
+    let id = world.kernel.store().read("name:q", |_, entered| Ok(entered.project.unwrap().id)).unwrap();
+
+    let refused = world.kernel.run(&call, &Op::Forget(forget::Request { key: "name:q".into(), force: true }));
+    assert_eq!(code_of(refused), "people_only");
+    let ann = elsewhere(world, "person:ann");
+    let other = world.kernel.run(&ann, &Op::Forget(forget::Request { key: "name:p".into(), force: true }));
+    assert_eq!(code_of(other), "other_project");
+    let request = Op::Forget(forget::Request { key: "name:q".into(), force: false });
+    let reply = world.kernel.run(&ann, &request).unwrap();
+    assert_eq!(world.kernel.run(&ann, &request).unwrap().body, reply.body, "asked again, it is answered again");
+
+    let rows = dump(&world.kernel);
+    for (table, _) in TABLES {
+        let left = rows[table].iter().filter(|row| row.contains(&id)).count();
+        let expected = usize::from(table == "project" || table == "request");
+        assert_eq!(left, expected, "{table}");
+    }
+    assert!(!world.kernel.switched_on(&call).unwrap());
+    assert_eq!(world.kernel.log(&call, &all()).unwrap().total, Some(0));
+    // Used again, it goes on with its numbers: what was read before does not fit what comes now.
+    world.kernel.run(&elsewhere(world, "b"), &add).unwrap();
+    let page = world.kernel.log(&call, &all()).unwrap();
+    assert!(page.items[0].number > last && page.items[0].kind == "project.created");
+    assert_eq!(page.total, Some(3));
+    let old = world.kernel.log(&call, &Filter { since: Some(Since::Cursor(cursor)), ..all() });
+    assert_eq!(code_of(old), "stale_cursor");
+    assert_eq!(world.show(&task)["title"], "stays");
+    world.sound();
+}
+
+fn in_use(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    let forget = |force| Op::Forget(forget::Request { key: "name:p".into(), force });
+    let error = refusal(world.run("person:ann", forget(false)));
+    assert_eq!((error.kind(), error.code()), (Kind::Conflict, "project_in_use"));
+    assert_eq!(world.show(&task)["status"], "started");
+    world.run("person:ann", forget(true)).unwrap();
+    assert_eq!(code_of(world.done("a", &task)), "not_found");
+}
+
+fn listed(world: &World) {
+    let call = world.call("person:ann");
+    assert_eq!(world.kernel.projects(&call, 10, None).unwrap().items.len(), 0);
+    world.add("first");
+    world.kernel.run(&elsewhere(world, "a"), &Op::Add(add::Request::titled("other"))).unwrap();
+    let twin = project::Name { key: "name:r".into(), label: "q".into() };
+    world.kernel.run(&Call { project: twin, ..world.call("a") }, &Op::Add(add::Request::titled("twin"))).unwrap();
+    let page = world.kernel.projects(&call, 2, None).unwrap();
+    assert_eq!((page.items.len(), page.total, page.next.as_deref()), (2, None, Some("name:q")));
+    assert!(page.items[0].here && !page.items[1].here);
+    assert_eq!((page.items[0].open, page.items[0].events), (1, 3));
+    let rest = world.kernel.projects(&call, 2, page.next.as_deref()).unwrap();
+    assert_eq!((rest.items.len(), rest.more), (1, false));
+    let called = |name: &str| world.kernel.project_called(&call, name);
+    assert_eq!(called("p").unwrap().key, "name:p");
+    assert_eq!(called("name:r").unwrap().key, "name:r");
+    let error = refusal(called("q"));
+    assert_eq!((error.code(), error.get("candidates").unwrap()), ("ambiguous_project", &json!(["name:q", "name:r"])));
+    assert_eq!(code_of(called("nothing")), "unknown_project");
+}
