@@ -118,7 +118,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
                 _ => context.out.text(&line(context.out, event)),
             }
         }
-        if context.out.is_hung_up() {
+        if context.out.is_hung_up() || context.out.is_quiet() {
             return Ok(0);
         }
         let backward = filter.since.is_none();

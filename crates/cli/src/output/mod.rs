@@ -56,6 +56,11 @@ impl Printer {
         self.width
     }
 
+    /// Whether nothing but errors is printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet && !self.is_json()
+    }
+
     /// Whether whoever reads the output has gone.
     pub(crate) fn is_hung_up(&self) -> bool {
         self.hung_up.get()

@@ -155,6 +155,12 @@ fn inv_i5_a_pinned_store_that_is_gone_is_not_made_anew() {
     }
     assert!(!home.database().exists());
     assert_eq!(home.run(&["doctor"]).code, 1);
+    // An emptied file is no store either.
+    std::fs::write(home.database(), "").unwrap();
+    for args in [&["list"][..], &["add", "two"]] {
+        home.refused(args).is("storage", "pinned_store_gone");
+    }
+    assert_eq!(std::fs::metadata(home.database()).unwrap().len(), 0);
     // Put back, everything is there.
     std::fs::rename(&aside, home.database()).unwrap();
     assert_eq!(total(home.call(&["list"])), 1);

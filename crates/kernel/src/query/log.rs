@@ -63,11 +63,16 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
     };
     let plain = filter.subject.is_none() && filter.agent.is_none() && filter.kind.is_none();
     let incarnation = &scene.identity.incarnation;
+    // Pages that follow pass over the same events: where the clock was set back, older ones may have newer numbers.
+    let mut bound = None;
     let page = match &filter.since {
         None => backward(tx, project, &stored, i64::MAX, filter.limit)?,
         Some(since) => match resolve(tx, scene, since, (first, last))? {
             Start::Below(number) => backward(tx, project, &stored, number, filter.limit)?,
-            Start::Above(number, at_least) => forward(tx, project, &stored, number, at_least, filter.limit)?,
+            Start::Above(number, at_least) => {
+                bound = at_least;
+                forward(tx, project, &stored, number, at_least, filter.limit)?
+            }
         },
     };
     let (mut found, more, newest_first) = page;
@@ -77,7 +82,10 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
     let next = match (more, newest_first) {
         (false, _) => None,
         (true, true) => found.first().map(|row| format!("{incarnation}.b{}", row.number)),
-        (true, false) => found.last().map(|row| format!("{incarnation}.{}", row.number)),
+        (true, false) => {
+            let bound = bound.map_or(String::new(), |time: Time| format!("t{}", time.0));
+            found.last().map(|row| format!("{incarnation}.{}{bound}", row.number))
+        }
     };
     let end = match (&filter.since, found.last()) {
         (Some(_), Some(row)) if more || newest_first => row.number,
@@ -148,6 +156,7 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
             .detail("oldest_cursor", format!("{}.{oldest}", scene.identity.incarnation))
             .detail("newest", last))
     };
+    let mut at_least = None;
     let (number, back) = match since {
         Since::Time(time) => {
             let number = first_at(tx, scene, *time, (first, last))?;
@@ -157,12 +166,17 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
         Since::Cursor(text) => {
             let (incarnation, number) = text.rsplit_once('.').ok_or_else(|| bad_cursor(text))?;
             let back = number.starts_with('b');
-            let number: i64 = number[usize::from(back)..].parse().map_err(|_| bad_cursor(text))?;
+            let (number, bound) = match number[usize::from(back)..].split_once('t') {
+                Some((number, time)) => (number, Some(Time(time.parse().map_err(|_| bad_cursor(text))?))),
+                None => (&number[usize::from(back)..], None),
+            };
+            let number: i64 = number.parse().map_err(|_| bad_cursor(text))?;
             // A reader that began where no store was has seen nothing of any incarnation.
             let nothing_seen = incarnation.is_empty() && number == 0;
             if incarnation != scene.identity.incarnation && !nothing_seen {
                 return stale("the cursor belongs to another incarnation of this store".to_owned());
             }
+            at_least = bound;
             (number, back)
         }
     };
@@ -175,7 +189,7 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
     if wanted < oldest || (back && wanted < first) {
         return stale(format!("events up to {oldest} are no longer kept"));
     }
-    Ok(if back { Start::Below(number) } else { Start::Above(number, None) })
+    Ok(if back { Start::Below(number) } else { Start::Above(number, at_least) })
 }
 
 /// The first number at or after an instant. Times rise with numbers, so it is found by halving; only where the clock

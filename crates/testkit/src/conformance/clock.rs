@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t9_a_clock_that_was_set_back_is_believed_and_told", set_back),
     Case::everywhere("inv_t9_a_clock_that_jumps_forward_lapses_holds_once", jumps_forward),
     Case::everywhere("inv_t9_an_agent_was_never_seen_in_the_future", never_seen_in_the_future),
+    Case::everywhere("inv_t9_every_page_since_a_time_passes_over_what_was_before", pages_since_a_time),
     Case::everywhere("inv_t9_times_are_shown_in_utc", shown_in_utc),
     Case::only(&[Engine::Postgres], "inv_t9_the_database_has_the_time_however_wrong_a_host_is", database_time),
 ];
@@ -102,6 +103,29 @@ fn look(world: &World, task: &str) {
     let since = Some(log::Since::Time(TestClock::START));
     world.kernel.log(&call, &log::Filter { since, limit: 50, ..log::Filter::default() }).unwrap();
     world.show(task);
+}
+
+/// After the clock was set back, events of before may have higher numbers: no page may show them.
+fn pages_since_a_time(world: &World) {
+    let task = world.add("first");
+    for round in 0..4 {
+        world.advance(if round % 2 == 0 { Span::hours(2) } else { back(Span::hours(2)) });
+        (0..3).for_each(|_| drop(world.note("a", &task, "x").unwrap()));
+    }
+    let call = world.call("person:ann");
+    let since = TestClock::START + Span::hours(1);
+    let expected: Vec<i64> =
+        world.events().iter().filter(|event| event.at >= since.to_string()).map(|event| event.number).collect();
+    let mut page = Some(log::Since::Time(since));
+    let mut seen = Vec::new();
+    while let Some(since) = page.take() {
+        let filter = log::Filter { since: Some(since), limit: 2, ..log::Filter::default() };
+        let found = world.kernel.log(&call, &filter).unwrap();
+        seen.extend(found.items.iter().map(|event| event.number));
+        page = found.next.map(log::Since::Cursor);
+    }
+    assert!(expected.len() > 5);
+    assert_eq!(seen, expected);
 }
 
 fn set_back(world: &World) {
