@@ -13,10 +13,12 @@ pub mod event;
 pub mod graph;
 pub mod hold;
 pub mod id;
+pub mod memory;
 pub mod name;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod words;
 
 pub use error::{Error, Kind, Result, Stage};
 pub use time::{Span, Time};

@@ -1,0 +1,327 @@
+//! Memory: scopes, kinds, canonical keys, and the one order in which what is remembered is shown.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::text::{self, excerpt};
+use crate::time::{Span, Time};
+
+/// Longest key, in characters.
+pub const KEY_MAX: usize = 120;
+/// Longest text of a memory, in bytes: a memory is a note to read, not a file.
+pub const TEXT_MAX: usize = 4 * 1024;
+/// Most pins in one scope.
+pub const PINS_MAX: i64 = 20;
+/// Most memories in one request.
+pub const BATCH_MAX: usize = 50;
+
+/// What a memory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Something that is so.
+    #[default]
+    Fact,
+    /// Something to be done or left whenever it applies.
+    Directive,
+    /// Something learnt from what went wrong.
+    Lesson,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 3] = [Kind::Fact, Kind::Directive, Kind::Lesson];
+
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Fact => "fact",
+            Kind::Directive => "directive",
+            Kind::Lesson => "lesson",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// For whom a memory is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Whoever works on one task.
+    Task(String),
+    /// One agent.
+    Agent(String),
+    /// Everybody in the project.
+    Project,
+    /// Everybody in the store.
+    Global,
+}
+
+impl Scope {
+    /// The stored word.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Scope::Task(_) => "task",
+            Scope::Agent(_) => "agent",
+            Scope::Project => "project",
+            Scope::Global => "global",
+        }
+    }
+
+    /// Of which task or agent; empty otherwise.
+    pub fn subject(&self) -> &str {
+        match self {
+            Scope::Task(subject) | Scope::Agent(subject) => subject,
+            Scope::Project | Scope::Global => "",
+        }
+    }
+
+    /// Reads what is stored.
+    pub fn of(word: &str, subject: &str) -> Option<Scope> {
+        match word {
+            "task" => Some(Scope::Task(subject.to_owned())),
+            "agent" => Some(Scope::Agent(subject.to_owned())),
+            "project" => Some(Scope::Project),
+            "global" => Some(Scope::Global),
+            _ => None,
+        }
+    }
+
+    /// Whether only people may pin in it: what is pinned there is shown to everybody.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Scope::Project | Scope::Global)
+    }
+
+    /// How near it is to the work at hand: 0 is nearest.
+    fn distance(&self) -> u64 {
+        match self {
+            Scope::Task(_) => 0,
+            Scope::Agent(_) => 1,
+            Scope::Project => 2,
+            Scope::Global => 3,
+        }
+    }
+}
+
+/// The one spelling of a key: lowered, blanks and underscores as `-`, no `-` at the ends or twice in a row.
+pub fn key(given: &str) -> Result<String> {
+    let mut key = String::with_capacity(given.len());
+    for c in given.trim().chars().flat_map(char::to_lowercase) {
+        match c {
+            '_' | '-' => dash(&mut key),
+            c if c.is_whitespace() => dash(&mut key),
+            c if c.is_alphanumeric() || "./:#@+".contains(c) => key.push(c),
+            other => {
+                return Err(Error::usage(
+                    "bad_key",
+                    format!("the key `{}` has the character `{other}`", excerpt(given)),
+                )
+                .hint("A key has letters, digits and . / : # @ + - in it."));
+            }
+        }
+    }
+    let key = key.trim_matches('-').to_owned();
+    let length = key.chars().count();
+    if length == 0 || length > KEY_MAX {
+        return Err(Error::usage("bad_key", format!("the key `{}` has {length} characters", excerpt(given)))
+            .hint("A key has 1 to 120 characters."));
+    }
+    Ok(key)
+}
+
+fn dash(key: &mut String) {
+    if !key.ends_with('-') {
+        key.push('-');
+    }
+}
+
+/// The key of a memory that was given none: its first words, so that saying the same again is the same memory.
+pub fn key_of(text: &str) -> String {
+    let mut key = String::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let word: String = word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect();
+        if key.chars().count() + word.chars().count() + 1 > 80 {
+            break;
+        }
+        dash(&mut key);
+        key.push_str(&word);
+    }
+    match key.trim_matches('-') {
+        "" => "note".to_owned(),
+        key => key.to_owned(),
+    }
+}
+
+/// The text of a memory.
+pub fn text(given: &str) -> Result<String> {
+    let text = text::required(given, "memory")?;
+    if text.len() > TEXT_MAX {
+        return Err(Error::usage(
+            "memory_too_long",
+            format!("the memory has {} bytes, at most {TEXT_MAX} fit", text.len()),
+        )
+        .hint("Say it in a few sentences, and name the file that has the rest."));
+    }
+    Ok(text.trim().to_owned())
+}
+
+/// How long a memory lives: a minute to ten years.
+pub fn ttl(span: Span) -> Result<Span> {
+    if (Span::minutes(1)..=Span::days(3_650)).contains(&span) {
+        return Ok(span);
+    }
+    Err(Error::usage("bad_memory_ttl", "a memory lives 1m to 3650d").hint("Leave it out to keep it for good."))
+}
+
+/// What the order of memories looks at. Nothing here says how often one was shown: being shown never raises a rank.
+#[derive(Clone, Debug)]
+pub struct Candidate<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// For whom it is.
+    pub scope: &'a Scope,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether somebody pinned it.
+    pub pinned: bool,
+    /// When it was last changed.
+    pub updated_at: Time,
+    /// How many words it has.
+    pub length: u64,
+    /// How often it has each word that was asked for, in their order; 0 for one that it does not have.
+    pub counts: &'a [u32],
+}
+
+/// What is known about all memories that were looked through.
+#[derive(Clone, Debug)]
+pub struct Corpus<'a> {
+    /// How many there are.
+    pub size: u64,
+    /// How many words they have together.
+    pub length: u64,
+    /// How many of them have each word that was asked for.
+    pub having: &'a [u64],
+}
+
+/// How well a memory answers: words that few have count for more, a word that is repeated a little more, a short
+/// memory more than a long one that happens to have the word. Whole numbers only, so that every machine agrees.
+pub fn score(corpus: &Corpus<'_>, candidate: &Candidate<'_>) -> u64 {
+    let size = corpus.size.max(1);
+    let mean = (corpus.length / size).max(1);
+    // 1,000 for a memory of mean length, 250 for an empty one.
+    let stretch = 250 + (750 * candidate.length / mean).min(10_000);
+    let words = candidate.counts.iter().zip(corpus.having).map(|(count, having)| {
+        let count = u64::from(*count);
+        if count == 0 {
+            return 0;
+        }
+        let rarity = log2_milli(1_000 + 1_000 * size / (*having).max(1));
+        rarity * (2_200 * count) / (1_000 * count + 12 * stretch / 10)
+    });
+    let sum: u64 = words.sum();
+    if sum == 0 {
+        return 0;
+    }
+    // Nearer is better, and what must be followed better than what is merely so; both less than one more word is.
+    let near = 100 + 5 * (3 - candidate.scope.distance().min(3));
+    let kind = if candidate.kind == Kind::Directive { 110 } else { 100 };
+    let pinned = if candidate.pinned { 120 } else { 100 };
+    sum * near * kind * pinned / 1_000_000
+}
+
+/// The order of answers: score, then newest, then id. Total, because ids differ.
+pub fn order(a: (u64, &Candidate<'_>), b: (u64, &Candidate<'_>)) -> std::cmp::Ordering {
+    b.0.cmp(&a.0).then(b.1.updated_at.cmp(&a.1.updated_at)).then(a.1.id.cmp(b.1.id))
+}
+
+/// 1,000 × the logarithm to base 2 of x / 1,000, by bits and a straight line between powers; 0 below 1,000.
+fn log2_milli(x: u64) -> u64 {
+    if x <= 1_000 {
+        return 0;
+    }
+    let (mut whole, mut rest) = (0, x);
+    while rest >= 2_000 {
+        rest /= 2;
+        whole += 1_000;
+    }
+    whole + (rest - 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn inv_m1_keys_have_one_spelling() {
+        for (given, spelt) in [
+            ("DB Schema", "db-schema"),
+            (" db__schema- ", "db-schema"),
+            ("src/Core.rs", "src/core.rs"),
+            ("Straße", "straße"),
+        ] {
+            assert_eq!(key(given).unwrap(), spelt);
+            assert_eq!(key(spelt).unwrap(), spelt);
+        }
+        for bad in ["", " - ", "a\nb\u{0}", "`x`", "$(x)", &"k".repeat(121)] {
+            assert_eq!(key(bad).unwrap_err().code(), "bad_key", "{bad:?}");
+        }
+        assert_eq!(key_of("Use make test, not cargo test!"), "use-make-test-not-cargo-test");
+        assert_eq!(key_of("!!!"), "note");
+    }
+
+    #[test]
+    fn inv_m2_rare_words_short_texts_and_near_scopes_come_first() {
+        let corpus = Corpus { size: 100, length: 1_000, having: &[50, 2] };
+        let near = Scope::Task("t-1".into());
+        let far = Scope::Global;
+        let points = |scope: &Scope, counts: &[u32], length| {
+            let (id, kind, pinned, updated_at) = ("m-1", Kind::Fact, false, Time(0));
+            score(&corpus, &Candidate { id, scope, kind, pinned, updated_at, length, counts })
+        };
+        assert!(points(&far, &[0, 1], 10) > points(&far, &[1, 0], 10), "the rare word");
+        assert!(points(&far, &[1, 1], 10) > points(&near, &[0, 1], 10), "one more word beats nearness");
+        assert!(points(&near, &[0, 1], 10) > points(&far, &[0, 1], 10));
+        assert!(points(&far, &[0, 1], 5) > points(&far, &[0, 1], 50));
+        assert!(points(&far, &[0, 2], 10) > points(&far, &[0, 1], 10));
+        assert_eq!(points(&near, &[0, 0], 10), 0, "what has none of the words is no answer");
+    }
+
+    proptest! {
+        #[test]
+        fn inv_m2_keys_are_stable_and_found_keys_fit(text in "\\PC{0,300}") {
+            let made = key_of(&text);
+            prop_assert!(made.chars().count() <= KEY_MAX);
+            if let Ok(spelt) = key(&text) {
+                prop_assert_eq!(key(&spelt).unwrap(), spelt);
+            }
+        }
+
+        #[test]
+        fn inv_m2_more_of_a_word_never_scores_less(
+            size in 1_u64..100_000, having in 1_u64..100_000, count in 0_u32..1_000, length in 0_u64..10_000,
+        ) {
+            let corpus = Corpus { size, length: size * 20, having: &[having.min(size)] };
+            let scope = Scope::Project;
+            let of = |counts: &[u32]| {
+                let id = "m";
+                let (kind, pinned, updated_at) = (Kind::Lesson, false, Time(0));
+                score(&corpus, &Candidate { id, scope: &scope, kind, pinned, updated_at, length, counts })
+            };
+            prop_assert!(of(&[count + 1]) >= of(&[count]));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Words: the one way a text is taken apart, for what is stored and for what is asked.
+
+/// Longest word, in characters; what is longer is a blob, not a word.
+const WORD_MAX: usize = 40;
+/// Most different words kept of one text.
+const WORDS_MAX: usize = 256;
+/// Words that say nothing about what a text is about.
+const COMMON: [&str; 28] = [
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "do", "for", "from", "has", "have", "if", "in", "is", "it",
+    "not", "of", "on", "or", "so", "that", "the", "this", "to", "with",
+];
+
+/// The words of a text with how often each occurs, sorted, at most 256 of them (the first that occur).
+///
+/// Letters are lowered. A name written in parts (`readFile`, `read_file`) gives its parts and the whole. Scripts without
+/// blanks between words give their characters one by one. A plural is its singular, as far as an `s` tells.
+pub fn words(text: &str) -> Vec<(String, u32)> {
+    let mut found: Vec<(String, u32)> = Vec::new();
+    let mut keep = |word: String| {
+        if word.is_empty() || COMMON.contains(&word.as_str()) || word.chars().count() > WORD_MAX {
+            return;
+        }
+        let word = singular(word);
+        if let Some((_, count)) = found.iter_mut().find(|(known, _)| *known == word) {
+            *count = count.saturating_add(1);
+        } else if found.len() < WORDS_MAX {
+            found.push((word, 1));
+        }
+    };
+    for run in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+        let parts = parts(run);
+        if parts.len() > 1 && !run.chars().any(stands_alone) {
+            keep(parts.concat());
+        }
+        parts.into_iter().for_each(&mut keep);
+    }
+    found.sort();
+    found
+}
+
+/// The parts of a name: at underscores, before a capital that follows a small letter, around each character of a script
+/// that does not put blanks between words.
+fn parts(run: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut after_small = false;
+    for c in run.chars() {
+        let alone = stands_alone(c);
+        if c == '_' || alone || (c.is_uppercase() && after_small) {
+            parts.push(String::new());
+        }
+        if c != '_' {
+            let part = parts.len() - 1;
+            parts[part].extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
+        }
+        if alone {
+            parts.push(String::new());
+        }
+        after_small = c.is_lowercase() || c.is_numeric();
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+fn stands_alone(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+}
+
+fn singular(mut word: String) -> String {
+    let plain =
+        word.is_ascii() && word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
+    if plain && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        word.pop();
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        words(text).into_iter().map(|(word, _)| word).collect()
+    }
+
+    #[test]
+    fn names_give_their_parts_and_the_whole() {
+        assert_eq!(of("readFile"), ["file", "read", "readfile"]);
+        assert_eq!(of("read_file()"), ["file", "read", "readfile"]);
+        assert_eq!(of("src/core/id.rs"), ["core", "id", "rs", "src"]);
+        assert_eq!(of("HTTP2 port 8080"), ["8080", "http2", "port"]);
+    }
+
+    #[test]
+    fn common_words_and_blobs_are_left_out_and_plurals_are_one() {
+        assert_eq!(words("The tests test the test"), [("test".to_owned(), 3)]);
+        assert_eq!(of("class status bus"), ["bus", "class", "status"]);
+        assert_eq!(of(&format!("key {}", "x".repeat(41))), ["key"]);
+        assert_eq!(words(&(0..999).map(|n| format!("w{n} ")).collect::<String>()).len(), WORDS_MAX);
+    }
+
+    #[test]
+    fn scripts_without_blanks_are_found_by_their_characters() {
+        assert!(of("数据库 Ärger").contains(&"库".to_owned()));
+        assert!(of("Ärger").contains(&"ärger".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn inv_m2_any_text_has_words_of_bounded_size_in_order(text in "\\PC{0,400}") {
+            let words = words(&text);
+            prop_assert!(words.len() <= WORDS_MAX);
+            prop_assert!(words.is_sorted_by(|a, b| a.0 < b.0));
+            prop_assert!(words.iter().all(|(word, count)| *count > 0 && !word.is_empty()));
+        }
+    }
+}
