@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod agent;
+pub mod brief;
 pub mod choice;
 pub mod error;
 pub mod event;

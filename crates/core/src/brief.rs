@@ -1,0 +1,210 @@
+//! The brief: what an agent must know to go on, within a budget that is never exceeded.
+//!
+//! Sections come in the order they are read. Those that an agent cannot do without always appear, cut short if need be;
+//! the others take what room is left, whole items only, and say how many were left out and where they are.
+
+use crate::error::{Error, Result};
+
+/// How many bytes a token is taken for.
+pub const TOKEN: usize = 4;
+/// The budget where none is given, in tokens.
+pub const DEFAULT: usize = 1_500;
+/// The least budget, in tokens: the three sections that must be there have something to say in it.
+pub const LEAST: usize = 150;
+/// The largest budget, in tokens.
+pub const MOST: usize = 50_000;
+/// How much of the budget the sections that must be there may take before the others had their turn, in percent.
+const CORE_SHARE: usize = 70;
+
+/// One section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What it is about.
+    pub heading: String,
+    /// What it says, one item a paragraph or list entry.
+    pub items: Vec<String>,
+    /// Whether the brief is no brief without it.
+    pub needed: bool,
+    /// The command that shows what did not fit.
+    pub more: String,
+}
+
+/// A composed brief.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Markdown.
+    pub text: String,
+    /// How many items did not fit, over all sections.
+    pub left_out: usize,
+}
+
+/// Checks a budget given in tokens and returns it in bytes.
+pub fn budget(tokens: i64) -> Result<usize> {
+    match usize::try_from(tokens) {
+        Ok(tokens) if (LEAST..=MOST).contains(&tokens) => Ok(tokens * TOKEN),
+        _ => Err(Error::usage("bad_budget", format!("{tokens} is not a budget"))
+            .hint(format!("Give {LEAST} to {MOST} tokens; a token is {TOKEN} bytes."))),
+    }
+}
+
+/// Composes the sections into at most `budget` bytes. Empty sections are left out.
+pub fn compose(sections: &[Section], budget: usize) -> Brief {
+    let sections: Vec<&Section> = sections.iter().filter(|section| !section.items.is_empty()).collect();
+    let needed = sections.iter().filter(|section| section.needed).count();
+    let any_other = needed < sections.len();
+    let core = if any_other { budget * CORE_SHARE / 100 } else { budget };
+    let wanted: Vec<usize> = sections.iter().map(|section| if section.needed { full(section) } else { 0 }).collect();
+    let shares = share(&wanted, core.min(budget));
+    let mut room = budget - shares.iter().sum::<usize>();
+    let mut left_out = 0;
+    let mut text = String::new();
+    for (section, granted) in sections.iter().zip(shares) {
+        let allowed = if section.needed { granted } else { room };
+        let (written, out) = write(section, allowed);
+        left_out += out;
+        if !section.needed {
+            room -= written.len();
+        }
+        text.push_str(&written);
+    }
+    let text = text.trim_end_matches('\n').to_owned();
+    Brief { text, left_out }
+}
+
+fn full(section: &Section) -> usize {
+    head(section).len() + section.items.iter().map(|item| item.len() + 1).sum::<usize>() + 1
+}
+
+fn head(section: &Section) -> String {
+    format!("## {}\n", section.heading)
+}
+
+/// Divides room among those who want some: nobody gets more than they want, and whoever wants little gets all of it.
+fn share(wanted: &[usize], room: usize) -> Vec<usize> {
+    let mut granted = vec![0; wanted.len()];
+    let mut order: Vec<usize> = (0..wanted.len()).filter(|&at| wanted[at] > 0).collect();
+    order.sort_by_key(|&at| wanted[at]);
+    let mut left = room;
+    for (position, &at) in order.iter().enumerate() {
+        let fair = left / (order.len() - position);
+        granted[at] = wanted[at].min(fair);
+        left -= granted[at];
+    }
+    granted
+}
+
+/// A section in at most `room` bytes, and how many of its items were left out. One that is needed is cut inside its
+/// first item rather than left empty; any other appears with at least one whole item or not at all.
+fn write(section: &Section, room: usize) -> (String, usize) {
+    let mut text = head(section);
+    if full(section) <= room {
+        section.items.iter().for_each(|item| text.extend([item, "\n"]));
+        text.push('\n');
+        return (text, 0);
+    }
+    let note = |left: usize| format!("(+{left} more: {})\n\n", section.more);
+    let reserve = note(section.items.len()).len();
+    let mut kept = 0;
+    for item in &section.items {
+        if text.len() + item.len() + 1 + reserve > room {
+            break;
+        }
+        text.extend([item, "\n"]);
+        kept += 1;
+    }
+    let mut out = section.items.len() - kept;
+    if kept == 0 {
+        if !section.needed {
+            return (String::new(), out);
+        }
+        let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
+        let cut = floor(&section.items[0], inside);
+        text.extend([cut, "…\n"]);
+        out -= 1;
+    }
+    if out > 0 || kept == 0 {
+        text.push_str(&note(out.max(1)));
+    }
+    let end = floor(&text, room).len();
+    text.truncate(end);
+    (text, out)
+}
+
+/// The longest beginning of at most `bytes` bytes that ends on a character.
+fn floor(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes.min(text.len()))]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn section(heading: &str, needed: bool, items: &[&str]) -> Section {
+        let items = items.iter().map(|item| (*item).to_owned()).collect();
+        Section { heading: heading.into(), items, needed, more: "tenure show t-1".into() }
+    }
+
+    #[test]
+    fn what_fits_is_shown_whole() {
+        let brief = compose(&[section("Task", true, &["do it"]), section("Facts", false, &["- a", "- b"])], 600);
+        assert_eq!(brief.text, "## Task\ndo it\n\n## Facts\n- a\n- b");
+        assert_eq!(brief.left_out, 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_and_named() {
+        let many: Vec<String> = (0..100).map(|n| format!("- fact {n}")).collect();
+        let facts = Section { items: many, ..section("Facts", false, &[]) };
+        let brief = compose(&[section("Task", true, &["do it"]), facts], 600);
+        assert!(brief.text.contains("(+") && brief.text.contains("more: tenure show t-1)"), "{}", brief.text);
+        assert!(brief.left_out > 40 && brief.text.len() <= 600);
+    }
+
+    #[test]
+    fn a_long_task_leaves_room_for_the_others() {
+        let long = "x".repeat(5_000);
+        let sections = [
+            section("Task", true, &[&long]),
+            section("Next", true, &["tenure done"]),
+            section("Facts", false, &["- a"]),
+        ];
+        let text = compose(&sections, 800).text;
+        assert!(text.contains("…") && text.contains("tenure done") && text.contains("- a"), "{text}");
+    }
+
+    prop_compose! {
+        fn any_section()(heading in "[A-Z][a-z]{2,12}", items in prop::collection::vec("\\PC{0,300}", 0..12), needed: bool)
+            -> Section
+        {
+            Section { heading, items, needed, more: "tenure show t-7k3fq".into() }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn inv_m2_a_brief_never_exceeds_its_budget(
+            sections in prop::collection::vec(any_section(), 0..10), budget in 600_usize..8_000,
+        ) {
+            prop_assert!(compose(&sections, budget).text.len() <= budget);
+        }
+
+        #[test]
+        fn inv_m2_a_brief_always_has_what_is_needed(
+            others in prop::collection::vec(any_section(), 0..8),
+            task in "\\PC{1,3000}", next in "\\PC{1,200}", stopped in "\\PC{1,3000}", budget in 600_usize..8_000,
+        ) {
+            let mut sections: Vec<Section> =
+                others.into_iter().map(|section| Section { needed: false, ..section }).collect();
+            for (at, (heading, item)) in [("Task", task), ("Do next", next), ("Stopped", stopped)].into_iter().enumerate() {
+                sections.insert(at.min(sections.len()), section(heading, true, &[&item]));
+            }
+            let text = compose(&sections, budget).text;
+            for heading in ["## Task\n", "## Do next\n", "## Stopped\n"] {
+                let at = text.find(heading).map(|at| at + heading.len());
+                prop_assert!(at.is_some_and(|at| text.len() > at), "{heading} in {text}");
+            }
+        }
+    }
+}
