@@ -45,8 +45,17 @@ pub mod kind {
     /// The agent a task was assigned to is gone.
     pub const TASK_UNASSIGNED: &str = "task.unassigned";
 
+    /// Something is remembered.
+    pub const MEMORY_ADDED: &str = "memory.added";
+    /// Something that was remembered says something else now.
+    pub const MEMORY_CHANGED: &str = "memory.changed";
+    /// Something is no longer remembered.
+    pub const MEMORY_FORGOTTEN: &str = "memory.forgotten";
+    /// A memory is always shown, or no longer.
+    pub const MEMORY_PINNED: &str = "memory.pinned";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 19] = [
+    pub const ALL: [&str; 23] = [
         PROJECT_CREATED,
         AGENT_REGISTERED,
         CHECKOUT_JOINED,
@@ -66,6 +75,10 @@ pub mod kind {
         TASK_READY,
         TASK_WAITING,
         TASK_UNASSIGNED,
+        MEMORY_ADDED,
+        MEMORY_CHANGED,
+        MEMORY_FORGOTTEN,
+        MEMORY_PINNED,
     ];
 }
 
@@ -129,6 +142,11 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::TASK_READY => format!("{subject} became ready: {} was the last it waited for", text("unlocked_by")),
         kind::TASK_WAITING => format!("{subject} waits again: {} is no longer done", text("waits_for")),
         kind::TASK_UNASSIGNED => format!("{subject} is no longer reserved for {}, who is gone", text("assignee")),
+        kind::MEMORY_ADDED => format!("{actor} remembered {subject}{}", quoted("text")),
+        kind::MEMORY_CHANGED => format!("{actor} changed the memory {subject}{}", quoted("text")),
+        kind::MEMORY_FORGOTTEN => format!("{actor} had {subject} forgotten{}", quoted("text")),
+        kind::MEMORY_PINNED if flag("pinned") => format!("{actor} pinned {subject}"),
+        kind::MEMORY_PINNED => format!("{actor} took the pin out of {subject}"),
         other => format!("{actor}: {other} {subject}"),
     }
 }

@@ -23,6 +23,8 @@ pub enum Sort {
     Hold,
     /// A note.
     Note,
+    /// A memory.
+    Memory,
     /// A project.
     Project,
     /// A checkout.
@@ -38,6 +40,7 @@ impl Sort {
             Sort::Task => 't',
             Sort::Hold => 'h',
             Sort::Note => 'n',
+            Sort::Memory => 'm',
             Sort::Project => 'p',
             Sort::Checkout => 'c',
             Sort::Store => 's',
@@ -50,6 +53,7 @@ impl Sort {
             Sort::Task => "task",
             Sort::Hold => "hold",
             Sort::Note => "note",
+            Sort::Memory => "memory",
             Sort::Project => "project",
             Sort::Checkout => "checkout",
             Sort::Store => "store",

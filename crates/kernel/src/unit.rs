@@ -5,7 +5,7 @@ use tenure_core::choice::Rank;
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
-use tenure_store::table::{agent, checkout, dep, event as log, hold, label, note, project, shown, task};
+use tenure_store::table::{agent, checkout, dep, event as log, hold, label, memory, note, project, shown, task};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::{Call, Sighting};
@@ -198,12 +198,17 @@ impl<'a> Unit<'a> {
         self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
     }
 
+    /// The actor's task in focus, empty for none.
+    pub(crate) fn focus(&self) -> &str {
+        self.agent.as_ref().map_or("", |agent| agent.focus.as_str())
+    }
+
     /// The task an op means: the one named, else the actor's focus.
     pub(crate) fn meant(&self, named: Option<&str>) -> Result<String> {
         if let Some(named) = named {
             return Ok(named.to_owned());
         }
-        let focus = self.agent.as_ref().map_or("", |agent| agent.focus.as_str());
+        let focus = self.focus();
         if focus.is_empty() {
             return Err(Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
                 .attempt("tenure claim")
@@ -466,6 +471,7 @@ fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (tenure_store::Sql
     match sort {
         id::Sort::Hold => hold::exists_call(project, drawn),
         id::Sort::Note => note::exists_call(project, drawn),
+        id::Sort::Memory => memory::exists_call(project, drawn),
         _ => task::exists_call(project, drawn),
     }
 }

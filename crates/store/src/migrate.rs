@@ -9,9 +9,10 @@ pub struct Step {
 }
 
 /// All steps in order. Within a minor line steps only add.
-pub const STEPS: [Step; 2] = [
+pub const STEPS: [Step; 3] = [
     Step { version: 1, text: include_str!("schema/0001_kernel.sql") },
     Step { version: 2, text: include_str!("schema/0002_kept.sql") },
+    Step { version: 3, text: include_str!("schema/0003_memory.sql") },
 ];
 
 /// The schema that this program knows.

@@ -10,8 +10,11 @@ pub mod edit;
 pub mod forget;
 pub mod join;
 mod leaving;
+pub mod memory_forget;
+pub mod memory_pin;
 pub mod note;
 pub mod release;
+pub mod remember;
 pub mod reopen;
 pub mod transfer;
 pub mod unblock;
@@ -49,6 +52,12 @@ pub enum Op {
     Cancel(cancel::Request),
     /// Hands a task to another agent.
     Transfer(transfer::Request),
+    /// Remembers facts, directives and lessons, all or none.
+    Remember(remember::Request),
+    /// Pins a memory or takes the pin out.
+    MemoryPin(memory_pin::Request),
+    /// Forgets a memory.
+    MemoryForget(memory_forget::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
@@ -75,7 +84,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 14] = [
+pub const ALL: [About; 17] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -124,6 +133,24 @@ pub const ALL: [About; 14] = [
         schema: || schema_for!(transfer::Request),
     },
     About {
+        name: "remember",
+        what: "Remembers facts, directives and lessons, all or none",
+        doors: &[Door::Cli],
+        schema: || schema_for!(remember::Request),
+    },
+    About {
+        name: "memory_pin",
+        what: "Pins a memory or takes the pin out",
+        doors: &[Door::Cli],
+        schema: || schema_for!(memory_pin::Request),
+    },
+    About {
+        name: "memory_forget",
+        what: "Forgets a memory",
+        doors: &[Door::Cli],
+        schema: || schema_for!(memory_forget::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -153,6 +180,9 @@ impl Op {
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
+            Op::Remember(_) => "remember",
+            Op::MemoryPin(_) => "memory_pin",
+            Op::MemoryForget(_) => "memory_forget",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
@@ -172,7 +202,10 @@ impl Op {
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
-            Op::Done(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => Ok(()),
+            Op::Remember(request) => request.check(),
+            Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
+                Ok(())
+            }
         }
     }
 
@@ -191,6 +224,9 @@ impl Op {
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
+            Op::Remember(request) => json(request),
+            Op::MemoryPin(request) => json(request),
+            Op::MemoryForget(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -211,6 +247,9 @@ impl Op {
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),
+            Op::Remember(request) => json(&remember::apply(unit, request)?),
+            Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
+            Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

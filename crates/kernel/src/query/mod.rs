@@ -6,6 +6,7 @@ pub mod holds;
 pub mod ids;
 pub mod list;
 pub mod log;
+pub mod memory;
 pub mod next;
 pub mod projects;
 pub mod show;

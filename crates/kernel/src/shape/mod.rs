@@ -8,8 +8,10 @@ use tenure_core::task::{State, Status, view};
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
 
+mod memory;
 mod report;
 
+pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 
 /// RFC 3339 in UTC.

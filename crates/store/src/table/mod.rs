@@ -6,6 +6,7 @@ pub mod dep;
 pub mod event;
 pub mod hold;
 pub mod label;
+pub mod memory;
 pub mod note;
 pub mod project;
 pub mod request;

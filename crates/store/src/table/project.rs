@@ -14,6 +14,9 @@ pub struct Name {
     pub label: String,
 }
 
+/// The key of the reserved project: what belongs to the whole store is written in it.
+pub const WHOLE_STORE: &str = "_";
+
 /// Counts of tasks by stored class, in the order of [`Class`].
 pub type Counts = [i64; 7];
 

@@ -1,0 +1,38 @@
+//! Forgets a memory. What it said stays in the log.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::memory::Scope;
+use tenure_core::{Result, event, id};
+use tenure_store::table::memory as table;
+
+use crate::shape;
+use crate::unit::{Unit, people_only};
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The memory.
+    pub memory: String,
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Memory> {
+    let row = own(unit, &request.memory)?;
+    // What everybody is always shown is put there by people, and taken away by them.
+    if row.pinned && row.scope.is_shared() && !unit.call.actor.is_person() {
+        return Err(people_only("forgetting what is pinned for everybody"));
+    }
+    table::delete(unit.tx, &unit.project.id, &row)?;
+    let data = json!({ "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(), "kind": row.kind, "text": row.text });
+    unit.append(event::kind::MEMORY_FORGOTTEN, &row.id, "", None, &data)?;
+    Ok(shape::Memory::of(&row))
+}
+
+/// A memory that the actor may see: those of other agents are as if they did not exist.
+pub(super) fn own(unit: &mut Unit<'_>, memory: &str) -> Result<table::Row> {
+    let found = table::get(unit.tx, &unit.project.id, memory)?.filter(|row| !row.is_over(unit.now));
+    let mine = |row: &table::Row| !matches!(&row.scope, Scope::Agent(agent) if agent != unit.me());
+    found.filter(mine).ok_or_else(|| id::unknown(memory, id::Sort::Memory))
+}

@@ -1,0 +1,170 @@
+//! What is remembered: recalled by words, or listed.
+//!
+//! A reader sees the memories of the task it asks about, its own, the project's and the whole store's; never those of
+//! another agent, task or project.
+
+use std::collections::BTreeMap;
+
+use tenure_core::memory::{Candidate, Corpus, Kind, Scope, order, score};
+use tenure_core::{Result, Time, words};
+use tenure_store::Tx;
+use tenure_store::table::{agent, memory, project};
+
+use super::{Scene, bad_cursor, limit};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Memory, Page};
+
+/// Most words of a question that are looked for.
+const WORDS_MAX: usize = 32;
+/// Most memories of one scope that are looked at for one word. A word that more of them have says little.
+const HAVING_MAX: usize = 2_000;
+
+/// Which memories.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of this task, in place of the one in focus.
+    pub task: Option<String>,
+    /// Only of this kind.
+    pub kind: Option<Kind>,
+    /// Only of this scope, by its word.
+    pub scope: Option<String>,
+    /// Only pinned ones.
+    pub pinned: bool,
+    /// Page size.
+    pub limit: usize,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+}
+
+/// A scope that a reader sees, in the project that has its rows.
+pub(crate) type Place = (String, Scope);
+
+/// The scopes that a reader sees, nearest first.
+pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&str>) -> Result<Vec<Place>> {
+    let me = &scene.call.actor.name;
+    let here = scene.project_id();
+    let mut places = Vec::new();
+    let focus = match task {
+        Some(task) => task.to_owned(),
+        None => agent::get(tx, here, me)?.map_or(String::new(), |row| row.focus),
+    };
+    if !focus.is_empty() {
+        places.push((here.to_owned(), Scope::Task(focus)));
+    }
+    places.push((here.to_owned(), Scope::Agent(me.clone())));
+    places.push((here.to_owned(), Scope::Project));
+    if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)? {
+        places.push((whole.id, Scope::Global));
+    }
+    Ok(places)
+}
+
+impl Kernel {
+    /// Memories that answer a question, best first.
+    pub fn recall(&self, call: &Call, question: &str, filter: &Filter) -> Result<Page<Memory>> {
+        limit(filter.limit)?;
+        self.ask(call, |tx, scene| {
+            let places = visible(tx, scene, filter.task.as_deref())?;
+            let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
+            let mut found = search(tx, scene.now, &places, question)?;
+            found.retain(|row| filter.takes(row));
+            let total = i64::try_from(found.len()).ok();
+            found.truncate(filter.limit);
+            Ok(Page::of(found.iter().map(Memory::of).collect(), total, None))
+        })
+    }
+
+    /// Memories, nearest scope first and newest first in each.
+    pub fn memories(&self, call: &Call, filter: &Filter) -> Result<Page<Memory>> {
+        limit(filter.limit)?;
+        let start = filter.cursor.as_deref().map(parse).transpose()?;
+        self.ask(call, |tx, scene| {
+            let places = visible(tx, scene, filter.task.as_deref())?;
+            let mut found: Vec<(usize, memory::Row)> = Vec::new();
+            let (first, mut before) = start.clone().unwrap_or((0, (Time(i64::MAX), String::new())));
+            for (at, (project, scope)) in places.iter().enumerate().skip(first) {
+                if !filter.takes_scope(scope) {
+                    continue;
+                }
+                while found.len() <= filter.limit {
+                    let rows = memory::newest(tx, project, scope, (before.0, &before.1), filter.limit + 1)?;
+                    let Some(last) = rows.last() else { break };
+                    before = (last.updated_at, last.id.clone());
+                    let kept = rows.into_iter().filter(|row| filter.takes(row) && !row.is_over(scene.now));
+                    found.extend(kept.map(|row| (at, row)));
+                }
+                before = (Time(i64::MAX), String::new());
+            }
+            let more = found.len() > filter.limit;
+            found.truncate(filter.limit);
+            let next =
+                more.then(|| found.last().map(|(at, row)| format!("{at}.{}.{}", row.updated_at.0, row.id))).flatten();
+            let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
+            Ok(Page::of(found.iter().map(|(_, row)| Memory::of(row)).collect(), total, next))
+        })
+    }
+}
+
+impl Filter {
+    fn takes_scope(&self, scope: &Scope) -> bool {
+        self.scope.as_deref().is_none_or(|word| word == scope.word())
+    }
+
+    fn takes(&self, row: &memory::Row) -> bool {
+        self.kind.is_none_or(|kind| kind == row.kind) && (!self.pinned || row.pinned)
+    }
+}
+
+fn parse(cursor: &str) -> Result<(usize, (Time, String))> {
+    let mut parts = cursor.splitn(3, '.');
+    let mut next = || parts.next().ok_or_else(|| bad_cursor(cursor));
+    let at = next()?.parse().map_err(|_| bad_cursor(cursor))?;
+    let time = Time(next()?.parse().map_err(|_| bad_cursor(cursor))?);
+    Ok((at, (time, next()?.to_owned())))
+}
+
+/// All memories of some places that have a word of the question, best first. One ranking for every door and engine.
+pub(crate) fn search(tx: &mut dyn Tx, now: Time, places: &[Place], question: &str) -> Result<Vec<memory::Row>> {
+    let mut terms = words::words(question);
+    terms.truncate(WORDS_MAX);
+    let (mut size, mut length) = (0, 0);
+    let mut having = vec![0_u64; terms.len()];
+    let mut rows = Vec::new();
+    for (project, scope) in places {
+        let (memories, words) = memory::sums(tx, project, scope)?;
+        size += memories;
+        length += words;
+        let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for (at, (term, _)) in terms.iter().enumerate() {
+            for (id, count) in memory::having(tx, project, scope, term, HAVING_MAX)? {
+                having[at] += 1;
+                counts.entry(id).or_insert_with(|| vec![0; terms.len()])[at] = count;
+            }
+        }
+        let ids: Vec<String> = counts.keys().cloned().collect();
+        let found = memory::get_many(tx, project, &ids)?;
+        rows.extend(found.into_iter().filter(|row| !row.is_over(now)).filter_map(|row| {
+            let counts = counts.remove(&row.id)?;
+            Some((row, counts))
+        }));
+    }
+    let number = |value: i64| u64::try_from(value).unwrap_or(0);
+    let corpus = Corpus { size: number(size), length: number(length), having: &having };
+    let candidates: Vec<Candidate<'_>> = rows
+        .iter()
+        .map(|(row, counts)| Candidate {
+            id: &row.id,
+            scope: &row.scope,
+            kind: row.kind,
+            pinned: row.pinned,
+            updated_at: row.updated_at,
+            length: number(row.words),
+            counts,
+        })
+        .collect();
+    let scores: Vec<u64> = candidates.iter().map(|candidate| score(&corpus, candidate)).collect();
+    let mut ranked: Vec<usize> = (0..rows.len()).collect();
+    ranked.sort_by(|&a, &b| order((scores[a], &candidates[a]), (scores[b], &candidates[b])));
+    Ok(ranked.into_iter().map(|at| rows[at].0.clone()).collect())
+}

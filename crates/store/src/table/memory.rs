@@ -1,0 +1,237 @@
+//! Memories, their words, and the sums over a scope.
+
+use tenure_core::memory::{Kind, Scope};
+use tenure_core::{Error, Result, Time};
+
+use crate::error::corrupt;
+use crate::tx::{Sql, Tx, Value, first, list};
+
+/// One memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// For whom it is.
+    pub scope: Scope,
+    /// Its canonical key: one live row for each scope and key.
+    pub key: String,
+    /// What it is.
+    pub kind: Kind,
+    /// What it says.
+    pub text: String,
+    /// Whether it is always shown.
+    pub pinned: bool,
+    /// Who wrote what it says now.
+    pub author: String,
+    /// The task its author had in focus, empty for none.
+    pub task: String,
+    /// The event that last changed it.
+    pub number: i64,
+    /// Rises with each change.
+    pub version: i64,
+    /// How many words it has, repeats counted.
+    pub words: i64,
+    /// When it was first said.
+    pub created_at: Time,
+    /// When it was last changed.
+    pub updated_at: Time,
+    /// When it ends; 0 for never.
+    pub expires_at: Time,
+}
+
+impl Row {
+    /// Whether its time is over.
+    pub fn is_over(&self, now: Time) -> bool {
+        self.expires_at != Time(0) && now >= self.expires_at
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, scope, subject, key, kind, text, pinned, author, task, number, version, words, created_at,
+                    updated_at, expires_at FROM memory WHERE project = $1 AND ",
+            $rest
+        )
+    };
+}
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    let (word, subject, kind) = (row.text(1)?, row.text(2)?, row.text(4)?);
+    Ok(Row {
+        id: row.text(0)?,
+        scope: Scope::of(&word, &subject).ok_or_else(|| corrupt("a memory has an unknown scope"))?,
+        key: row.text(3)?,
+        kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+        text: row.text(5)?,
+        pinned: row.flag(6)?,
+        author: row.text(7)?,
+        task: row.text(8)?,
+        number: row.int(9)?,
+        version: row.int(10)?,
+        words: row.int(11)?,
+        created_at: row.time(12)?,
+        updated_at: row.time(13)?,
+        expires_at: row.time(14)?,
+    })
+}
+
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+fn place(project: &str, scope: &Scope) -> Vec<Value> {
+    vec![project.into(), scope.word().into(), scope.subject().into()]
+}
+
+/// The memory that a scope has under a key, over or not.
+pub fn under(tx: &mut dyn Tx, project: &str, scope: &Scope, key: &str) -> Result<Option<Row>> {
+    let sql = Sql::same(select!("scope = $2 AND subject = $3 AND key = $4"));
+    let mut args = place(project, scope);
+    args.push(key.into());
+    first(tx.query(sql, &args)?).map(decode).transpose()
+}
+
+/// A memory by its id.
+pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
+    first(tx.query(Sql::same(select!("id = $2")), &[project.into(), id.into()])?).map(decode).transpose()
+}
+
+/// Memories by their ids, in no order.
+pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
+    let sql = Sql::pair(
+        select!("id IN (SELECT value FROM json_each($2)) ORDER BY id"),
+        select!("id = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON)))) ORDER BY id"),
+    );
+    many(tx.query(sql, &[project.into(), list(ids)])?)
+}
+
+/// Up to some ids that begin with a text, in order.
+pub fn ids(tx: &mut dyn Tx, project: &str, from: &str, to: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM memory WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
+    let rows = tx.query(sql, &[project.into(), from.into(), to.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
+}
+
+/// The memories of a scope, newest first, from before a place in that order.
+pub fn newest(tx: &mut dyn Tx, project: &str, scope: &Scope, before: (Time, &str), limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(select!(
+        "scope = $2 AND subject = $3 AND (updated_at, id) < ($4, $5) ORDER BY updated_at DESC, id DESC LIMIT $6"
+    ));
+    let mut args = place(project, scope);
+    args.extend([before.0.into(), before.1.into(), limit.into()]);
+    many(tx.query(sql, &args)?)
+}
+
+/// The pinned memories of a scope, by id.
+pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(select!("scope = $2 AND subject = $3 AND pinned = 1 ORDER BY id LIMIT $4"));
+    let mut args = place(project, scope);
+    args.push(limit.into());
+    many(tx.query(sql, &args)?)
+}
+
+/// The memories of a scope that have a word, with how often, at most some of them.
+pub fn having(tx: &mut dyn Tx, project: &str, scope: &Scope, term: &str, limit: usize) -> Result<Vec<(String, u32)>> {
+    let sql = Sql::same(
+        "SELECT memory, count FROM memory_term
+         WHERE project = $1 AND scope = $2 AND subject = $3 AND term = $4 ORDER BY memory LIMIT $5",
+    );
+    let mut args = place(project, scope);
+    args.extend([term.into(), limit.into()]);
+    tx.query(sql, &args)?
+        .into_iter()
+        .map(|mut row| Ok((row.text(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX))))
+        .collect()
+}
+
+/// How many memories a scope has and how many words they have together.
+pub fn sums(tx: &mut dyn Tx, project: &str, scope: &Scope) -> Result<(i64, i64)> {
+    let sql = Sql::same("SELECT memories, words FROM memory_scope WHERE project = $1 AND scope = $2 AND subject = $3");
+    first(tx.query(sql, &place(project, scope))?).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
+/// The statement that tells whether an id is taken: any row says yes.
+pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
+    (Sql::same("SELECT 1 FROM memory WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+}
+
+/// Writes a memory, new or changed, with the words of its text.
+pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32)], before: Option<&Row>) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO memory (project, id, scope, subject, key, kind, text, pinned, author, task, number, version, words,
+             created_at, updated_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+         ON CONFLICT (project, id) DO UPDATE SET kind = excluded.kind, text = excluded.text, pinned = excluded.pinned,
+             author = excluded.author, task = excluded.task, number = excluded.number, version = excluded.version,
+             words = excluded.words, created_at = excluded.created_at, updated_at = excluded.updated_at,
+             expires_at = excluded.expires_at",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        row.scope.word().into(),
+        row.scope.subject().into(),
+        (&row.key).into(),
+        row.kind.as_str().into(),
+        (&row.text).into(),
+        row.pinned.into(),
+        (&row.author).into(),
+        (&row.task).into(),
+        row.number.into(),
+        row.version.into(),
+        row.words.into(),
+        row.created_at.into(),
+        row.updated_at.into(),
+        row.expires_at.into(),
+    ];
+    tx.defer(sql, args)?;
+    if before.is_some() {
+        clear_terms(tx, project, &row.id)?;
+    }
+    insert_terms(tx, project, row, terms)?;
+    add(tx, project, &row.scope, i64::from(before.is_none()), row.words - before.map_or(0, |before| before.words))
+}
+
+/// Takes a memory away.
+pub fn delete(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same("DELETE FROM memory WHERE project = $1 AND id = $2");
+    tx.defer(sql, vec![project.into(), (&row.id).into()])?;
+    clear_terms(tx, project, &row.id)?;
+    add(tx, project, &row.scope, -1, -row.words)
+}
+
+/// Pins a memory, or takes the pin out.
+pub fn set_pinned(tx: &mut dyn Tx, project: &str, id: &str, pinned: bool) -> Result<()> {
+    let sql = Sql::same("UPDATE memory SET pinned = $3 WHERE project = $1 AND id = $2");
+    tx.defer(sql, vec![project.into(), id.into(), pinned.into()])
+}
+
+fn clear_terms(tx: &mut dyn Tx, project: &str, memory: &str) -> Result<()> {
+    let sql = Sql::same("DELETE FROM memory_term WHERE project = $1 AND memory = $2");
+    tx.defer(sql, vec![project.into(), memory.into()])
+}
+
+fn insert_terms(tx: &mut dyn Tx, project: &str, row: &Row, terms: &[(String, u32)]) -> Result<()> {
+    let json = serde_json::to_string(terms).map_err(|error| Error::bug(error.to_string()))?;
+    let sql = Sql::pair(
+        "INSERT INTO memory_term (project, scope, subject, term, memory, count)
+         SELECT $1, $2, $3, json_extract(value, '$[0]'), $4, json_extract(value, '$[1]') FROM json_each($5)",
+        "INSERT INTO memory_term (project, scope, subject, term, memory, count)
+         SELECT $1, $2, $3, value->>0, $4, CAST(value->>1 AS BIGINT) FROM json_array_elements(CAST($5 AS JSON))",
+    );
+    let mut args = place(project, &row.scope);
+    args.extend([(&row.id).into(), json.into()]);
+    tx.defer(sql, args)
+}
+
+fn add(tx: &mut dyn Tx, project: &str, scope: &Scope, memories: i64, words: i64) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO memory_scope (project, scope, subject, memories, words) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (project, scope, subject) DO UPDATE
+         SET memories = memory_scope.memories + excluded.memories, words = memory_scope.words + excluded.words",
+    );
+    let mut args = place(project, scope);
+    args.extend([memories.into(), words.into()]);
+    tx.defer(sql, args)
+}
