@@ -87,7 +87,7 @@ impl Sqlite {
 
     fn open_reader(&self, path: &Path) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
+        let connection = self.open_file(path, flags)?;
         connection.busy_timeout(self.options.patience).map_err(|error| error::sqlite(error, Stage::Open))?;
         prepare_once(&connection)?;
         refuse_foreign(&connection)?;
@@ -141,7 +141,7 @@ impl Sqlite {
             }
         }
         uri.push_str("?immutable=1");
-        let connection = Connection::open_with_flags(uri, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
+        let connection = self.open_file(uri, flags)?;
         refuse_foreign(&connection)?;
         Ok(connection)
     }
