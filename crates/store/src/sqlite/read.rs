@@ -17,6 +17,9 @@ use crate::tx::Tx;
 /// How often a read of a file that changes under it is tried before it is `busy`.
 const IMMUTABLE_TRIES: usize = 20;
 
+/// The size of a page of the database, in bytes.
+const ONE_PAGE: u64 = 4_096;
+
 type Look<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
 
 impl Sqlite {
@@ -66,7 +69,12 @@ impl Sqlite {
                 Presence::Present { writable_dir: false, wal: false, shm: false, .. } => {
                     return self.read_immutable(path, look);
                 }
-                Presence::Present { .. } => match self.open_reader(path) {
+                Presence::Present { size, .. } => match self.open_reader(path) {
+                    // Whoever was making the store ended before it was one. A query cannot take that back, and need not:
+                    // a file of one page has no table in it.
+                    Err(error) if error.code() == error::UNFINISHED && size <= ONE_PAGE => {
+                        return self.read_nothing(look);
+                    }
                     // A full disk has no room for the index that SQLite makes beside the file, even to read it.
                     Err(error) if error.code() == "disk_full" && place::has_empty_wal(path) => {
                         return self.read_immutable(path, look);
