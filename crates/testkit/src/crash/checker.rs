@@ -167,7 +167,8 @@ impl Checker {
         let held = list::Filter { states: vec![State::Held], ..list::Filter::default() };
         let held = self.kernel.list(&call("person:ann", "held", false), &held).unwrap();
         let later = Kernel::new(location(store), options).unwrap();
-        for task in held.items {
+        // One that waits for another again, which was opened anew under its holder, is nobody's to take.
+        for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
             let old = task.holder.as_ref().map_or(0, |holder| holder.fence);
             let op = Op::Claim(claim::Request { task: Some(task.id.clone()), ..claim::Request::default() });
             let taken = later.run(&call("stranger", &format!("take-{}", task.id), false), &op);

@@ -87,15 +87,15 @@ pub(super) fn play() -> i32 {
     let dice = Dice::new(seed);
     let kernel = Kernel::new(location(&store), Options::default()).unwrap();
     let mut tasks = Vec::new();
-    for n in 0.. {
+    for n in 0_u64.. {
         if n % 4 == 0
             && let Ok(known) = some_tasks(&kernel, &dice)
         {
             tasks = known;
         }
         let agent = (*dice.one(&AGENTS)).to_owned();
-        let drawn = dice.below(usize::MAX) as u64;
-        let sent = Sent { id: format!("{seed:x}-{n}"), agent, seed: drawn ^ (seed << 32), tasks: tasks.clone() };
+        let id = format!("{seed:x}-{n}");
+        let sent = Sent { id, agent, seed: seed.rotate_left(32) ^ n, tasks: tasks.clone() };
         let line = Line::Sent(sent.clone());
         let answer = |id: String| match kernel.run(&sent.call(), &sent.op()) {
             Ok(reply) => Line::Answered { id, body: reply.body },
