@@ -55,6 +55,9 @@ pub struct Options {
     pub one_connection: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
+    /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
+    /// there that records, and fails on demand.
+    pub vfs: Option<String>,
     /// User for PostgreSQL where the URL has none.
     pub user: Option<String>,
     /// Password for PostgreSQL where the URL has none.
@@ -73,6 +76,7 @@ impl Default for Options {
             may_create: true,
             one_connection: false,
             any_file_system: false,
+            vfs: None,
             user: None,
             password: None,
         }

@@ -21,4 +21,5 @@ pub mod relay;
 pub mod replay;
 pub mod report;
 pub mod sim;
+mod wander;
 pub mod worker;

@@ -31,10 +31,15 @@ pub type Dump = BTreeMap<&'static str, Vec<String>>;
 
 /// Every row of the store a kernel is on.
 pub fn dump(kernel: &Kernel) -> Dump {
+    try_dump(kernel).unwrap()
+}
+
+/// Every row of the store a kernel is on, or why they cannot be read.
+pub fn try_dump(kernel: &Kernel) -> Result<Dump> {
     let calls = || TABLES.iter().map(|(_, sql)| (Sql::same(sql), Vec::new())).collect();
-    let answers = kernel.store().read("", |tx, _| tx.query_all(calls())).unwrap();
+    let answers = kernel.store().read("", |tx, _| tx.query_all(calls()))?;
     let rows = |rows: Vec<tenure_store::Row>| rows.iter().map(|row| format!("{row:?}")).collect();
-    TABLES.iter().zip(answers).map(|((table, _), answer)| (*table, rows(answer))).collect()
+    Ok(TABLES.iter().zip(answers).map(|((table, _), answer)| (*table, rows(answer))).collect())
 }
 
 /// The tables whose rows differ.

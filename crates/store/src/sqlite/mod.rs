@@ -8,7 +8,7 @@ mod read;
 mod turnstile;
 mod tx;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -181,7 +181,7 @@ impl Sqlite {
                 }
                 place::prepare(path)?;
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-                Connection::open_with_flags(path, flags).map_err(open)?
+                self.open_file(path, flags)?
             }
         };
         connection.busy_timeout(self.options.patience).map_err(open)?;
@@ -201,6 +201,15 @@ impl Sqlite {
         };
         connection.execute_batch(synchronous).map_err(open)?;
         Ok(connection)
+    }
+
+    /// A connection to a file, or to a URI of one, through the layer that the options name.
+    fn open_file(&self, path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
+        match &self.options.vfs {
+            Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
+            None => Connection::open_with_flags(path, flags),
+        }
+        .map_err(|error| error::sqlite(error, Stage::Open))
     }
 
     /// Brings the schema up to date. Many processes may try at once: each step is applied by one of them.
