@@ -103,7 +103,7 @@ impl Kernel {
             let data = serde_json::json!({ "seconds": back.as_seconds() });
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
             hold::cap(unit.tx, &project_id, now)?;
-            agent::cap(unit.tx, &project_id, now)?;
+            agent::cap(unit.tx, &project_id, now, now - tenure_core::hold::TASK_TTL)?;
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;

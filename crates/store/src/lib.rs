@@ -4,6 +4,7 @@
 //! it to. Nothing here prints, exits or reads the environment.
 
 pub mod error;
+mod fault;
 pub mod migrate;
 mod postgres;
 mod sqlite;
@@ -15,4 +16,4 @@ mod world;
 pub use postgres::redact;
 pub use store::{Durability, Entered, Identity, Location, Options, Store, Verdict};
 pub use tx::{Row, Sql, Tx, Value};
-pub use world::{Clock, Entropy, OsEntropy, SystemClock};
+pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};

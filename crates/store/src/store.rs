@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tenure_core::{Result, Time};
 
+use crate::fault;
 use crate::postgres::Postgres;
 use crate::sqlite::Sqlite;
 use crate::table::project;
 use crate::tx::Tx;
-use crate::world::{Clock, Entropy, OsEntropy, SystemClock};
+use crate::world::{Clock, Entropy, Faults, OsEntropy, SystemClock};
 
 /// Where a store is.
 #[derive(Clone, Debug)]
@@ -62,6 +63,8 @@ pub struct Options {
     pub user: Option<String>,
     /// Password for PostgreSQL where the URL has none.
     pub password: Option<String>,
+    /// Failures on purpose (simulation).
+    pub faults: Option<Arc<dyn Faults>>,
 }
 
 impl Default for Options {
@@ -79,6 +82,7 @@ impl Default for Options {
             vfs: None,
             user: None,
             password: None,
+            faults: None,
         }
     }
 }
@@ -121,6 +125,7 @@ pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>
 pub struct Store {
     engine: Engine,
     location: Location,
+    faults: Option<Arc<dyn Faults>>,
 }
 
 enum Engine {
@@ -131,12 +136,13 @@ enum Engine {
 impl Store {
     /// A store at a place. Refuses only a malformed URL.
     pub fn new(location: Location, options: Options) -> Result<Store> {
+        let faults = options.faults.clone();
         let engine = match &location {
             Location::File(path) => Engine::Sqlite(Box::new(Sqlite::file(path.clone(), options))),
             Location::Memory => Engine::Sqlite(Box::new(Sqlite::memory(options))),
             Location::Postgres(url) => Engine::Postgres(Box::new(Postgres::new(url, options)?)),
         };
-        Ok(Store { engine, location })
+        Ok(Store { engine, location, faults })
     }
 
     /// Where it is.
@@ -154,9 +160,13 @@ impl Store {
         project: &project::Name,
         body: impl Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>,
     ) -> Result<T> {
-        match &self.engine {
-            Engine::Sqlite(engine) => engine.write(project, &body),
-            Engine::Postgres(engine) => engine.write(project, &body),
+        let write = |body: &Body<'_, T>| match &self.engine {
+            Engine::Sqlite(engine) => engine.write(project, body),
+            Engine::Postgres(engine) => engine.write(project, body),
+        };
+        match &self.faults {
+            None => write(&body),
+            Some(faults) => fault::struck(faults.as_ref(), &body, write),
         }
     }
 

@@ -151,14 +151,7 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> 
     after.sort();
     after.dedup();
     let found = task::existing(unit.tx, &project, &after)?;
-    let edges = after
-        .iter()
-        .map(|after| {
-            let (_, status) =
-                found.iter().find(|(id, _)| id == after).ok_or_else(|| id::unknown(after, id::Sort::Task))?;
-            Ok(dep::Edge { task: row.id.clone(), after: after.clone(), status: *status })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let edges = super::add::edges(&row.id, &after, found)?;
     let beyond = dep::reachable(unit.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {
         let shown = format!("{} after {}", row.id, way.join(" after "));

@@ -171,10 +171,13 @@ pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> R
 }
 
 /// After the clock was set back: nobody was seen later than now, or an agent that is gone would count as alive until
-/// the clock is there again.
-pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
-    let sql = Sql::same("UPDATE agent SET last_seen = $2 WHERE project = $1 AND gone = 0 AND last_seen > $2");
-    tx.defer(sql, vec![project.into(), now.into()])
+/// the clock is there again; and whoever was seen after `quiet` is looked at anew, marked as gone or not.
+pub fn cap(tx: &mut dyn Tx, project: &str, now: Time, quiet: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE agent SET gone = 0, last_seen = CASE WHEN last_seen > $2 THEN $2 ELSE last_seen END
+         WHERE project = $1 AND last_seen > $3",
+    );
+    tx.defer(sql, vec![project.into(), now.into(), quiet.into()])
 }
 
 /// Marks an agent as gone, so that it is looked at once.
