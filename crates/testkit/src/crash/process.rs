@@ -68,6 +68,7 @@ pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
         request_id: RequestId::given(id).unwrap(),
         checkout: joins.then_some(copy),
         pinned_store: None,
+        keep_events: None,
         proven_dead: Vec::new(),
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn call(project: usize, actor: &str, request: &str) -> Call {
         request_id: RequestId::given(request).unwrap(),
         checkout: None,
         pinned_store: None,
+        keep_events: None,
         proven_dead: Vec::new(),
     }
 }

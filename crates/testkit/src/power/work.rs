@@ -214,6 +214,7 @@ pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
         request_id: RequestId::given(request_id).unwrap(),
         checkout: matches!(op, Op::Join(_)).then(copy),
         pinned_store: None,
+        keep_events: None,
         proven_dead: Vec::new(),
     }
 }

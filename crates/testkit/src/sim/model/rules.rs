@@ -142,7 +142,7 @@ impl Model {
             }
             Op::Reopen(request) => self.reopen(turn, &request.task),
             Op::Edit(request) => self.edit(turn, request),
-            Op::Join(_) => unreachable!("no plan joins checkouts"),
+            Op::Join(_) | Op::Forget(_) => unreachable!("no plan joins checkouts or forgets projects"),
         }
     }
 
