@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod claim;
 pub mod done;
 pub mod edit;
+pub mod import;
 pub mod join;
 mod leaving;
 pub mod note;
@@ -48,6 +49,8 @@ pub enum Op {
     Cancel(cancel::Request),
     /// Hands a task to another agent.
     Transfer(transfer::Request),
+    /// Takes tasks and notes in that were exported elsewhere, all or none.
+    Import(import::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
 }
@@ -72,7 +75,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 13] = [
+pub const ALL: [About; 14] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -121,6 +124,12 @@ pub const ALL: [About; 13] = [
         schema: || schema_for!(transfer::Request),
     },
     About {
+        name: "import",
+        what: "Takes tasks and notes in that were exported elsewhere, all or none",
+        doors: &[Door::Cli],
+        schema: || schema_for!(import::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -144,6 +153,7 @@ impl Op {
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
+            Op::Import(_) => "import",
             Op::Join(_) => "join",
         }
     }
@@ -162,6 +172,7 @@ impl Op {
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
+            Op::Import(request) => request.check(),
             Op::Done(_) | Op::Unblock(_) | Op::Join(_) => Ok(()),
         }
     }
@@ -181,6 +192,7 @@ impl Op {
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
+            Op::Import(request) => json(request),
             Op::Join(request) => json(request),
         }
     }
@@ -200,6 +212,7 @@ impl Op {
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),
+            Op::Import(request) => json(&import::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
         }
     }

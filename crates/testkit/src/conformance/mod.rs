@@ -11,12 +11,14 @@ mod dependencies;
 mod editing;
 mod errors;
 mod events;
+mod export;
 mod faults;
 mod fencing;
 mod focus;
 mod growth;
 mod holds;
 mod idempotency;
+mod import;
 mod listing;
 mod lost;
 mod opening;
@@ -80,9 +82,11 @@ pub fn cases() -> Vec<&'static Case> {
         damage::CASES,
         errors::CASES,
         events::CASES,
+        export::CASES,
         faults::CASES,
         growth::CASES,
         idempotency::CASES,
+        import::CASES,
         lost::CASES,
         opening::CASES,
         places::CASES,
