@@ -129,6 +129,12 @@ pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<S
     }
 }
 
+/// Refuses what cannot be an id of anything, before a store is asked for it: one of the engines cannot even take every
+/// text as a question.
+pub fn named(text: &str, sort: Sort) -> Result<()> {
+    if is_prefix(text) { Ok(()) } else { Err(unknown(text, sort)) }
+}
+
 /// The answer to an id that names nothing, whatever its characters.
 pub fn unknown(typed: &str, sort: Sort) -> Error {
     let shown = crate::text::excerpt(typed);
