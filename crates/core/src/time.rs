@@ -94,7 +94,7 @@ impl Time {
 
     /// How long ago `self` was at `now`; never negative.
     pub fn age(self, now: Time) -> Span {
-        Span((now.0 - self.0).max(0))
+        Span(now.0.saturating_sub(self.0).max(0))
     }
 }
 
@@ -166,6 +166,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn an_age_is_never_negative_and_never_overflows() {
+        assert_eq!(Time(5).age(Time(7)), Span(2));
+        assert_eq!(Time(7).age(Time(5)), Span(0));
+        assert_eq!(Time(i64::MIN).age(Time(i64::MAX)), Span(i64::MAX));
+        assert_eq!(Time(i64::MAX).age(Time(i64::MIN)), Span(0));
+    }
 
     #[test]
     fn durations_have_one_spelling() {

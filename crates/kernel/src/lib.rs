@@ -5,6 +5,7 @@
 
 mod call;
 mod kernel;
+mod lines;
 pub mod op;
 pub mod query;
 mod retain;

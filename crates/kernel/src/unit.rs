@@ -214,6 +214,7 @@ impl<'a> Unit<'a> {
 
     /// Loads a task with everything an op decides on, and ends its hold first if that is over.
     pub(crate) fn load(&mut self, task: &str, making: id::Sort) -> Result<Loaded> {
+        id::named(task, id::Sort::Task)?;
         let project = self.project.id.clone();
         let mut fresh = self.draw_next(making);
         let answers = self.tx.query_all(vec![
@@ -232,6 +233,12 @@ impl<'a> Unit<'a> {
             settle::expire(self, &mut full)?;
         }
         Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)?, fresh })
+    }
+
+    /// Which of some tasks that a request names exist, with their status, in no order.
+    pub(crate) fn existing(&mut self, ids: &[String]) -> Result<Vec<(String, Status)>> {
+        ids.iter().try_for_each(|id| id::named(id, id::Sort::Task))?;
+        task::existing(self.tx, &self.project.id, ids)
     }
 
     /// Draws ids until one is free: the rare second try of a collision.

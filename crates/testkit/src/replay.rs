@@ -74,7 +74,8 @@ impl Replay {
         match event.kind.as_str() {
             kind::TASK_ADDED => {
                 let after = event.data.get("after").map(sorted);
-                self.tasks.insert(task.to_owned(), Known { status: "open", after });
+                let known = self.tasks.insert(task.to_owned(), Known { status: first_status(event), after });
+                assert!(known.is_none(), "event {}: {task} was added before", event.number);
             }
             kind::TASK_EDITED => {
                 if let Some(change) = event.data["changes"].get("after") {
@@ -198,6 +199,18 @@ impl Replay {
     }
 }
 
+/// A task begins open, unless it comes from elsewhere: then its event says how far it is. Nobody holds it.
+fn first_status(event: &Event) -> &'static str {
+    let said = event.data.get("status");
+    if event.data.get("imported") != Some(&serde_json::Value::Bool(true)) {
+        assert!(said.is_none(), "event {}: a task that was added is open", event.number);
+        return "open";
+    }
+    let said = said.and_then(serde_json::Value::as_str).expect("an imported task has a status");
+    let found = ["open", "blocked", "done", "cancelled"].into_iter().find(|status| *status == said);
+    found.unwrap_or_else(|| panic!("event {}: a task cannot be imported as {said}", event.number))
+}
+
 fn sorted(ids: &serde_json::Value) -> Vec<String> {
     let mut ids: Vec<String> = serde_json::from_value(ids.clone()).unwrap();
     ids.sort();
@@ -270,6 +283,19 @@ mod tests {
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), done]);
         // A gap.
         refuses(vec![added(), claimed(3, 1, "h-1", "a")]);
+    }
+
+    #[test]
+    fn imported_tasks_begin_as_they_were() {
+        let imported = |number, task: &str, status: &str, after: Value| {
+            let data = json!({ "after": after, "imported": true, "status": status });
+            event(number, 0, kind::TASK_ADDED, task, "", data)
+        };
+        let log = [imported(1, "t-1", "done", json!([])), imported(2, "t-2", "open", json!(["t-1"]))];
+        assert_eq!(replay(&log).tasks["t-1"].status, "done");
+        refuses(vec![imported(1, "t-1", "started", json!([]))]);
+        refuses(vec![imported(1, "t-1", "done", json!([])), imported(2, "t-1", "done", json!([]))]);
+        refuses(vec![event(1, 0, kind::TASK_ADDED, "t-1", "", json!({ "after": [], "status": "done" }))]);
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod demo;
 mod doctor;
 mod done;
 mod edit;
+mod export;
 mod holds;
+mod import;
 mod list;
 mod log;
 mod next;
@@ -85,6 +87,8 @@ pub(crate) const ALL: &[Spec] = &[
     transfer::SPEC,
     agent::SPEC,
     project::SPEC,
+    export::SPEC,
+    import::SPEC,
     demo::SPEC,
     completions::SPEC,
     reference::SPEC,

@@ -259,3 +259,27 @@ fn unknown_command() {
     let mut world = World::new();
     insta::assert_snapshot!(world.run(&["clam"]));
 }
+
+#[test]
+fn export_and_import() {
+    let mut world = World::new();
+    let mut told = world.run(&["export", "x.jsonl", "--log"]);
+    for args in [&["import", "x.jsonl"][..], &["export", "x.jsonl"], &["import", "none.jsonl"]] {
+        told.push_str(&format!("\n{}", world.run(args)));
+    }
+    world.home.ok(&["edit", &world.first.clone(), "--title", "Mend the login"]);
+    told.push_str(&format!("\n{}", world.run(&["import", "x.jsonl", "--dry-run"])));
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn lines_of_an_export() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["export"]));
+}
+
+#[test]
+fn help_of_export_and_import() {
+    let home = Home::new(Engine::File);
+    insta::assert_snapshot!(["export", "import"].map(|name| home.run(&[name, "--help"]).stdout).join("\n"));
+}

@@ -133,7 +133,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     let drawn = unit.draw_next(id::Sort::Task);
     let mut asked = after.clone();
     asked.push(drawn.clone());
-    let found = task::existing(unit.tx, &project, &asked)?;
+    let found = unit.existing(&asked)?;
     let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
     let edges = edges(&id, &after, found)?;
     let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();

@@ -150,7 +150,7 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> 
     let mut after = after.to_vec();
     after.sort();
     after.dedup();
-    let found = task::existing(unit.tx, &project, &after)?;
+    let found = unit.existing(&after)?;
     let edges = super::add::edges(&row.id, &after, found)?;
     let beyond = dep::reachable(unit.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {

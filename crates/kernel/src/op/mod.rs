@@ -8,6 +8,7 @@ pub mod claim;
 pub mod done;
 pub mod edit;
 pub mod forget;
+pub mod import;
 pub mod join;
 mod leaving;
 pub mod note;
@@ -49,6 +50,8 @@ pub enum Op {
     Cancel(cancel::Request),
     /// Hands a task to another agent.
     Transfer(transfer::Request),
+    /// Takes tasks and notes in that were exported elsewhere, all or none.
+    Import(import::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
@@ -75,7 +78,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 14] = [
+pub const ALL: [About; 15] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -124,6 +127,12 @@ pub const ALL: [About; 14] = [
         schema: || schema_for!(transfer::Request),
     },
     About {
+        name: "import",
+        what: "Takes tasks and notes in that were exported elsewhere, all or none",
+        doors: &[Door::Cli],
+        schema: || schema_for!(import::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -153,6 +162,7 @@ impl Op {
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
+            Op::Import(_) => "import",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
@@ -172,6 +182,7 @@ impl Op {
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
+            Op::Import(request) => request.check(),
             Op::Done(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => Ok(()),
         }
     }
@@ -191,6 +202,7 @@ impl Op {
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
+            Op::Import(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -211,6 +223,7 @@ impl Op {
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),
+            Op::Import(request) => json(&import::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

@@ -49,6 +49,22 @@ fn data(value: Option<&Value>) -> Result<String> {
     Ok(stored)
 }
 
+/// Data that comes as a text to be kept to the letter. A newline in it is a blank of its spelling: those that mean
+/// something are escaped.
+pub(crate) fn given(raw: &str) -> Result<String> {
+    let value: Value = serde_json::from_str(raw)
+        .map_err(|error| Error::usage("bad_data", format!("the data is not JSON: {error}")))?;
+    data(Some(&value))?;
+    let stored = raw.replace(['\n', '\r'], " ");
+    if stored.len() > text::TEXT_MAX {
+        return Err(Error::usage(
+            "data_too_long",
+            format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
+        ));
+    }
+    Ok(stored)
+}
+
 /// NUL is the one character that PostgreSQL cannot store.
 fn has_nul(value: &Value) -> bool {
     match value {

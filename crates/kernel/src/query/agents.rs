@@ -1,10 +1,10 @@
 //! Agents: the list that people read, and the processes that a door looks at before an op.
 
 use tenure_core::agent::Process;
-use tenure_core::{Result, Span};
+use tenure_core::{Result, Span, name};
 use tenure_store::table::agent;
 
-use super::limit;
+use super::{bad_cursor, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Agent, Page};
@@ -22,6 +22,9 @@ impl Kernel {
     /// A page of agents by name, or of those seen within a span, latest first.
     pub fn agents(&self, call: &Call, within: Option<Span>, rows: usize, cursor: Option<&str>) -> Result<Page<Agent>> {
         limit(rows)?;
+        if let Some(text) = cursor.filter(|text| name::check(text).is_err()) {
+            return Err(bad_cursor(text));
+        }
         self.ask(call, |tx, scene| {
             let project = scene.project_id();
             let mut found = match within {

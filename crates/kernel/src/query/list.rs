@@ -3,7 +3,7 @@
 use tenure_core::choice::{Rank, merge};
 use tenure_core::hold as rule;
 use tenure_core::task::{State, Status};
-use tenure_core::{Result, Time, text};
+use tenure_core::{Result, Time, id, name, text};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, project, task};
 
@@ -65,6 +65,9 @@ impl Kernel {
     pub fn list(&self, call: &Call, filter: &Filter) -> Result<Page<Task>> {
         limit(filter.limit)?;
         let labels = text::labels(&filter.labels)?;
+        for agent in [&filter.assignee, &filter.holder].into_iter().flatten() {
+            name::check(agent)?;
+        }
         let filter = Filter { labels, ..filter.clone() };
         let start = filter.cursor.as_deref().map(parse).transpose()?;
         self.ask(call, |tx, scene| page(tx, scene, &filter, start.as_ref()))
@@ -226,7 +229,9 @@ fn parse(text: &str) -> Result<Rank> {
     let mut parts = text.splitn(3, '.');
     let mut number = || parts.next().and_then(|part| part.parse::<i64>().ok());
     match (number(), number(), text.splitn(3, '.').nth(2)) {
-        (Some(priority), Some(number), Some(id)) => Ok(Rank { priority, number, id: id.to_owned() }),
+        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => {
+            Ok(Rank { priority, number, id: id.to_owned() })
+        }
         _ => Err(bad_cursor(text)),
     }
 }

@@ -37,11 +37,13 @@ pub struct Graph {
 impl Kernel {
     /// One task.
     pub fn show(&self, call: &Call, task: &str) -> Result<Shown> {
+        id::named(task, id::Sort::Task)?;
         self.ask(call, |tx, scene| show(tx, scene, task))
     }
 
     /// One hold, ended or not.
     pub fn show_hold(&self, call: &Call, hold: &str) -> Result<Hold> {
+        id::named(hold, id::Sort::Hold)?;
         self.ask(call, |tx, scene| {
             let row = hold::get(tx, scene.project_id(), hold)?.ok_or_else(|| id::unknown(hold, id::Sort::Hold))?;
             let holder = agent::get(tx, scene.project_id(), &row.holder)?;
@@ -51,6 +53,7 @@ impl Kernel {
 
     /// The graph around a task.
     pub fn graph(&self, call: &Call, task: &str) -> Result<Graph> {
+        id::named(task, id::Sort::Task)?;
         self.ask(call, |tx, scene| graph(tx, scene, task))
     }
 }

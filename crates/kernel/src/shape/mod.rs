@@ -8,6 +8,7 @@ use tenure_core::task::{State, Status, view};
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
 
+pub mod export;
 mod report;
 
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};

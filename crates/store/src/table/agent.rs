@@ -3,7 +3,7 @@
 use tenure_core::agent::{Process, Sign};
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, first};
+use crate::tx::{Sql, Tx, first, list as listed};
 
 /// An agent's row.
 #[derive(Clone, Debug)]
@@ -99,6 +99,16 @@ pub fn one(rows: Vec<crate::Row>) -> Result<Option<Row>> {
 /// One agent.
 pub fn get(tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<Row>> {
     one(tx.query(GET, &[project.into(), name.into()])?)
+}
+
+/// Which of some names are known, in no order.
+pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<String>> {
+    let sql = Sql::pair(
+        "SELECT a.name FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
+        "SELECT a.name FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT name FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
+    );
+    tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
 /// A page of agents by name.

@@ -1,5 +1,7 @@
 //! Tasks.
 
+pub mod whole;
+
 use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
 use tenure_core::task::Status;

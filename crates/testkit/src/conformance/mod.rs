@@ -11,12 +11,14 @@ mod dependencies;
 mod editing;
 mod errors;
 mod events;
+mod export;
 mod faults;
 mod fencing;
 mod focus;
 mod growth;
 mod holds;
 mod idempotency;
+mod import;
 mod keeping;
 mod listing;
 mod lost;
@@ -81,9 +83,11 @@ pub fn cases() -> Vec<&'static Case> {
         damage::CASES,
         errors::CASES,
         events::CASES,
+        export::CASES,
         faults::CASES,
         growth::CASES,
         idempotency::CASES,
+        import::CASES,
         keeping::CASES,
         lost::CASES,
         opening::CASES,

@@ -79,6 +79,7 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         log(log::Filter { since: Some(log::Since::Number(3)), limit: 5, ..log::Filter::default() }),
         log(log::Filter { subject: Some(task.to_owned()), limit: 5, ..log::Filter::default() }),
         kernel.store().identity().map(drop),
+        kernel.export(call, true, &mut Vec::new()).map(drop),
     ];
     assert!(kernel.show(call, "t-00000").is_err());
     let asked = answers.len() + 1;
