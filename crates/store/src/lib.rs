@@ -3,6 +3,7 @@
 //! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits what the kernel tells
 //! it to. Nothing here prints, exits or reads the environment.
 
+pub mod copy;
 pub mod error;
 pub mod migrate;
 mod postgres;
@@ -13,6 +14,6 @@ mod tx;
 mod world;
 
 pub use postgres::redact;
-pub use store::{Durability, Entered, Identity, Location, Options, Store, Verdict};
+pub use store::{Durability, Entered, Identity, Location, Options, Present, Store, Verdict};
 pub use tx::{Row, Sql, Tx, Value};
 pub use world::{Clock, Entropy, OsEntropy, SystemClock};

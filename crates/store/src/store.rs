@@ -101,6 +101,19 @@ pub struct Entered {
     pub own_clock: bool,
 }
 
+/// What a transaction that may change everything finds.
+#[derive(Clone, Debug)]
+pub struct Present {
+    /// The store.
+    pub identity: Identity,
+    /// All its projects, by key.
+    pub projects: Vec<project::Row>,
+    /// The clock, read after the lock was taken.
+    pub clock: Time,
+    /// Whether the clock is this machine's; see [`Entered`].
+    pub own_clock: bool,
+}
+
 /// How a write transaction ends when its body succeeded.
 #[derive(Debug)]
 pub enum Verdict<T> {
@@ -162,6 +175,18 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.read(project, &body),
             Engine::Postgres(engine) => engine.read(project, &body),
+        }
+    }
+
+    /// Runs `body` in a transaction that keeps all writers of all projects out, from before its first read until
+    /// commit. Reads go on and see the state before it. The store is made if it does not exist.
+    ///
+    /// `body` is run at most once, so it may write files of its own. A lost answer to the commit leaves open whether it
+    /// was carried out.
+    pub fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.rewrite(body),
+            Engine::Postgres(engine) => engine.rewrite(body),
         }
     }
 

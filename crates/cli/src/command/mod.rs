@@ -2,6 +2,7 @@
 
 mod add;
 mod agent;
+mod backup;
 mod block;
 mod bulk;
 mod cancel;
@@ -20,6 +21,7 @@ mod project;
 mod reference;
 mod release;
 mod reopen;
+mod restore;
 mod show;
 mod status;
 mod transfer;
@@ -85,6 +87,8 @@ pub(crate) const ALL: &[Spec] = &[
     transfer::SPEC,
     agent::SPEC,
     project::SPEC,
+    backup::SPEC,
+    restore::SPEC,
     demo::SPEC,
     completions::SPEC,
     reference::SPEC,

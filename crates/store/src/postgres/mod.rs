@@ -19,10 +19,11 @@ pub use redact::redact;
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};
+use crate::copy;
 use crate::error::{self, ABSENT, OLDER, absent};
 use crate::migrate::{STEPS, VERSION};
 use crate::sqlite::Sqlite;
-use crate::store::{Body, Entered, Identity, Options, Verdict};
+use crate::store::{Body, Entered, Identity, Options, Present, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -98,6 +99,30 @@ impl Postgres {
             }
             answer => answer,
         }
+    }
+
+    /// The lock on the table waits for all writers that have locked a project's row, and is what the next ones wait for
+    /// with their first statement: a statement that waited for a table takes its snapshot afterwards, so it finds the
+    /// rows that are there then, whether they were changed, removed or put in anew. Plain reads need no lock that this
+    /// one would refuse.
+    ///
+    /// Not made again when the connection is lost: nothing records whether it was carried out. The client may be busy
+    /// with files between two statements, and is waited for longer than one that runs an op.
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        self.create()?;
+        self.transact(&self.begin_write(self.options.patience), |tx| {
+            tx.batch(
+                "SET LOCAL statement_timeout = '600s'; SET LOCAL idle_in_transaction_session_timeout = '60s'; \
+                 LOCK TABLE project IN EXCLUSIVE MODE",
+            )?;
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "", project::Lock::Read)?;
+            let found = project::schema(tx)?;
+            if found > VERSION {
+                return Err(error::newer_schema(found, VERSION));
+            }
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
+        })
     }
 
     pub(crate) fn create(&self) -> Result<Identity> {

@@ -17,10 +17,11 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Result, Stage, id};
 
 use self::turnstile::{Turn, Turnstile};
-use self::tx::SqliteTx;
+pub(crate) use self::tx::SqliteTx;
+use crate::copy;
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
-use crate::store::{Body, Durability, Entered, Identity, Options, Verdict};
+use crate::store::{Body, Durability, Entered, Identity, Options, Present, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -69,6 +70,24 @@ impl Sqlite {
                 entered.project = Some(row);
             }
             body(tx, entered)
+        });
+        drop(turn);
+        answer
+    }
+
+    /// `BEGIN IMMEDIATE` keeps the writers of the whole file out.
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        let mut writer = self.writer()?;
+        let connection = self.connected(&mut writer)?;
+        let turn = self.turn()?;
+        let answer = self.transact(connection, "BEGIN IMMEDIATE", |tx| {
+            let version = user_version(tx.connection)?;
+            if version > VERSION {
+                return Err(error::newer_schema(version, VERSION));
+            }
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "")?;
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
         });
         drop(turn);
         answer
