@@ -77,7 +77,11 @@ pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: Progress<'_>) -> Resu
             tx.execute(statements.clear, &[])?;
         }
     }
-    backup.read(|from| pour(from, tx, progress))?;
+    backup.read(|from| pour(from, tx, progress)).map_err(|error| match (error.code(), error.stage()) {
+        // Damage that is met while reading is the backup's; the store is only written here.
+        ("corrupt_store", Stage::Read) => bad("a row of it is damaged").cause(error),
+        _ => error,
+    })?;
     shown::forget_unknown(tx)?;
     // Rows that did not arrive are not in the store either: nothing is kept that the backup has and the store lacks.
     for ((name, found), (_, wanted)) in counts(tx)?.into_iter().zip(backup.counts()) {

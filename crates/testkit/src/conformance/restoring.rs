@@ -1,15 +1,16 @@
 //! Backup and restore: one snapshot, whole or refused, and nobody goes on as if nothing had happened.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 use tenure_core::{Error, Kind, Result, Span};
 use tenure_kernel::backup::Taken;
-use tenure_kernel::op::{block, claim, done, note, release, transfer};
+use tenure_kernel::op::{add, block, claim, done, edit, note, release, transfer};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::restore::{GAP, Replace, Restored};
-use tenure_kernel::{Kernel, Op};
+use tenure_kernel::{Call, Kernel, Op, RequestId};
 use tenure_store::Location;
 use tenure_store::copy::{Backup, Existing};
 use tenure_store::migrate::STEPS;
@@ -30,6 +31,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_c4_a_file_that_is_no_sound_backup_is_refused", hostile_files),
     Case::everywhere("inv_t11_an_older_backup_is_brought_up_to_date", older_backup),
     Case::shared("inv_t14_a_backup_is_restored_across_engines", across_engines),
+    Case::shared("inv_t10_a_restore_of_a_backup_taken_under_load_loses_nothing_acknowledged_before_it", under_load),
     Case::everywhere("a_restored_project_that_began_after_the_backup_is_forgotten", newer_projects),
 ];
 
@@ -67,10 +69,10 @@ fn has_every_row(world: &World) {
         world
             .run(
                 "b",
-                Op::Add(tenure_kernel::op::add::Request {
+                Op::Add(add::Request {
                     labels: vec![format!("l{n}"), "é\u{10348}".into()],
                     description: items.clone(),
-                    ..tenure_kernel::op::add::Request::titled(&format!("many {n} \"quoted\" \u{2028}"))
+                    ..add::Request::titled(&format!("many {n} \"quoted\" \u{2028}"))
                 }),
             )
             .unwrap();
@@ -120,11 +122,7 @@ fn no_old_holder_passes(world: &World) {
     world
         .run(
             "person:ann",
-            Op::Edit(tenure_kernel::op::edit::Request {
-                task: assigned.clone(),
-                assignee: Some("e".into()),
-                ..tenure_kernel::op::edit::Request::default()
-            }),
+            Op::Edit(edit::Request { task: assigned.clone(), assignee: Some("e".into()), ..edit::Request::default() }),
         )
         .unwrap();
     let (path, _) = take(world, "b.db");
@@ -335,7 +333,7 @@ fn hostile_files(world: &World) {
         let found = code_of(restore(world, &world.kernel, "person:ann", &file, Some("s.db")));
         // What only shows as rows are moved is met inside the transaction, after the safety backup.
         let _ = std::fs::remove_file(world.dir.path().join("s.db"));
-        assert!(["bad_backup", "corrupt_store"].contains(&found), "{what}: {found}");
+        assert_eq!(found, "bad_backup", "{what}");
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{what}");
     }
     std::fs::write(&file, &good).unwrap();
@@ -390,11 +388,11 @@ fn across_engines(world: &World) {
 fn newer_projects(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
-    let call = |request: &tenure_kernel::Call| tenure_kernel::Call {
+    let call = |request: &Call| Call {
         project: tenure_store::table::project::Name { key: "name:later".into(), label: "later".into() },
         ..request.clone()
     };
-    let add = || Op::Add(tenure_kernel::op::add::Request::titled("later"));
+    let add = || Op::Add(add::Request::titled("later"));
     let run = |op: &Op| world.kernel.run(&call(&world.call("a")), op);
     run(&add()).unwrap();
     let claimed = run(&Op::Claim(claim::Request::default())).unwrap();
@@ -407,4 +405,97 @@ fn newer_projects(world: &World) {
     assert!(fence(&serde_json::from_str(&claimed.body).unwrap()) > old + GAP, "its numbers are not handed out again");
     let page = world.kernel.log(&later, &Filter { since: None, limit: 10, ..Filter::default() }).unwrap();
     assert_eq!((page.items.len(), page.total), (4, Some(4)));
+}
+
+const WRITERS: usize = 6;
+
+/// What a writer was told: a task was finished under a fence.
+type Acknowledged = Mutex<Vec<(String, i64)>>;
+
+/// Takes tasks and finishes them until told to stop. After a restore its hold is over, and it is told so.
+fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknowledged) {
+    let kernel = world.another();
+    let mut serial = 0;
+    let mut run = |op: Op| -> Result<serde_json::Value> {
+        serial += 1;
+        let request_id = RequestId::given(&format!("{agent}-{serial}")).unwrap();
+        let reply = kernel.run(&Call { request_id, ..world.call(agent) }, &op)?;
+        Ok(serde_json::from_str(&reply.body).unwrap())
+    };
+    while !stop.load(Ordering::SeqCst) {
+        let claimed = match run(Op::Claim(claim::Request::default())) {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                assert_eq!(error.kind(), Kind::Busy, "{error}");
+                continue;
+            }
+        };
+        if claimed["task"].is_null() {
+            run(Op::Add(add::Request::titled("more"))).map_or_else(|error| assert_eq!(error.kind(), Kind::Busy), drop);
+            continue;
+        }
+        let (task, fence) = (id(&claimed["task"]), fence(&claimed));
+        let done = done::Request { task: Some(task.clone()), fence: Some(fence), ..done::Request::default() };
+        match run(Op::Done(done)) {
+            Ok(_) => acknowledged.lock().unwrap().push((task, fence)),
+            Err(error) => {
+                assert!(matches!(error.kind(), Kind::Stale | Kind::NotFound | Kind::Busy), "{agent}: {error}");
+            }
+        }
+    }
+}
+
+fn under_load(world: &World) {
+    (0..40).for_each(|n| drop(world.add(&format!("task {n}"))));
+    let (stop, acknowledged) = (AtomicBool::new(false), Acknowledged::default());
+    // Lets the writers end when a check fails, so that the failure is told.
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        for n in 0..WRITERS {
+            let (stop, acknowledged) = (&stop, &acknowledged);
+            scope.spawn(move || write_on(world, &format!("w{n}"), stop, acknowledged));
+        }
+        let mut begun = 0;
+        for round in 0..4 {
+            let told = || -> Vec<String> {
+                let told = acknowledged.lock().unwrap();
+                told.iter().filter(|(_, fence)| *fence > begun).map(|(task, _)| task.clone()).collect()
+            };
+            while told().len() < 12 {
+                std::thread::yield_now();
+            }
+            let before = told();
+            let (path, _) = take(world, &format!("b{round}.db"));
+            let engine = if round % 2 == 0 { Engine::File } else { Engine::Postgres };
+            let other = World::with(engine, |options| options.entropy = Arc::new(Seeded::new(100 + round)));
+            restore(&other, &other.kernel, "person:ann", &path, None).unwrap();
+            for task in &before {
+                assert_eq!(other.show(task)["status"], "done", "{task} was acknowledged before the backup");
+            }
+            other.sound();
+            // Onto itself, twice, while those whose holds end by it go on.
+            for (half, name) in [(0, "x"), (1, "y")] {
+                again(world, &path, &format!("safety-{round}-{name}.db"));
+                let number = restored_number(world);
+                assert!(number > begun + GAP, "round {round}.{half}");
+                begun = number;
+                for task in &before {
+                    assert_eq!(world.show(task)["status"], "done", "{task} is in the backup");
+                }
+            }
+        }
+    });
+    world.sound();
+    let events = world.events();
+    let restored = restored_number(world);
+    for event in events.iter().filter(|event| event.number > restored && event.kind == "task.done") {
+        assert!(event.hold.is_some() && event.data["late"] != true, "an old holder passed: {event:?}");
+    }
+    assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());
 }
