@@ -14,6 +14,7 @@ mod tx;
 mod world;
 
 pub use postgres::redact;
-pub use store::{Durability, Entered, Identity, Location, Options, Present, Store, Verdict};
+pub use sqlite::Queue;
+pub use store::{Durability, Entered, Identity, Location, Options, Present, Size, Store, Verdict};
 pub use tx::{Row, Sql, Tx, Value};
 pub use world::{Clock, Entropy, OsEntropy, SystemClock};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{Result, Time};
+use tenure_core::{Result, Span, Time};
 
 use crate::postgres::Postgres;
-use crate::sqlite::Sqlite;
+use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
 use crate::tx::Tx;
 use crate::world::{Clock, Entropy, OsEntropy, SystemClock};
@@ -112,6 +112,17 @@ pub struct Present {
     pub clock: Time,
     /// Whether the clock is this machine's; see [`Entered`].
     pub own_clock: bool,
+}
+
+/// How large a store is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The database.
+    pub database: u64,
+    /// What is written and not yet in the database file.
+    pub log: u64,
+    /// Room in the database file that holds nothing.
+    pub free: u64,
 }
 
 /// How a write transaction ends when its body succeeded.
@@ -254,6 +265,35 @@ impl Store {
             Engine::Sqlite(engine) => engine.is_read_only(),
             Engine::Postgres(_) => false,
         }
+    }
+
+    /// Whether a writer would get its turn within `patience`. Makes nothing.
+    pub fn queue(&self, patience: Duration) -> Result<Queue> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.queue(patience),
+            Engine::Postgres(_) => Ok(Queue::None),
+        }
+    }
+
+    /// By how much the database's clock is ahead of this machine's; nothing where they are one.
+    pub fn clock_ahead(&self) -> Result<Option<Span>> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.clock_ahead().map(Some),
+        }
+    }
+
+    /// How large it is.
+    pub fn size(&self) -> Result<Size> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.size(),
+            Engine::Postgres(engine) => engine.size(),
+        }
+    }
+
+    /// The rows of each table.
+    pub fn rows(&self) -> Result<Vec<(&'static str, i64)>> {
+        self.read("", |tx, _| crate::copy::counts(tx))
     }
 
     /// Remarks on who else may read or write the store's files.
