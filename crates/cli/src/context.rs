@@ -202,6 +202,33 @@ impl<'a> Context<'a> {
         self.answered(&mut call, |call| query(kernel, call))
     }
 
+    /// A call about the whole store, by a person.
+    pub(crate) fn person(&self, what: &str) -> Result<Call> {
+        let identity = self.caller()?;
+        if identity.kind != identity::Who::Person {
+            return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+                .hint("Ask a person to run it."));
+        }
+        let place = self.place()?;
+        Ok(Call {
+            project: project::Name {
+                key: place.project.key.clone().unwrap_or_default(),
+                label: place.project.label.clone(),
+            },
+            actor: actor(&identity),
+            request_id: self.request_id()?,
+            checkout: None,
+            pinned_store: None,
+            proven_dead: Vec::new(),
+        })
+    }
+
+    /// Says that the store is made if it is not there, whatever the project is pinned to: a person puts it back.
+    pub(crate) fn may_make_store(&self) {
+        self.repins.set(true);
+        self.will_write();
+    }
+
     /// Which store this is, made if need be, whatever the project is pinned to: a person chooses it.
     pub(crate) fn create_store(&self) -> Result<Identity> {
         self.repins.set(true);

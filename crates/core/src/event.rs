@@ -8,6 +8,8 @@ use crate::text::cut;
 pub mod kind {
     /// The first op of a project.
     pub const PROJECT_CREATED: &str = "project.created";
+    /// The project goes on from a backup: the one event before which numbers have a gap.
+    pub const PROJECT_RESTORED: &str = "project.restored";
     /// The first op of an agent.
     pub const AGENT_REGISTERED: &str = "agent.registered";
     /// A copy of the repository was made a checkout of the project.
@@ -46,8 +48,9 @@ pub mod kind {
     pub const TASK_UNASSIGNED: &str = "task.unassigned";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 19] = [
+    pub const ALL: [&str; 20] = [
         PROJECT_CREATED,
+        PROJECT_RESTORED,
         AGENT_REGISTERED,
         CHECKOUT_JOINED,
         CLOCK_STEPPED,
@@ -84,12 +87,18 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
     };
     match kind {
         kind::PROJECT_CREATED => format!("{actor} used this project for the first time"),
+        kind::PROJECT_RESTORED => {
+            format!("{actor} restored this project from a backup that ends with event {}", number("last_event"))
+        }
         kind::AGENT_REGISTERED if flag("imported") => format!("{actor} imported a task that is for {subject}"),
         kind::AGENT_REGISTERED => format!("{actor} appeared"),
         kind::CHECKOUT_JOINED => format!("{actor} made {subject} a checkout of this project"),
         kind::CLOCK_STEPPED => format!("the clock was set back by {} s", number("seconds")),
         kind::HOLD_EXPIRED if flag("proven_dead") => {
             format!("the hold of {} on {subject} ended: its process is gone", text("holder"))
+        }
+        kind::HOLD_EXPIRED if flag("restored") => {
+            format!("the hold of {} on {subject} ended: the project was restored from a backup", text("holder"))
         }
         kind::HOLD_EXPIRED => format!("the hold of {} on {subject} ran out of time", text("holder")),
         kind::HOLD_TRANSFERRED => {

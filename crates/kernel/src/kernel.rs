@@ -48,6 +48,10 @@ impl Kernel {
         &self.store
     }
 
+    pub(crate) fn entropy(&self) -> &dyn Entropy {
+        self.entropy.as_ref()
+    }
+
     /// Runs an op: all of it or nothing, once for each request id.
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
         tenure_core::name::check(&call.actor.name)?;
@@ -168,7 +172,7 @@ fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {
 
 /// A process that resolved another store than the one its project is pinned to must not read or write it. An empty
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
-fn check_store(call: &Call, entered: &Entered) -> Result<()> {
+pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
         Some(_) if entered.identity.id.is_empty() => Err(Error::new(
             Kind::Storage,

@@ -193,7 +193,8 @@ impl<'a> Unit<'a> {
         let issued = match sort {
             id::Sort::Task => self.project.last_task,
             id::Sort::Hold => self.project.holds_issued,
-            _ => self.project.last_event,
+            // A restore lets numbers jump by 2³², and no ids are issued for those in between.
+            _ => self.project.last_event % crate::restore::GAP,
         };
         self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
     }

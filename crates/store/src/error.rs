@@ -24,7 +24,7 @@ pub fn corrupt(message: impl Into<String>) -> Error {
 }
 
 /// The answer of a store that a newer program has migrated.
-pub(crate) fn newer_schema(found: i64, known: i64) -> Error {
+pub fn newer_schema(found: i64, known: i64) -> Error {
     Error::new(
         Kind::Storage,
         "newer_schema",

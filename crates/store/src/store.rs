@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{Result, Time};
+use tenure_core::{Result, Span, Time};
 
 use crate::fault;
 use crate::postgres::Postgres;
-use crate::sqlite::Sqlite;
+use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
 use crate::tx::Tx;
 use crate::world::{Clock, Entropy, Faults, OsEntropy, SystemClock};
@@ -109,6 +109,30 @@ pub struct Entered {
     pub own_clock: bool,
 }
 
+/// What a transaction that may change everything finds.
+#[derive(Clone, Debug)]
+pub struct Present {
+    /// The store.
+    pub identity: Identity,
+    /// All its projects, by key.
+    pub projects: Vec<project::Row>,
+    /// The clock, read after the lock was taken.
+    pub clock: Time,
+    /// Whether the clock is this machine's; see [`Entered`].
+    pub own_clock: bool,
+}
+
+/// How large a store is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The database.
+    pub database: u64,
+    /// What is written and not yet in the database file.
+    pub log: u64,
+    /// Room in the database file that holds nothing.
+    pub free: u64,
+}
+
 /// How a write transaction ends when its body succeeded.
 #[derive(Debug)]
 pub enum Verdict<T> {
@@ -179,6 +203,18 @@ impl Store {
         }
     }
 
+    /// Runs `body` in a transaction that keeps all writers of all projects out, from before its first read until
+    /// commit. Reads go on and see the state before it. The store is made if it does not exist.
+    ///
+    /// `body` is run at most once, so it may write files of its own. A lost answer to the commit leaves open whether it
+    /// was carried out.
+    pub fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.rewrite(body),
+            Engine::Postgres(engine) => engine.rewrite(body),
+        }
+    }
+
     /// Which store this is; makes it if it does not exist.
     pub fn create(&self) -> Result<Identity> {
         match &self.engine {
@@ -243,6 +279,35 @@ impl Store {
             Engine::Sqlite(engine) => engine.is_read_only(),
             Engine::Postgres(_) => false,
         }
+    }
+
+    /// Whether a writer would get its turn within `patience`. Makes nothing.
+    pub fn queue(&self, patience: Duration) -> Result<Queue> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.queue(patience),
+            Engine::Postgres(_) => Ok(Queue::None),
+        }
+    }
+
+    /// By how much the database's clock is ahead of this machine's; nothing where they are one.
+    pub fn clock_ahead(&self) -> Result<Option<Span>> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.clock_ahead().map(Some),
+        }
+    }
+
+    /// How large it is.
+    pub fn size(&self) -> Result<Size> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.size(),
+            Engine::Postgres(engine) => engine.size(),
+        }
+    }
+
+    /// The rows of each table.
+    pub fn rows(&self) -> Result<Vec<(&'static str, i64)>> {
+        self.read("", |tx, _| crate::copy::counts(tx))
     }
 
     /// Remarks on who else may read or write the store's files.

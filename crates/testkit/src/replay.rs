@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::event::kind;
+use tenure_kernel::restore::GAP;
 use tenure_kernel::shape::Event;
 
 /// A hold as the log tells it.
@@ -45,6 +46,8 @@ pub struct Replay {
     pub tasks: BTreeMap<String, Known>,
     /// What must be told next: (kind, task), in any order, with the number of the event that caused it.
     owed: (i64, BTreeSet<(&'static str, String)>),
+    /// The restoring event whose ends of holds are not all told yet.
+    restoring: Option<i64>,
 }
 
 /// Replays a whole log, oldest first. Panics at the first event that must not be there.
@@ -52,15 +55,42 @@ pub fn replay(events: &[Event]) -> Replay {
     let mut replay = Replay::default();
     let mut last = 0;
     for event in events {
-        assert_eq!(event.number, last + 1, "numbers have no gaps");
+        if event.kind == kind::PROJECT_RESTORED {
+            assert!(event.number > last + GAP, "event {}: a restore goes on 2³² higher than {last}", event.number);
+        } else {
+            assert_eq!(event.number, last + 1, "numbers have no gaps");
+        }
         last = event.number;
         replay.step(event);
     }
+    assert!(replay.restoring.is_none() || replay.live() == 0, "holds outlive the restore {:?}", replay.restoring);
     assert!(replay.owed.1.is_empty(), "never told after event {}: {:?}", replay.owed.0, replay.owed.1);
     replay
 }
 
 impl Replay {
+    /// How many holds have not ended.
+    fn live(&self) -> usize {
+        self.intervals.iter().filter(|interval| interval.until.is_none()).count()
+    }
+
+    /// After a restore come the ends of all holds, and nothing else before the last of them; nowhere else does a hold
+    /// end that way.
+    fn follow_restore(&mut self, event: &Event) {
+        let ends_by_restore = event.kind == kind::HOLD_EXPIRED && event.data["restored"] == true;
+        match self.restoring {
+            Some(number) if self.live() > 0 => {
+                let stepped = event.kind == kind::CLOCK_STEPPED;
+                assert!(ends_by_restore || stepped, "event {}: holds outlive the restore {number}", event.number);
+                assert_eq!(event.cause, Some(number), "event {} names another cause", event.number);
+            }
+            _ => {
+                assert!(!ends_by_restore, "event {}: nothing was restored", event.number);
+                self.restoring = None;
+            }
+        }
+    }
+
     fn step(&mut self, event: &Event) {
         let told = matches!(event.kind.as_str(), kind::TASK_READY | kind::TASK_WAITING);
         assert!(
@@ -69,6 +99,7 @@ impl Replay {
             event.number,
             self.owed.1
         );
+        self.follow_restore(event);
         let at = Time::parse(&event.at).unwrap();
         let task = event.subject.as_str();
         match event.kind.as_str() {
@@ -121,6 +152,10 @@ impl Replay {
             }
             kind::TASK_READY => self.pay(event, kind::TASK_READY),
             kind::TASK_WAITING => self.pay(event, kind::TASK_WAITING),
+            kind::PROJECT_RESTORED => {
+                assert_eq!(event.data["ended_holds"], self.live(), "event {} miscounts", event.number);
+                self.restoring = Some(event.number);
+            }
             // After a step back of the clock, what ended before it may lie in the future: only the order counts.
             kind::CLOCK_STEPPED => self.intervals.iter_mut().for_each(|interval| {
                 interval.from = interval.from.min(at);

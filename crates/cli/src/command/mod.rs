@@ -2,6 +2,7 @@
 
 mod add;
 mod agent;
+mod backup;
 mod block;
 mod bulk;
 mod cancel;
@@ -22,6 +23,7 @@ mod project;
 mod reference;
 mod release;
 mod reopen;
+mod restore;
 mod show;
 mod status;
 mod transfer;
@@ -87,6 +89,8 @@ pub(crate) const ALL: &[Spec] = &[
     transfer::SPEC,
     agent::SPEC,
     project::SPEC,
+    backup::SPEC,
+    restore::SPEC,
     export::SPEC,
     import::SPEC,
     demo::SPEC,

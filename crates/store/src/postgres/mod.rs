@@ -13,16 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Result, Stage, id};
+use tenure_core::{Result, Span, Stage, id};
 
 pub use redact::redact;
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};
+use crate::copy;
 use crate::error::{self, ABSENT, OLDER, absent};
 use crate::migrate::{STEPS, VERSION};
 use crate::sqlite::Sqlite;
-use crate::store::{Body, Entered, Identity, Options, Verdict};
+use crate::store::{Body, Entered, Identity, Options, Present, Size, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -100,6 +101,30 @@ impl Postgres {
         }
     }
 
+    /// The lock on the table waits for all writers that have locked a project's row, and is what the next ones wait for
+    /// with their first statement: a statement that waited for a table takes its snapshot afterwards, so it finds the
+    /// rows that are there then, whether they were changed, removed or put in anew. Plain reads need no lock that this
+    /// one would refuse.
+    ///
+    /// Not made again when the connection is lost: nothing records whether it was carried out. The client may be busy
+    /// with files between two statements, and is waited for longer than one that runs an op.
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        self.create()?;
+        self.transact(&self.begin_write(self.options.patience), |tx| {
+            tx.batch(
+                "SET LOCAL statement_timeout = '600s'; SET LOCAL idle_in_transaction_session_timeout = '60s'; \
+                 LOCK TABLE project IN EXCLUSIVE MODE",
+            )?;
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "", project::Lock::Read)?;
+            let found = project::schema(tx)?;
+            if found > VERSION {
+                return Err(error::newer_schema(found, VERSION));
+            }
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
+        })
+    }
+
     pub(crate) fn create(&self) -> Result<Identity> {
         self.retrying(|_| {
             self.transact(&self.begin_read(), |tx| Ok(Verdict::Undo(self.enter(tx, "", project::Lock::Read)?.identity)))
@@ -114,6 +139,32 @@ impl Postgres {
     /// PostgreSQL looks after its own pages; what the kernel's counters say is checked above the store.
     pub(crate) fn integrity(&self) -> Result<Vec<String>> {
         self.read("", &|_, _| Ok(Vec::new()))
+    }
+
+    /// By how much the database's clock is ahead of this machine's.
+    pub(crate) fn clock_ahead(&self) -> Result<Span> {
+        self.again(|_| {
+            self.transact(&self.begin_read(), |tx| {
+                let (_, _, clock) = project::enter(tx, "", project::Lock::Read)?;
+                let here = self.options.clock.now();
+                Ok(Verdict::Undo(clock.map_or(Span(0), |clock| clock - here)))
+            })
+        })
+    }
+
+    /// Bytes of all tables with their indexes.
+    pub(crate) fn size(&self) -> Result<Size> {
+        let sql = Sql::same(
+            "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c
+             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
+        );
+        let bytes = self.again(|_| {
+            self.transact(&self.begin_read(), |tx| {
+                let rows = tx.query(sql, &[(&self.target.schema).into()])?;
+                rows.first().map_or(Ok(0), |row| row.int(0)).map(Verdict::Undo)
+            })
+        })?;
+        Ok(Size { database: u64::try_from(bytes).unwrap_or(0), log: 0, free: 0 })
     }
 
     pub(crate) fn schema_version(&self) -> Result<i64> {

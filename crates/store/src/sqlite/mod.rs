@@ -11,16 +11,19 @@ mod tx;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Result, Stage, id};
 
+pub use self::turnstile::Queue;
 use self::turnstile::{Turn, Turnstile};
-use self::tx::SqliteTx;
+pub(crate) use self::tx::SqliteTx;
+use crate::copy;
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
-use crate::store::{Body, Durability, Entered, Identity, Options, Verdict};
+use crate::store::{Body, Durability, Entered, Identity, Options, Present, Size, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -74,6 +77,24 @@ impl Sqlite {
         answer
     }
 
+    /// `BEGIN IMMEDIATE` keeps the writers of the whole file out.
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        let mut writer = self.writer()?;
+        let connection = self.connected(&mut writer)?;
+        let turn = self.turn()?;
+        let answer = self.transact(connection, "BEGIN IMMEDIATE", |tx| {
+            let version = user_version(tx.connection)?;
+            if version > VERSION {
+                return Err(error::newer_schema(version, VERSION));
+            }
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "")?;
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
+        });
+        drop(turn);
+        answer
+    }
+
     pub(crate) fn create(&self) -> Result<Identity> {
         let mut writer = self.writer()?;
         let connection = self.connected(&mut writer)?;
@@ -119,7 +140,24 @@ impl Sqlite {
 
     /// Remarks on who may read or write the files.
     pub(crate) fn permissions(&self) -> Vec<String> {
-        self.path.as_deref().map(place::permissions).unwrap_or_default()
+        let user = rustix::process::geteuid().as_raw();
+        self.path.as_deref().map(|path| place::permissions(path, user)).unwrap_or_default()
+    }
+
+    /// Whether a writer would get its turn.
+    pub(crate) fn queue(&self, patience: Duration) -> Result<Queue> {
+        self.path.as_deref().map_or(Ok(Queue::None), |path| Turnstile::beside(path).look(patience))
+    }
+
+    /// Bytes of the database, of its log, and of pages in it that hold nothing.
+    pub(crate) fn size(&self) -> Result<Size> {
+        let free = self.read("", &|tx, _| {
+            let number = |tx: &mut dyn Tx, sql| tx.query(sql, &[])?.first().map_or(Ok(0), |row| row.int(0));
+            let pages = number(tx, Sql::same("PRAGMA freelist_count"))?;
+            Ok(pages.saturating_mul(number(tx, Sql::same("PRAGMA page_size"))?))
+        })?;
+        let (database, log) = self.path.as_deref().map_or((0, 0), place::sizes);
+        Ok(Size { database, log, free: u64::try_from(free).unwrap_or(0) })
     }
 
     /// Virtual-machine steps of all statements so far: a count of work that does not depend on the machine's speed.
@@ -328,7 +366,7 @@ fn wal_mode(connection: &Connection) -> Result<()> {
                 if !error.retryable() || tries > 1_000 {
                     return Err(error);
                 }
-                std::thread::sleep(std::time::Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(5));
             }
         }
     }

@@ -9,9 +9,9 @@ use tenure_core::{Result, Stage};
 use crate::error::{self, corrupt};
 use crate::tx::{Row, Sql, Tx, Value, check_bindings};
 
-pub(super) struct SqliteTx<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) steps: &'c AtomicU64,
+pub(crate) struct SqliteTx<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) steps: &'c AtomicU64,
 }
 
 impl SqliteTx<'_> {

@@ -214,6 +214,12 @@ pub fn offer_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Re
     tx.defer(sql, vec![project.into(), name.into(), task.into()])
 }
 
+/// Takes every agent's focus away.
+pub fn clear_all_focus(tx: &mut dyn Tx, project: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND focus <> ''");
+    tx.defer(sql, vec![project.into()])
+}
+
 /// Takes a task out of an agent's focus if it is there.
 pub fn clear_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND name = $2 AND focus = $3");

@@ -236,6 +236,13 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Fu
     Ok(found)
 }
 
+/// Nobody whose hold ran out of time may act late any more: a newer fence has come.
+pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: i64) -> Result<()> {
+    let sql =
+        Sql::same("UPDATE task SET last_fence = $2, last_holder = '', lapsed = 0 WHERE project = $1 AND lapsed <> 0");
+    tx.defer(sql, vec![project.into(), fence.into()])
+}
+
 /// A stream of tasks in the order of choice, each a range of one index.
 #[derive(Clone, Debug)]
 pub enum Stream {

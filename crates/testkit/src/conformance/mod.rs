@@ -27,6 +27,7 @@ mod places;
 mod plans;
 mod purity;
 mod random;
+mod restoring;
 mod shorthand;
 mod transfer;
 mod transitions;
@@ -94,6 +95,7 @@ pub fn cases() -> Vec<&'static Case> {
         places::CASES,
         plans::CASES,
         purity::CASES,
+        restoring::CASES,
     ]
     .into_iter()
     .flatten()
