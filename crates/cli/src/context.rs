@@ -202,13 +202,19 @@ impl<'a> Context<'a> {
         self.answered(&mut call, |call| query(kernel, call))
     }
 
+    /// Who calls, for what only people may do.
+    pub(crate) fn people_only(&self, what: &str) -> Result<identity::Identity> {
+        let identity = self.caller()?;
+        if identity.kind == identity::Who::Person {
+            return Ok(identity);
+        }
+        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+            .hint("Ask a person to run it."))
+    }
+
     /// A call about the whole store, by a person.
     pub(crate) fn person(&self, what: &str) -> Result<Call> {
-        let identity = self.caller()?;
-        if identity.kind != identity::Who::Person {
-            return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
-                .hint("Ask a person to run it."));
-        }
+        let identity = self.people_only(what)?;
         let place = self.place()?;
         Ok(Call {
             project: project::Name {
@@ -219,6 +225,7 @@ impl<'a> Context<'a> {
             request_id: self.request_id()?,
             checkout: None,
             pinned_store: None,
+            keep_events: None,
             proven_dead: Vec::new(),
         })
     }

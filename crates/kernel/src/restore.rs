@@ -130,7 +130,7 @@ impl Kernel {
         let (now, stepped) = reading(present.clock, seen(last_time), present.own_clock);
         if stepped.is_some() {
             hold::cap(tx, &row.id, now)?;
-            agent::cap(tx, &row.id, now)?;
+            agent::cap(tx, &row.id, now, now - tenure_core::hold::TASK_TTL)?;
         }
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);

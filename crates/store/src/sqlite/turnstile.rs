@@ -416,9 +416,9 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..TURNS {
                         // `enter`, with a word in between.
-                        let a = acquire(&turnstile.a, Instant::now(), LONG).unwrap();
+                        let a = acquire(open(&turnstile.a).unwrap(), &turnstile.a, Instant::now(), LONG).unwrap();
                         front.store(own, SeqCst);
-                        let b = acquire(&turnstile.b, Instant::now(), LONG).unwrap();
+                        let b = acquire(open(&turnstile.b).unwrap(), &turnstile.b, Instant::now(), LONG).unwrap();
                         front.store(NOBODY, SeqCst);
                         drop(a);
                         let due = next.swap(NOBODY, SeqCst);

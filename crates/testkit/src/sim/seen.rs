@@ -94,7 +94,7 @@ fn counters(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
         return Err(Broken::new("inv_l8_counters_count", what));
     }
     let expected = json!([scene.model.unsettled(scene.now), scene.model.last_event]);
-    compare("inv_r8_unsettled_holds", &expected, &json!([health.lapsed, health.last_event]))
+    compare("inv_r8_unsettled_holds", &expected, &json!([health.lapsed, health.events]))
 }
 
 /// One state and label after the other.

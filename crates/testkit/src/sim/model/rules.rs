@@ -142,7 +142,9 @@ impl Model {
             }
             Op::Reopen(request) => self.reopen(turn, &request.task),
             Op::Edit(request) => self.edit(turn, request),
-            Op::Join(_) | Op::Forget(_) => unreachable!("no plan joins checkouts or forgets projects"),
+            Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
+                unreachable!("no plan imports, joins checkouts or forgets projects")
+            }
         }
     }
 
