@@ -83,6 +83,9 @@ impl Process {
         while answers > 0 {
             let line = self.lines.recv_timeout(SILENCE).map_err(|error| format!("a process is silent: {error}"))?;
             answers -= usize::from(!matches!(line, Line::Sent(_)));
+            if let Line::Failed { id, error } = &line {
+                return Err(format!("{id} failed: {error}"));
+            }
             heard.push(line);
         }
         // No wait for an event: the moment of death is what is random here, in the midst of whatever the process does.

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use tenure_store::Durability;
 
-use self::checker::{Effort, Findings, check};
+use self::checker::{Effort, check};
 use self::faults::fails_at_every_call;
 use self::shim::Syncs;
 use self::tape::{Entry, Stay, Trouble};
@@ -67,20 +67,19 @@ fn loses_only_the_newest() {
 
 /// SQLite really runs with `synchronous = OFF`: answers are lost, and the checker must say so.
 fn sees_missing_syncs() {
-    let findings = few(Plan { syncs: Syncs::SwitchedOff, ..PLAN });
+    let recorded = record(Plan { syncs: Syncs::SwitchedOff, ..PLAN });
+    let work = &recorded.entries[recorded.steps[0].answered..];
+    assert!(!work.iter().any(|entry| matches!(entry, Entry::Sync { .. })), "syncs are not switched off");
+    let findings = check(&recorded, Effort { one_in: 1, torn: 0, enough: 1 });
     assert!(!findings.violations.is_empty(), "no power cut did harm without syncs: {findings:?}");
 }
 
 fn sees_early_answers() {
     for answers in [Answers::BeforeCommit, Answers::BeforeSync] {
-        let findings = few(Plan { answers, ..PLAN });
+        let findings = check(&record(Plan { answers, ..PLAN }), Effort { one_in: 1, torn: 0, enough: 1 });
         let lost = findings.violations.iter().any(|violation| violation.contains("answers were lost"));
         assert!(lost, "{answers:?} went unseen: {findings:?}");
     }
-}
-
-fn few(plan: Plan) -> Findings {
-    check(&record(plan), Effort { one_in: 1, torn: 0, enough: 1 })
 }
 
 fn fails(trouble: Trouble, stay: Stay) {
