@@ -97,7 +97,10 @@ fn run(store: &str, time: Duration, seed: u64, restarts: Option<(&pg::Own, Durat
             .extend(tasks.iter().enumerate().map(|(place, task)| Line::Call(last_look(&kernel, project, place, task))));
     }
     for (project, tasks) in projects.iter().enumerate() {
-        judge(project, tasks, &lines, &events(&kernel, project), &mut found);
+        match events(&kernel, project) {
+            Ok(events) => judge(project, tasks, &lines, &events, &mut found),
+            Err(error) => found.violations.push(format!("project {project}: the log cannot be read: {error:?}")),
+        }
     }
     found
 }
@@ -187,14 +190,14 @@ fn last_look(kernel: &Kernel, project: usize, place: usize, task: &str) -> Recor
     Record { process: PROCESSES, project, agent: 0, request: "look".into(), invoked, returned: monotonic(), ask, got }
 }
 
-fn events(kernel: &Kernel, project: usize) -> Vec<Event> {
+fn events(kernel: &Kernel, project: usize) -> tenure_core::Result<Vec<Event>> {
     let mut all: Vec<Event> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
         let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call(project, "person:ann", "read"), &filter).unwrap();
+        let page = kernel.log(&call(project, "person:ann", "read"), &filter)?;
         if page.items.is_empty() {
-            return all;
+            return Ok(all);
         }
         all.extend(page.items);
     }
