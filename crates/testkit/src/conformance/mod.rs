@@ -27,6 +27,7 @@ mod random;
 mod shorthand;
 mod transfer;
 mod transitions;
+mod turns;
 mod walk;
 
 pub use self::purity::die_if_asked;
@@ -88,6 +89,7 @@ pub fn cases() -> Vec<&'static Case> {
         places::CASES,
         plans::CASES,
         purity::CASES,
+        turns::CASES,
     ]
     .into_iter()
     .flatten()
