@@ -6,6 +6,7 @@
 # holder ends, `kill -9` included, so no server outlives the tests it was made for.
 #
 # Durability is off: the server is made for one run. What is tested about durability is never tested on this one.
+# With --durable it is on, as on a server in use: for measuring.
 
 set -u
 # Also keeps a user's locale out of initdb, and macOS out of a start-up thread the postmaster refuses.
@@ -14,6 +15,10 @@ unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS
 
 dir=
 as=
+durable=off
+if [ "${1-}" = --durable ]; then
+    durable=on
+fi
 
 give_up() {
     echo "$1"
@@ -79,9 +84,9 @@ unix_socket_directories = '$dir'
 port = 5432
 max_connections = 400
 shared_buffers = 128MB
-fsync = off
-synchronous_commit = off
-full_page_writes = off
+fsync = $durable
+synchronous_commit = $durable
+full_page_writes = $durable
 CONF
 
 # pg_ctl waits until connections are accepted, and puts the server in a session of its own: Ctrl-C reaches the tests
