@@ -53,6 +53,9 @@ pub struct Options {
     /// Whether the caller makes one call at a time and is about to write: reads then share the writing connection,
     /// which saves a one-shot process a second one.
     pub one_connection: bool,
+    /// Whether the caller reads once and ends: statements are then prepared for that one transaction. A call that also
+    /// writes has several, which share statements.
+    pub one_shot: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
     /// User for PostgreSQL where the URL has none.
@@ -72,6 +75,7 @@ impl Default for Options {
             turnstile: true,
             may_create: true,
             one_connection: false,
+            one_shot: false,
             any_file_system: false,
             user: None,
             password: None,

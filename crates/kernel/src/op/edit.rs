@@ -72,7 +72,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     if request.after.is_some() && !unit.call.actor.is_person() {
         return Err(people_only("replacing dependencies"));
     }
-    let mut loaded = unit.load(&request.task, id::Sort::Task)?;
+    let mut loaded = unit.load(&request.task)?;
     let old = loaded.full.task.clone();
     if let Some(expected) = request.expect_version.filter(|expected| *expected != old.version) {
         return Err(Error::refused(

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Result, Stage, id};
 
 use self::turnstile::{Turn, Turnstile};
-use self::tx::SqliteTx;
+use self::tx::{Keep, SqliteTx};
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
 use crate::store::{Body, Durability, Entered, Identity, Options, Verdict};
@@ -232,6 +232,11 @@ impl Sqlite {
         Ok(())
     }
 
+    fn tx<'c>(&'c self, connection: &'c Connection) -> SqliteTx<'c> {
+        let keep = if self.options.one_shot { Keep::Transaction } else { Keep::Connection };
+        SqliteTx::new(connection, &self.steps, keep)
+    }
+
     /// Runs `body` in a transaction begun with `begin`; whatever does not end in a commit is rolled back, a panic
     /// included.
     fn transact<T>(
@@ -242,7 +247,7 @@ impl Sqlite {
     ) -> Result<T> {
         connection.execute_batch(begin).map_err(|error| error::sqlite(error, Stage::Lock))?;
         let open = Open(connection);
-        let verdict = body(&mut SqliteTx { connection, steps: &self.steps })?;
+        let verdict = body(&mut self.tx(connection))?;
         match verdict {
             Verdict::Undo(answer) => Ok(answer),
             Verdict::Commit(answer) => {

@@ -17,13 +17,20 @@ const RACERS: usize = 32;
 /// How this program is called to be one of them; the rest of its arguments are the store and its name.
 pub(crate) const PART: &str = "--race-part";
 
-/// Plays a racer: a task a line, an answer a line, then a line when its own task is finished and it waits again.
+/// Plays a racer: a task a line, an answer a line. An empty line says that all have answered; whoever has a task then
+/// finishes it.
 pub(crate) fn part(store: &str, agent: &str) {
     let caller = Caller::new(&location(store), "p", agent);
     caller.kernel.store().identity().unwrap();
     println!("ready");
+    let mut won = None;
     for task in stdin().lines() {
         let task = task.unwrap();
+        if task.is_empty() {
+            won.take().iter().for_each(|task: &String| drop(caller.run(&finishing(task))));
+            println!("ready");
+            continue;
+        }
         let (call, op) = (caller.call(), claiming(&task));
         let start = Instant::now();
         let answer = caller.kernel.run(&call, &op);
@@ -31,11 +38,10 @@ pub(crate) fn part(store: &str, agent: &str) {
         match answer {
             Ok(_) => {
                 println!("won {took}");
-                caller.run(&finishing(&task));
+                won = Some(task);
             }
             Err(error) => println!("{} {took}", error.code()),
         }
-        println!("ready");
     }
 }
 
@@ -94,6 +100,7 @@ fn on(engine: Engine, rounds: usize) -> Vec<String> {
         racers.iter_mut().for_each(|racer| writeln!(racer.to, "{task}").unwrap());
         let answers: Vec<String> = racers.iter_mut().map(Racer::line).collect();
         let took = start.elapsed();
+        racers.iter_mut().for_each(|racer| writeln!(racer.to).unwrap());
         racers.iter_mut().for_each(|racer| assert_eq!(racer.line(), "ready"));
         if round < WARM_UP {
             continue;
