@@ -89,6 +89,7 @@ impl<'a> Context<'a> {
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
             may_create: self.repins.get() || self.pin()?.is_none(),
             one_connection: self.writes.get(),
+            one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
             ..Options::default()
         };

@@ -54,6 +54,9 @@ pub struct Options {
     /// Whether the caller makes one call at a time and is about to write: reads then share the writing connection,
     /// which saves a one-shot process a second one.
     pub one_connection: bool,
+    /// Whether the caller reads once and ends: statements are then prepared for that one transaction. A call that also
+    /// writes has several, which share statements.
+    pub one_shot: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
     /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
@@ -78,6 +81,7 @@ impl Default for Options {
             turnstile: true,
             may_create: true,
             one_connection: false,
+            one_shot: false,
             any_file_system: false,
             vfs: None,
             user: None,

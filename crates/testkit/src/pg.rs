@@ -27,28 +27,35 @@ pub struct Server {
     _lifeline: Option<ChildStdin>,
 }
 
+// A `LazyLock` would say why to the first test only and call itself poisoned to all others.
+static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+
+/// Makes the server of this process one that syncs, where it is a throw-away one: for measuring. Before the first use.
+pub fn serve_durably() {
+    let made = SERVER.get_or_init(|| Server::obtain(&["--durable"]));
+    assert!(made.as_ref().is_ok_and(|server| server.query("SHOW fsync")[0][0].as_deref() == Some("on")), "{made:?}");
+}
+
 /// The server of this process, made at the first call.
 ///
 /// Panics, in every test that asks, if there is none to be had: a test that cannot run has not passed.
 pub fn server() -> &'static Server {
-    // A `LazyLock` would say why to the first test only and call itself poisoned to all others.
-    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
-    match SERVER.get_or_init(Server::obtain) {
+    match SERVER.get_or_init(|| Server::obtain(&[])) {
         Ok(server) => server,
         Err(why) => panic!("tests need a PostgreSQL server: {why}"),
     }
 }
 
 impl Server {
-    fn obtain() -> Result<Server, String> {
+    fn obtain(options: &[&str]) -> Result<Server, String> {
         match env::var("TENURE_TEST_PG") {
             Ok(url) if !url.is_empty() => Ok(Server { url, _lifeline: None }),
-            _ => Server::start(),
+            _ => Server::start(options),
         }
     }
 
-    fn start() -> Result<Server, String> {
-        let (url, lifeline, _) = run_script(&[])?;
+    fn start(options: &[&str]) -> Result<Server, String> {
+        let (url, lifeline, _) = run_script(options)?;
         Ok(Server { url, _lifeline: Some(lifeline) })
     }
 
@@ -218,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_cluster_is_gone_soon_after_its_lifeline() {
-        let server = Server::start().unwrap();
+        let server = Server::start(&[]).unwrap();
         let host = server.url.split(['=', '&']).nth(1).unwrap();
         let dir = PathBuf::from(host);
         let pid = server.query("SELECT pg_read_file('postmaster.pid')")[0][0].clone().unwrap();

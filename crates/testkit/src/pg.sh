@@ -16,6 +16,10 @@ unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS
 
 dir=
 as=
+durable=off
+if [ "${1-}" = --durable ]; then
+    durable=on
+fi
 
 give_up() {
     echo "$1"
@@ -81,14 +85,10 @@ unix_socket_directories = '$dir'
 port = 5432
 max_connections = 400
 shared_buffers = 128MB
+fsync = $durable
+synchronous_commit = $durable
+full_page_writes = $durable
 CONF
-if [ "${1-}" != --durable ]; then
-    cat >>"$dir/data/postgresql.conf" <<CONF
-fsync = off
-synchronous_commit = off
-full_page_writes = off
-CONF
-fi
 
 # pg_ctl waits until connections are accepted, and puts the server in a session of its own: Ctrl-C reaches the tests
 # first and the server through us.
@@ -98,10 +98,10 @@ $as "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -w -t 60 start >>"$dir/log" 
 echo "postgres://postgres@/postgres?host=$dir&port=5432"
 # Whoever reads our output to its end must not wait for the server's.
 exec 3>&1 >/dev/null 2>&1
-[ "${1-}" = --durable ] || exec 3>&-
+[ $durable = on ] || exec 3>&-
 
 while read -r order; do
-    if [ "$order" = restart ] && [ "${1-}" = --durable ]; then
+    if [ "$order" = restart ] && [ $durable = on ]; then
         if $as "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -m immediate -w -t 60 restart 3>&- </dev/null; then
             echo restarted >&3
         else

@@ -92,6 +92,7 @@ fn call(project: &str, actor: &str) -> Call {
         request_id: RequestId::draw(&OsEntropy),
         checkout: None,
         pinned_store: None,
+        keep_events: None,
         proven_dead: Vec::new(),
     }
 }

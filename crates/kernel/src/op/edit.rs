@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_core::{Error, Kind, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use crate::shape;
@@ -72,7 +72,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     if request.after.is_some() && !unit.call.actor.is_person() {
         return Err(people_only("replacing dependencies"));
     }
-    let mut loaded = unit.load(&request.task, id::Sort::Task)?;
+    let mut loaded = unit.load(&request.task)?;
     let old = loaded.full.task.clone();
     if let Some(expected) = request.expect_version.filter(|expected| *expected != old.version) {
         return Err(Error::refused(

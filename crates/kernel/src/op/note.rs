@@ -77,7 +77,7 @@ fn has_nul(value: &Value) -> bool {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Noted> {
     let task = unit.meant(request.task.as_deref())?;
-    let loaded = unit.load(&task, id::Sort::Note)?;
+    let (loaded, fresh) = unit.load_and_draw(&task, id::Sort::Note)?;
     let right = unit.right(&loaded, request.fence);
     // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
     let late = match right {
@@ -86,10 +86,10 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Not
         Err(error) => return Err(error),
     };
     let words = text::required(&request.text, "note")?;
-    let event = json!({ "note": loaded.fresh, "text": words, "late": late });
+    let event = json!({ "note": fresh, "text": words, "late": late });
     let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
     let row = note::Row {
-        id: loaded.fresh,
+        id: fresh,
         task: task.clone(),
         number,
         agent: unit.me().to_owned(),

@@ -10,7 +10,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 use super::{counts, layout, plain};
 use crate::error;
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
-use crate::sqlite::SqliteTx;
+use crate::sqlite::{Keep, SqliteTx};
 use crate::store::Identity;
 use crate::table::project;
 use crate::tx::Tx;
@@ -49,7 +49,7 @@ impl Backup {
 
     /// Reads in it.
     pub fn read<T>(&self, body: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
-        body(&mut SqliteTx { connection: &self.connection, steps: &self.steps })
+        body(&mut SqliteTx::new(&self.connection, &self.steps, Keep::Connection))
     }
 }
 
@@ -96,7 +96,7 @@ fn look_over(path: &Path) -> Result<Backup> {
         connection.execute_batch("COMMIT").map_err(open)?;
     }
     let steps = AtomicU64::new(0);
-    let mut tx = SqliteTx { connection: &connection, steps: &steps };
+    let mut tx = SqliteTx::new(&connection, &steps, Keep::Connection);
     project::set_schema(&mut tx, VERSION)?;
     let (identity, _, _) = project::enter(&mut tx, "", project::Lock::Read)?;
     let is_id = |id: &str| id.len() > 2 && id.starts_with("s-") && tenure_core::id::is_prefix(id);
@@ -110,6 +110,7 @@ fn look_over(path: &Path) -> Result<Backup> {
         }
     }
     let counts = counts(&mut tx)?;
+    drop(tx);
     Ok(Backup { connection, steps, identity, counts })
 }
 

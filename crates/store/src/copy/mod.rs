@@ -19,7 +19,7 @@ pub use self::backup::bad;
 pub use self::draft::{Draft, Existing, exists};
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
-use crate::sqlite::SqliteTx;
+use crate::sqlite::{Keep, SqliteTx};
 use crate::store::{Entered, Identity};
 use crate::table::{project, shown};
 use crate::tx::{Tx, Value};
@@ -61,7 +61,7 @@ pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &Draft, progress: Progress<
     let connection = fresh(to)?;
     let failed = |error: Error| to.unwritable(error);
     let steps = AtomicU64::new(0);
-    pour(tx, &mut SqliteTx { connection: &connection, steps: &steps }, progress).map_err(failed)?;
+    pour(tx, &mut SqliteTx::new(&connection, &steps, Keep::Connection), progress).map_err(failed)?;
     let sqlite = |error| to.unwritable(error::sqlite(error, Stage::Write));
     connection.pragma_update(None, "user_version", VERSION).map_err(sqlite)?;
     connection.execute_batch("COMMIT").map_err(sqlite)?;

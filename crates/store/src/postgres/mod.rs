@@ -33,6 +33,16 @@ const ATTEMPTS: usize = 4;
 /// All of Tenure's migrations on one server take turns on this number.
 const MIGRATION_LOCK: i64 = 0x5445_4E55_5245;
 
+/// Where the writers of a project queue before they lock its row. Those who wait for a row that changes are not served
+/// in turn: whoever wakes must follow the row to its newest version and queue there anew, behind newcomers. This lock
+/// does not change under those who wait for it, so they are served in the order they came.
+///
+/// It gives order and nothing else. Exclusion is the row's, so projects whose numbers are equal by chance only wait for
+/// each other. It is taken before the row and never after it, so the two cannot be waited for crosswise. It ends with the
+/// transaction, so a pooler may stand in between. A statement of its own, because one that locked and read would read
+/// what was true before its wait; sent together with the next, it costs no round trip.
+const QUEUE: Sql = Sql::same("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
+
 /// Every statement on a hot path is a range of an index, in its order, joined row by row. Left to its statistics, which
 /// are missing right after many rows came in, the planner takes other ways (three to six times slower with 100,000 tasks
 /// that were not yet analysed). Joins go in the order they are written in. Compiling a statement that runs once never pays.
@@ -57,6 +67,8 @@ impl Postgres {
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
         self.retrying(|remaining| {
             self.transact(&self.begin_write(remaining), |tx| {
+                // Such numbers are the database's, so the schema is part of it.
+                tx.defer(QUEUE, vec![format!("{}/{}", self.target.schema, project.key).into()])?;
                 let mut entered = self.enter(tx, &project.key, project::Lock::Write)?;
                 if entered.project.is_none() {
                     let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);

@@ -19,7 +19,7 @@ use tenure_core::{Result, Stage, id};
 
 pub use self::turnstile::Queue;
 use self::turnstile::{Turn, Turnstile};
-pub(crate) use self::tx::SqliteTx;
+pub(crate) use self::tx::{Keep, SqliteTx};
 use crate::copy;
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
@@ -279,6 +279,11 @@ impl Sqlite {
         Ok(())
     }
 
+    fn tx<'c>(&'c self, connection: &'c Connection) -> SqliteTx<'c> {
+        let keep = if self.options.one_shot { Keep::Transaction } else { Keep::Connection };
+        SqliteTx::new(connection, &self.steps, keep)
+    }
+
     /// Runs `body` in a transaction begun with `begin`; whatever does not end in a commit is rolled back, a panic
     /// included.
     fn transact<T>(
@@ -289,7 +294,7 @@ impl Sqlite {
     ) -> Result<T> {
         connection.execute_batch(begin).map_err(|error| error::sqlite(error, Stage::Lock))?;
         let open = Open(connection);
-        let verdict = body(&mut SqliteTx { connection, steps: &self.steps })?;
+        let verdict = body(&mut self.tx(connection))?;
         match verdict {
             Verdict::Undo(answer) => Ok(answer),
             Verdict::Commit(answer) => {

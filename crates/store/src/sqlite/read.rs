@@ -7,7 +7,6 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::place::{self, Presence};
-use super::tx::SqliteTx;
 use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
 use crate::error;
 use crate::migrate::VERSION;
@@ -41,7 +40,7 @@ impl Sqlite {
     ) -> Result<T> {
         connection.execute_batch("BEGIN").map_err(|error| error::sqlite(error, Stage::Read))?;
         let open = Open(connection);
-        let mut tx = SqliteTx { connection, steps: &self.steps };
+        let mut tx = self.tx(connection);
         let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
         let entered = Entered { identity, project, clock: self.options.clock.now(), own_clock: true };
         let answer = body(&mut tx, entered);

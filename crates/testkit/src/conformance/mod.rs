@@ -31,6 +31,7 @@ mod restoring;
 mod shorthand;
 mod transfer;
 mod transitions;
+mod turns;
 mod walk;
 
 pub use self::purity::die_if_asked;
@@ -96,6 +97,7 @@ pub fn cases() -> Vec<&'static Case> {
         plans::CASES,
         purity::CASES,
         restoring::CASES,
+        turns::CASES,
     ]
     .into_iter()
     .flatten()
