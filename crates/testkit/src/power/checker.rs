@@ -1,7 +1,8 @@
 //! What must be true after a power cut, whatever was lost.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use tenure_kernel::op::add;
@@ -43,7 +44,7 @@ pub(super) fn check(recorded: &Recorded, effort: Effort) -> Findings {
     let mut findings = Findings::default();
     let mut disk = Disk::default();
     // The same image at two cuts is looked at once for each number of answers that it must show.
-    let mut seen: HashMap<(u64, usize), ()> = HashMap::new();
+    let mut seen = HashSet::new();
     for position in 0..=recorded.entries.len() {
         if let Some(last) = position.checked_sub(1) {
             disk.play(&recorded.entries[last]);
@@ -56,11 +57,11 @@ pub(super) fn check(recorded: &Recorded, effort: Effort) -> Findings {
         images.extend((0..effort.torn).map(|_| ("a torn part", disk.torn(&dice))));
         let answers = recorded.answered_by(position);
         for (left, image) in images {
-            if seen.insert((print_of(&image), answers), ()).is_some() {
+            if !seen.insert((print_of(&image), answers)) {
                 continue;
             }
             findings.images += 1;
-            match place.look(recorded, answers, &image) {
+            match caught(|| place.look(recorded, answers, &image)) {
                 Ok(behind) => findings.behind += usize::from(behind),
                 Err(why) => findings.violations.push(format!(
                     "power cut at {position} of {}, {answers} answers given, {left} of what was not synced left: {why}\n\
@@ -75,6 +76,13 @@ pub(super) fn check(recorded: &Recorded, effort: Effort) -> Findings {
         }
     }
     findings
+}
+
+/// A log that must not be is refused with a panic; here it is a finding like any other.
+fn caught(look: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
+    catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(|panic| {
+        Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic without words".into()))
+    })
 }
 
 /// Where images are put.
