@@ -254,6 +254,13 @@ fn many(world: &World) {
     assert_eq!(world.run("z", Op::Import(request)).unwrap()["tasks"], 10_000);
     let status = world.kernel.status(&world.call("z")).unwrap();
     assert_eq!((status.ready, status.waiting), (1, 9_999));
+    // More than a page, and still in the order of creation, which is not that of the ids.
+    let order: Vec<Value> = lines(&exported(world, false))
+        .iter()
+        .filter_map(|line| line.get("task"))
+        .map(|task| task["id"].clone())
+        .collect();
+    assert_eq!(order, (0..10_000).map(|n| json!(id(n))).collect::<Vec<_>>());
     let again = World::new(Engine::Memory);
     again.run("z", Op::Import(Request::parse(&exported(world, false)).unwrap())).unwrap();
     assert_eq!(content(&exported(&again, false)), content(&exported(world, false)));
