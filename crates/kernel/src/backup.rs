@@ -65,20 +65,21 @@ pub(crate) fn take(
 
 /// Checks a copy by reading it as a restore would, and publishes it.
 fn publish(draft: Draft, copied: &Copied, taken_at: Time, existing: Existing) -> Result<Taken> {
-    let remarks = {
+    let (projects, remarks) = {
         let backup = Backup::open(draft.path())?;
         if backup.identity() != &copied.identity || backup.counts() != copied.rows {
             return Err(Error::bug("the copy is not what the store had"));
         }
         backup.read(|tx| {
-            let mut remarks = Vec::new();
+            let (mut projects, mut remarks) = (0, Vec::new());
             for project in copy::projects(tx)? {
                 check_events(tx, &project)?;
+                projects += i64::from(project.is_switched_on());
                 if project::recount(tx, &project.id)? != project.counts {
                     remarks.push(format!("counters of {} differ from what they count", project.key));
                 }
             }
-            Ok(remarks)
+            Ok((projects, remarks))
         })?
     };
     let mut hasher = Sha256::new();
@@ -91,7 +92,7 @@ fn publish(draft: Draft, copied: &Copied, taken_at: Time, existing: Existing) ->
         store: copied.identity.id.clone(),
         size,
         sha256: hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
-        projects: copied.count("project"),
+        projects,
         events: copied.count("event"),
         taken_at,
         remarks,

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, import, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, done, edit, forget, import, join, note, release, reopen, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -147,6 +147,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "transfer" => of::<transfer::Request>(body, Op::Transfer),
         "import" => of::<import::Request>(body, Op::Import),
         "join" => of::<join::Request>(body, Op::Join),
+        "forget" => of::<forget::Request>(body, Op::Forget),
         _ => None,
     }
 }
