@@ -14,8 +14,8 @@ use crate::tx::{Row, Sql, Tx, Value, check_bindings};
 pub(crate) enum Keep {
     /// As long as the connection: a process that makes many calls prepares it once.
     Connection,
-    /// As long as the transaction: SQLite prepares a statement that is not meant to last with memory it has at hand, a
-    /// fifth of all instructions of a process that makes one call.
+    /// As long as the transaction: SQLite prepares a statement that is not meant to last with memory it has at hand, which
+    /// saves a process that reads once 6 % of its instructions.
     Transaction,
 }
 

@@ -31,7 +31,7 @@ pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
     (sql, vec![project.into(), list(tasks)])
 }
 
-/// The same for one task. Without a list that is taken apart, which costs a process of one call as much as all else here.
+/// The same for one task: without a list that SQLite would set up a virtual table for.
 pub fn of_one_call(project: &str, task: &str) -> (Sql, Vec<Value>) {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM dep d

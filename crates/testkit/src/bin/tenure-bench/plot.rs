@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 380.0;
 /// Around the field of the curves: left for the numbers, right for the names.
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 170.0;
+const RIGHT: f64 = 200.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
 /// Told apart also by who cannot see all colours, and clear of both white and black.
@@ -91,7 +91,7 @@ fn head(title: &str) -> String {
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">
 <title>{title}</title>
 <style>
-text {{ font: 12px system-ui, sans-serif; fill: #57606a; }}
+text {{ font: 12px system-ui, sans-serif; fill: #6e7781; }}
 .title {{ font-size: 15px; font-weight: 600; }}
 .end {{ text-anchor: end; }}
 .mid {{ text-anchor: middle; }}
