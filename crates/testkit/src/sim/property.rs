@@ -43,8 +43,8 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(AllOrNothing),
         Box::new(OncePerRequest::default()),
         Box::new(Answers),
-        Box::new(Log),
         Box::new(Refused),
+        Box::new(Log),
         Box::new(Seen),
         Box::new(Pure),
         Box::new(OneHolder),
@@ -160,21 +160,29 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
     let codes =
         [expected.answer.as_ref().err(), found.as_ref().err()].map(|refusal| refusal.map_or("", |refusal| refusal.1));
     let either = |of: &[&str]| codes.iter().any(|code| of.contains(code));
-    let field = |name: &str| {
-        let of = |answer: &Result<Value, Refusal>| answer.as_ref().ok().map(|answer| answer[name].clone());
-        of(&expected.answer) != of(found)
+    let field = |path: &str| {
+        let of =
+            |answer: &Result<Value, Refusal>| answer.as_ref().ok().and_then(|answer| answer.pointer(path).cloned());
+        expected.answer.is_ok() && found.is_ok() && of(&expected.answer) != of(found)
     };
-    if either(&["stale_fence", "lapsed", "task_held", "not_held", "nothing_to_transfer", "people_only"])
-        || field("late")
+    let chosen = matches!(op, Op::Claim(request) if request.task.is_none());
+    if chosen && field("/task/id") {
+        "inv_l7_choice"
+    } else if either(&["stale_version"]) {
+        "inv_l9_versions"
+    } else if either(&["stale_fence", "lapsed", "task_held", "not_held", "nothing_to_transfer", "people_only"])
+        || field("/late")
     {
         "inv_l4_the_right_to_act"
-    } else if either(&["stale_version"]) || field("version") {
+    } else if field("/attempt") || field("/task/attempt") {
+        "inv_l3_attempts"
+    } else if field("/version") || field("/task/version") {
         "inv_l9_versions"
     } else if either(&["illegal_transition"]) {
         "inv_l10_transitions"
-    } else if either(&["cycle", "not_ready", "blocker_gone"]) || field("unlocked") {
+    } else if either(&["cycle", "not_ready", "blocker_gone"]) || field("/unlocked") {
         "inv_l8_dependencies"
-    } else if matches!(op, Op::Claim(request) if request.task.is_none()) {
+    } else if chosen {
         "inv_l7_choice"
     } else {
         "answers"

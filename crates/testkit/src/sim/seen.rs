@@ -14,11 +14,11 @@ pub(super) struct Seen;
 impl Property for Seen {
     fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
         let call = scene.world.call("person:eve");
-        tasks(scene, &call)?;
         holds(scene, &call)?;
+        tasks(scene, &call)?;
         agents(scene, &call)?;
-        status(scene, &call)?;
         counters(scene, &call)?;
+        status(scene, &call)?;
         filtered(scene, &call)?;
         next(scene)?;
         show(scene, &call)

@@ -137,20 +137,19 @@ impl Workload for Crowd {
             Step::Call(Call { agent: agent.into(), request, given: false, op, fault: None, proven_dead: Vec::new() })
         };
         match sight.steps {
+            // The holds that end last, which the first write leaves to others, are on the tasks that come first.
             0 => {
-                let draft =
-                    |task: u32| Draft { task, priority: dice.within(0, 4), labels: labels(dice, 3), after: Vec::new() };
+                let priority = |task: u32| if task <= count - 64 { 0 } else { dice.within(1, 4) };
+                let draft = |task| Draft { task, priority: priority(task), labels: labels(dice, 3), after: Vec::new() };
                 simply("person:ann", Request::AddMany { items: (1..=count).map(draft).collect() })
             }
             step if step <= count as usize => {
-                let claim = Request::Claim {
-                    task: u32::try_from(step).ok(),
-                    ttl_s: Some(dice.within(60, 90)),
-                    labels: Vec::new(),
-                };
+                let ttl_s = 60 + i64::from(count) - i64::try_from(step).unwrap();
+                let claim = Request::Claim { task: u32::try_from(step).ok(), ttl_s: Some(ttl_s), labels: Vec::new() };
                 simply(AGENTS[step % 4], claim)
             }
             step if step == count as usize + 1 => Step::Clock { by_us: 2 * HOUR },
+            step if step == count as usize + 2 && dice.once_in(2) => simply("d", claiming(dice, None)),
             _ => Tasks.step(dice, sight),
         }
     }

@@ -4,6 +4,7 @@
 //! everything each time. What it shares with the kernel are words (statuses, kinds of events, sentences), never rules.
 //! Ids are drawn by the kernel, so the model is told those that the log names.
 
+mod rights;
 mod rules;
 mod view;
 
