@@ -200,7 +200,11 @@ fn inv_t11_a_newer_schema_is_read_and_not_written() {
         for args in [&["add", "two"][..], &["claim"], &["done", &task], &["note", &task, "x"]] {
             let refusal = home.refused(args);
             assert_eq!(refusal.is("storage", "newer_schema").exit, 4);
-            assert_eq!((refusal.detail("found"), refusal.detail("known")), (&99.into(), &1.into()), "{engine:?}");
+            assert_eq!(
+                (refusal.detail("found"), refusal.detail("known")),
+                (&99.into(), &tenure_store::migrate::VERSION.into()),
+                "{engine:?}"
+            );
         }
         assert_eq!(home.ok(&["list"])["total"], 1, "{engine:?}: queries answer");
         assert_eq!(home.ok(&["show", &task])["title"], "one");
@@ -210,7 +214,7 @@ fn inv_t11_a_newer_schema_is_read_and_not_written() {
 }
 
 /// Runs a script in a mount namespace of its own, with a small file system at `$HOME/.local`. `$T` is tenure.
-fn with_small_disk(home: &Home, script: &str) -> Output {
+pub(crate) fn with_small_disk(home: &Home, script: &str) -> Output {
     std::fs::create_dir_all(home.path("home/.local")).unwrap();
     let mount = "mount -t tmpfs -o size=1m,mode=700 none \"$HOME/.local\" && echo mounted >&2 || exit 99\n";
     let mut seen = Vec::new();
@@ -232,7 +236,7 @@ fn with_small_disk(home: &Home, script: &str) -> Output {
 }
 
 /// The documents that a script printed, one a line, with the exit code of each call behind it.
-fn answers(output: &Output) -> Vec<(serde_json::Value, i32)> {
+pub(crate) fn answers(output: &Output) -> Vec<(serde_json::Value, i32)> {
     assert_eq!(output.code, 0, "{output:?}");
     let lines: Vec<&str> = output.stdout.lines().collect();
     lines.chunks(2).map(|pair| (serde_json::from_str(pair[0]).unwrap(), pair[1].parse().unwrap())).collect()

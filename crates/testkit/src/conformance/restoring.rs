@@ -283,11 +283,13 @@ fn hostile_files(world: &World) {
         std::fs::write(&file, bytes).unwrap();
     };
     let noise = |bytes: &mut Vec<u8>| tenure_store::Entropy::fill(&Seeded::new(3), bytes);
-    let byte_changes: [(&str, &dyn Fn(&mut Vec<u8>)); 9] = [
+    let byte_changes: [(&str, &dyn Fn(&mut Vec<u8>)); 11] = [
         ("empty", &|bytes| bytes.clear()),
         ("one byte", &|bytes| bytes.truncate(1)),
         ("cut in the header", &|bytes| bytes.truncate(60)),
         ("half", &|bytes| bytes.truncate(bytes.len() / 2)),
+        ("without its last byte", &|bytes| bytes.truncate(bytes.len() - 1)),
+        ("with a byte more", &|bytes| bytes.push(0)),
         ("without its last page", &|bytes| bytes.truncate(bytes.len() - 4_096)),
         ("text", &|bytes| *bytes = b"{\"not\":\"a database\"}\n".repeat(300)),
         ("noise", &|bytes| noise(bytes)),
