@@ -317,9 +317,9 @@ fn inv_t10_a_restore_that_is_killed_leaves_the_old_or_the_new() {
             let there = home.call(&["show", &marker]).json().run().code == 0;
             assert_eq!(total, 3_000 + i64::from(there), "{engine:?} round {round}: a half");
             if there {
-                old += 1
+                old += 1;
             } else {
-                new += 1
+                new += 1;
             }
             if !there {
                 break;

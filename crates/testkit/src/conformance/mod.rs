@@ -2,6 +2,7 @@
 
 mod agents;
 mod atomicity;
+mod backups;
 mod bulk;
 mod choice;
 mod clock;
@@ -89,6 +90,7 @@ pub fn cases() -> Vec<&'static Case> {
         places::CASES,
         plans::CASES,
         purity::CASES,
+        backups::CASES,
         restoring::CASES,
     ]
     .into_iter()
