@@ -159,8 +159,13 @@ impl Kernel {
                 let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
                 sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;
             }
-            let scene =
-                crate::query::Scene { call, identity: &entered.identity, project: entered.project.as_ref(), now };
+            let scene = crate::query::Scene {
+                call,
+                identity: &entered.identity,
+                project: entered.project.as_ref(),
+                now,
+                clock: entered.clock,
+            };
             body(tx, &scene)
         })
     }

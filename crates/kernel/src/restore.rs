@@ -167,7 +167,7 @@ fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Repla
             .detail("backup", backup.identity().id.clone()));
     }
     let Replace::After(path) = replace else {
-        return Err(refuse("store_not_empty", format!("the store has {used} projects in it"))
+        return Err(refuse("store_not_empty", format!("the store is not empty: projects in it: {used}"))
             .hint("Nothing was changed. Name a place where no store is, with --store, to look at the backup there.")
             .person("A person replaces what is there with --replace; a backup of it is taken first.")
             .detail("projects", used));

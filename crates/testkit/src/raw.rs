@@ -88,6 +88,11 @@ pub fn file(world: &World) -> &Path {
     path
 }
 
+/// Changes a store's file as no program of ours would, from a process that has no connection to it.
+pub fn tamper(path: &Path, sql: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
 /// The bytes of a database file and of its `-wal`, where an absent one is an empty one. Only where this process has no
 /// connection to it: closing the file here would drop SQLite's locks.
 pub fn bytes(path: &Path) -> (Vec<u8>, Vec<u8>) {

@@ -242,6 +242,25 @@ fn doctor() {
 }
 
 #[test]
+fn backup_and_restore() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    let path = world.home.path("tmp/b.db").display().to_string();
+    let size_and_hash = |text: String| -> String {
+        let hide = |line: &str| match line.split_once("sha256    ") {
+            Some((head, _)) => format!("{head}sha256    …\n"),
+            None => format!("{line}\n"),
+        };
+        text.lines().map(hide).collect()
+    };
+    insta::assert_snapshot!("backup", size_and_hash(world.run(&["backup", &path])));
+    insta::assert_snapshot!("backup_refused", world.run(&["backup", &path]));
+    insta::assert_snapshot!("restore_refused", world.run(&["restore", &path]));
+    let safety = world.home.path("tmp/s.db").display().to_string();
+    insta::assert_snapshot!("restore", world.run(&["restore", &path, "--replace", "--safety", &safety]));
+}
+
+#[test]
 fn whoami() {
     let mut world = World::new();
     insta::assert_snapshot!(world.run_as("claude-1", &["whoami"]));

@@ -46,7 +46,7 @@ impl Kernel {
                 events: row.events,
                 oldest: (row.first_event, event::time_at(tx, &row.id, row.first_event)?.unwrap_or(Time(0))),
                 events_fit: check_events(tx, row).is_ok(),
-                clock_behind_s: (row.last_time - scene.now).as_seconds().max(0),
+                clock_behind_s: (row.last_time - scene.clock).as_seconds().max(0),
             })
         })
     }

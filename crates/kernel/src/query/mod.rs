@@ -27,8 +27,10 @@ pub struct Scene<'a> {
     pub identity: &'a Identity,
     /// The project's row, if anything happened in it.
     pub project: Option<&'a project::Row>,
-    /// The time of the snapshot.
+    /// The time of the snapshot, by the step rule.
     pub now: Time,
+    /// The clock as it was read.
+    pub clock: Time,
 }
 
 impl Scene<'_> {

@@ -80,6 +80,11 @@ fn look_over(path: &Path) -> Result<Backup> {
     if version > VERSION {
         return Err(error::newer_schema(version, VERSION));
     }
+    // SQLite reads the missing end of a last page as zeros, and a row that lies there would be another one.
+    let whole = number("PRAGMA page_count").map_err(open)?.saturating_mul(number("PRAGMA page_size").map_err(open)?);
+    if std::fs::metadata(path).map(|meta| i64::try_from(meta.len())).ok() != Some(Ok(whole)) {
+        return Err(bad("it is cut short"));
+    }
     if version < 1 || schema(&connection).map_err(open)? != expected(version)? {
         return Err(bad("its tables are not those of a store"));
     }

@@ -4,6 +4,7 @@
 //! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
 
 mod place;
+mod queue;
 mod read;
 mod turnstile;
 mod tx;
@@ -17,7 +18,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Result, Stage, id};
 
-pub use self::turnstile::Queue;
+pub use self::queue::Queue;
 use self::turnstile::{Turn, Turnstile};
 pub(crate) use self::tx::{Keep, SqliteTx};
 use crate::copy;

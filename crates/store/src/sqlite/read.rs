@@ -132,7 +132,11 @@ impl Sqlite {
         let mut last = None;
         for _ in 0..IMMUTABLE_TRIES {
             let before = place::look(path)?;
-            let answer = self.open_immutable(path).and_then(|connection| look(&connection));
+            let answer = self.open_immutable(path).and_then(|connection| match user_version(&connection)? {
+                // Whoever was making the store ended before it was one.
+                0 => self.read_nothing(look),
+                _ => look(&connection),
+            });
             let after = place::look(path)?;
             match answer {
                 Ok(answer) if before == after => return Ok(answer),

@@ -2,6 +2,7 @@
 
 mod agents;
 mod atomicity;
+mod backups;
 mod bulk;
 mod choice;
 mod clock;
@@ -96,6 +97,7 @@ pub fn cases() -> Vec<&'static Case> {
         places::CASES,
         plans::CASES,
         purity::CASES,
+        backups::CASES,
         restoring::CASES,
         turns::CASES,
     ]
