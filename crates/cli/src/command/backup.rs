@@ -17,7 +17,7 @@ use crate::place::scratch::{Scratch, may_write};
 
 pub(super) const SPEC: Spec = Spec {
     name: "backup",
-    aliases: &["dump"],
+    aliases: &["snapshot"],
     group: Group::People,
     about: "Write a verified backup of the whole store, while everybody goes on",
     examples: &[
