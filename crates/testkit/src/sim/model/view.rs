@@ -32,7 +32,18 @@ fn liveness(quiet: i64, ttl: i64) -> &'static str {
     }
 }
 
+/// After the clock was set back a hold is not shown as ending later than its time to live from now.
+fn until(hold: &super::Hold, now: i64) -> i64 {
+    hold.expires_at.min(now + hold.ttl)
+}
+
 impl Model {
+    /// The time to live an agent is judged by: the longest of its live holds, else an hour.
+    fn longest(&self, agent: &str, now: i64) -> i64 {
+        let live = self.tasks.values().filter(|task| Model::is_live(task, now)).filter_map(|task| task.hold.as_ref());
+        live.filter(|hold| hold.holder == agent).map(|hold| hold.ttl).max().unwrap_or(HOUR)
+    }
+
     fn is_live(task: &Task, now: i64) -> bool {
         task.hold.as_ref().is_some_and(|hold| now < hold.expires_at)
     }
@@ -77,7 +88,7 @@ impl Model {
             "unmet": self.by_age(self.unmet(task).iter()), "attempt": task.attempt, "version": task.version,
             "assignee": some(&task.assignee), "reason": some(&task.reason), "blocked_on": some(&task.blocked_on),
             "holder": live.map(|hold| json!({
-                "agent": hold.holder, "hold": hold.id, "fence": hold.fence, "expires_at": Time(hold.expires_at),
+                "agent": hold.holder, "hold": hold.id, "fence": hold.fence, "expires_at": Time(until(hold, now)),
                 "liveness": liveness(now - self.agents[&hold.holder].last_seen, hold.ttl),
             })),
             "lapsed_from": lapsed_from, "finished_by": some(&task.finished_by),
@@ -91,8 +102,8 @@ impl Model {
         let hold = task.hold.as_ref().expect("a hold that is shown");
         json!({
             "id": hold.id, "kind": "task", "subject": id, "holder": hold.holder, "fence": hold.fence, "mode": "exclusive",
-            "reason": task.title, "granted_at": Time(hold.granted_at), "expires_at": Time(hold.expires_at),
-            "expires_in_s": (hold.expires_at - now) / SECOND, "ttl_s": hold.ttl / SECOND, "state": "live",
+            "reason": task.title, "granted_at": Time(hold.granted_at), "expires_at": Time(until(hold, now)),
+            "expires_in_s": (until(hold, now) - now) / SECOND, "ttl_s": hold.ttl / SECOND, "state": "live",
             "liveness": liveness,
         })
     }
@@ -128,7 +139,7 @@ impl Model {
     pub fn agent_list(&self, now: i64) -> Vec<Value> {
         let shape = |(name, agent): (&String, &super::Agent)| {
             json!({
-                "name": name, "liveness": liveness(now - agent.last_seen, HOUR), "last_seen": Time(agent.last_seen),
+                "name": name, "liveness": liveness(now - agent.last_seen, self.longest(name, now)), "last_seen": Time(agent.last_seen),
                 "focus": some(&agent.focus), "registered_at": Time(agent.registered_at),
             })
         };
@@ -177,11 +188,12 @@ impl Model {
             let on = &self.tasks[id].blocked_on;
             self.tasks.get(on).is_some_and(|task| task.status == Status::Done)
         };
+        let next = holds.iter().filter_map(|hold| hold["expires_at"].as_str()).min();
         json!({
             "ready": count(State::Ready), "waiting": count(State::Waiting), "stuck": count(State::Stuck),
             "started": count(State::Held), "blocked": count(State::Blocked), "done": count(State::Done),
             "cancelled": count(State::Cancelled), "held": holds.len(), "last_event": self.last_event,
-            "next_expiry": holds.first().map_or(Value::Null, |hold| hold["expires_at"].clone()),
+            "next_expiry": next.map_or(Value::Null, Value::from),
             "agents": self.recent(now),
             "holds": holds.iter().take(10).map(|hold| hold["id"].clone()).collect::<Vec<_>>(),
             "blocked_by": blocked.iter().take(10).map(|id| json!([id, gone(id)])).collect::<Vec<_>>(),
