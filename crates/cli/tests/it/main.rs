@@ -9,6 +9,7 @@ mod bad_files;
 mod bad_input;
 mod demo;
 mod doctor;
+mod doors;
 mod exporting;
 mod fencing;
 mod home;

@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use serde::Serialize;
 use tenure_core::{Error, Result};
 use tenure_store::Tx;
-use tenure_store::table::{dep, event, note, task};
+use tenure_store::table::{event, note, task};
 
 use super::Scene;
+use super::list::with_edges;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::Event;
@@ -86,17 +87,7 @@ fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn
 pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Task>> {
     let mut found = task::get_many(tx, project, ids)?;
     found.sort_by(|a, b| (a.task.number, &a.task.id).cmp(&(b.task.number, &b.task.id)));
-    let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
-    let edges = if with.is_empty() { Vec::new() } else { dep::of(tx, project, &with)? };
-    Ok(found
-        .iter()
-        .map(|full| {
-            // Edges come sorted by task, so each task's are one run.
-            let from = edges.partition_point(|edge| edge.task < full.task.id);
-            let to = edges.partition_point(|edge| edge.task <= full.task.id);
-            Task::of(full, &edges[from..to])
-        })
-        .collect())
+    with_edges(tx, project, &found, Task::of)
 }
 
 fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn Sink) -> Result<usize> {

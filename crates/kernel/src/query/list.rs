@@ -99,6 +99,16 @@ fn total(project: &project::Row, all: bool) -> i64 {
 
 /// Tasks as they are seen, with their dependencies.
 pub(crate) fn views(tx: &mut dyn Tx, project: &str, found: &[task::Full], now: Time) -> Result<Vec<Task>> {
+    with_edges(tx, project, found, |full, edges| Task::of(full, edges, now))
+}
+
+/// Makes something of each task and what it comes after.
+pub(super) fn with_edges<T>(
+    tx: &mut dyn Tx,
+    project: &str,
+    found: &[task::Full],
+    make: impl Fn(&task::Full, &[dep::Edge]) -> T,
+) -> Result<Vec<T>> {
     let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
     let edges = if with.is_empty() { Vec::new() } else { dep::of(tx, project, &with)? };
     Ok(found
@@ -107,7 +117,7 @@ pub(crate) fn views(tx: &mut dyn Tx, project: &str, found: &[task::Full], now: T
             // Edges come sorted by task, so each task's are one run.
             let from = edges.partition_point(|edge| edge.task < full.task.id);
             let to = edges.partition_point(|edge| edge.task <= full.task.id);
-            Task::of(full, &edges[from..to], now)
+            make(full, &edges[from..to])
         })
         .collect())
 }

@@ -56,6 +56,27 @@ impl Sqlite {
     }
 
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
+        self.in_turn(|tx| {
+            let mut entered = self.enter(tx, &project.key)?;
+            if entered.project.is_none() {
+                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                project::insert(tx, &row)?;
+                entered.project = Some(row);
+            }
+            body(tx, entered)
+        })
+    }
+
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        self.in_turn(|tx| {
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "")?;
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
+        })
+    }
+
+    /// Runs `body` in a write transaction, which keeps the writers of the whole file out.
+    fn in_turn<T>(&self, body: impl FnOnce(&mut SqliteTx<'_>) -> Result<Verdict<T>>) -> Result<T> {
         // Connected and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait
         // with an open connection keep the WAL alive (half the syncs of one-shot calls).
         let mut writer = self.writer()?;
@@ -66,31 +87,7 @@ impl Sqlite {
             if version > VERSION {
                 return Err(error::newer_schema(version, VERSION));
             }
-            let mut entered = self.enter(tx, &project.key)?;
-            if entered.project.is_none() {
-                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
-                project::insert(tx, &row)?;
-                entered.project = Some(row);
-            }
-            body(tx, entered)
-        });
-        drop(turn);
-        answer
-    }
-
-    /// `BEGIN IMMEDIATE` keeps the writers of the whole file out.
-    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
-        let mut writer = self.writer()?;
-        let connection = self.connected(&mut writer)?;
-        let turn = self.turn()?;
-        let answer = self.transact(connection, "BEGIN IMMEDIATE", |tx| {
-            let version = user_version(tx.connection)?;
-            if version > VERSION {
-                return Err(error::newer_schema(version, VERSION));
-            }
-            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "")?;
-            let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock, own_clock })
+            body(tx)
         });
         drop(turn);
         answer
