@@ -89,6 +89,7 @@ impl<'a> Context<'a> {
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
             may_create: self.repins.get() || self.pin()?.is_none(),
             one_connection: self.writes.get(),
+            one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
             ..Options::default()
         };
@@ -200,6 +201,40 @@ impl<'a> Context<'a> {
             proven_dead: Vec::new(),
         };
         self.answered(&mut call, |call| query(kernel, call))
+    }
+
+    /// Who calls, for what only people may do.
+    pub(crate) fn people_only(&self, what: &str) -> Result<identity::Identity> {
+        let identity = self.caller()?;
+        if identity.kind == identity::Who::Person {
+            return Ok(identity);
+        }
+        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+            .hint("Ask a person to run it."))
+    }
+
+    /// A call about the whole store, by a person.
+    pub(crate) fn person(&self, what: &str) -> Result<Call> {
+        let identity = self.people_only(what)?;
+        let place = self.place()?;
+        Ok(Call {
+            project: project::Name {
+                key: place.project.key.clone().unwrap_or_default(),
+                label: place.project.label.clone(),
+            },
+            actor: actor(&identity),
+            request_id: self.request_id()?,
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        })
+    }
+
+    /// Says that the store is made if it is not there, whatever the project is pinned to: a person puts it back.
+    pub(crate) fn may_make_store(&self) {
+        self.repins.set(true);
+        self.will_write();
     }
 
     /// Which store this is, made if need be, whatever the project is pinned to: a person chooses it.

@@ -8,6 +8,8 @@ use crate::text::cut;
 pub mod kind {
     /// The first op of a project.
     pub const PROJECT_CREATED: &str = "project.created";
+    /// The project goes on from a backup: the one event before which numbers have a gap.
+    pub const PROJECT_RESTORED: &str = "project.restored";
     /// The first op of an agent.
     pub const AGENT_REGISTERED: &str = "agent.registered";
     /// A copy of the repository was made a checkout of the project.
@@ -55,8 +57,9 @@ pub mod kind {
     pub const MEMORY_PINNED: &str = "memory.pinned";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 23] = [
+    pub const ALL: [&str; 24] = [
         PROJECT_CREATED,
+        PROJECT_RESTORED,
         AGENT_REGISTERED,
         CHECKOUT_JOINED,
         CLOCK_STEPPED,
@@ -97,15 +100,25 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
     };
     match kind {
         kind::PROJECT_CREATED => format!("{actor} used this project for the first time"),
+        kind::PROJECT_RESTORED => {
+            format!("{actor} restored this project from a backup that ends with event {}", number("last_event"))
+        }
+        kind::AGENT_REGISTERED if flag("imported") => format!("{actor} imported a task that is for {subject}"),
         kind::AGENT_REGISTERED => format!("{actor} appeared"),
         kind::CHECKOUT_JOINED => format!("{actor} made {subject} a checkout of this project"),
         kind::CLOCK_STEPPED => format!("the clock was set back by {} s", number("seconds")),
         kind::HOLD_EXPIRED if flag("proven_dead") => {
             format!("the hold of {} on {subject} ended: its process is gone", text("holder"))
         }
+        kind::HOLD_EXPIRED if flag("restored") => {
+            format!("the hold of {} on {subject} ended: the project was restored from a backup", text("holder"))
+        }
         kind::HOLD_EXPIRED => format!("the hold of {} on {subject} ran out of time", text("holder")),
         kind::HOLD_TRANSFERRED => {
             format!("{actor} handed {subject} from {} to {}{overrode}", text("from"), text("holder"))
+        }
+        kind::TASK_ADDED if flag("imported") => {
+            format!("{actor} imported {subject} as {}{}", text("status"), quoted("title"))
         }
         kind::TASK_ADDED => format!("{actor} added {subject}{}", quoted("title")),
         kind::TASK_EDITED => {
@@ -123,6 +136,9 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
             (attempt, "") => format!("{actor} took {subject}, attempt {attempt}"),
             (attempt, from) => format!("{actor} took {subject} over from {from}, attempt {attempt}"),
         },
+        kind::TASK_NOTED if flag("imported") => {
+            format!("{actor} imported a note of {} on {subject}{}", text("agent"), quoted("text"))
+        }
         kind::TASK_NOTED => format!("{actor} noted on {subject}{}", quoted("text")),
         kind::TASK_DONE if flag("late") => {
             format!("{actor} finished {subject} late: its hold had lapsed and nobody had taken over")
@@ -167,6 +183,23 @@ mod tests {
         told.sort();
         told.dedup();
         assert_eq!(told.len(), kind::ALL.len());
+    }
+
+    #[test]
+    fn what_was_imported_is_told_as_such() {
+        let told = |kind, data| sentence(kind, "a", "t-1", &data);
+        assert_eq!(
+            told(kind::TASK_ADDED, json!({ "imported": true, "status": "done", "title": "x" })),
+            "a imported t-1 as done: “x”"
+        );
+        assert_eq!(
+            told(kind::TASK_NOTED, json!({ "imported": true, "agent": "b", "text": "x" })),
+            "a imported a note of b on t-1: “x”"
+        );
+        assert_eq!(
+            sentence(kind::AGENT_REGISTERED, "a", "b", &json!({ "imported": true })),
+            "a imported a task that is for b"
+        );
     }
 
     #[test]

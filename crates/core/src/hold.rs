@@ -21,6 +21,12 @@ pub fn ttl(span: Span) -> Result<Span> {
         .hint("Give 1s to 24h; a holder's own calls renew its hold."))
 }
 
+/// When a live hold ends as far as anybody can say now: never later than its time to live from here. Only a clock that
+/// was set back, and that no write has taken notice of yet, makes a difference.
+pub fn until(now: Time, expires_at: Time, ttl: Span) -> Time {
+    expires_at.min(now + ttl)
+}
+
 /// The only test for expiry anywhere.
 pub fn lapsed(now: Time, expires_at: Time) -> bool {
     now >= expires_at

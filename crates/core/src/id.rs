@@ -94,6 +94,20 @@ pub fn is_prefix(text: &str) -> bool {
     rest.len() <= LONGEST && rest.bytes().all(|byte| ALPHABET.contains(&byte))
 }
 
+/// Checks a whole id that comes from outside: the kind letter of its sort, a dash, and as many characters as an id has.
+pub fn check(text: &str, sort: Sort) -> Result<&str> {
+    let rest = text.strip_prefix(sort.letter()).and_then(|rest| rest.strip_prefix('-')).unwrap_or_default();
+    if (SHORTEST..=LONGEST).contains(&rest.len()) && rest.bytes().all(|byte| ALPHABET.contains(&byte)) {
+        return Ok(text);
+    }
+    let shown = crate::text::excerpt(text);
+    Err(Error::usage("bad_id", format!("`{shown}` is not the id of a {}", sort.word())).entity(shown).hint(format!(
+        "Such an id is `{}-` and {SHORTEST} to {LONGEST} of the characters {}.",
+        sort.letter(),
+        String::from_utf8_lossy(ALPHABET)
+    )))
+}
+
 /// What a text typed for an id means, given the ids that begin with it (at most a page of them, in order).
 ///
 /// An exact match wins over longer ids that begin with it.
@@ -117,6 +131,12 @@ pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<S
             .detail("candidates", candidates))
         }
     }
+}
+
+/// Refuses what cannot be an id of anything, before a store is asked for it: one of the engines cannot even take every
+/// text as a question.
+pub fn named(text: &str, sort: Sort) -> Result<()> {
+    if is_prefix(text) { Ok(()) } else { Err(unknown(text, sort)) }
 }
 
 /// The answer to an id that names nothing, whatever its characters.
@@ -155,6 +175,16 @@ mod tests {
         assert!(id.starts_with("t-") && id.len() == 28);
         assert!(!id[2..].contains(['i', 'l', 'o', 'u']));
         assert!(is_prefix(&id) && is_prefix(&id[..4]) && is_prefix(&id[2..6]) && !is_prefix("t-UPPER"));
+    }
+
+    #[test]
+    fn a_whole_id_is_of_its_sort_and_of_its_length() {
+        assert_eq!(check("t-7k3fq", Sort::Task).unwrap(), "t-7k3fq");
+        assert!(check(&format!("n-{}", "0".repeat(LONGEST)), Sort::Note).is_ok());
+        let long = format!("t-{}", "0".repeat(LONGEST + 1));
+        for bad in ["", "t", "t-", "t-7k3f", "n-7k3fq", "7k3fq", "t-7k3fu", "t-7K3FQ", "t-7k3f\0", "t-é0000", &long] {
+            assert_eq!(check(bad, Sort::Task).unwrap_err().code(), "bad_id", "{bad:?}");
+        }
     }
 
     #[test]

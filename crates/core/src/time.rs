@@ -86,7 +86,10 @@ impl fmt::Display for Span {
 impl Time {
     /// Reads an RFC 3339 instant; an offset is converted, a missing one refused (the machine's zone never counts).
     pub fn parse(text: &str) -> Result<Time> {
-        text.parse::<jiff::Timestamp>().map(|at| Time(at.as_microsecond())).map_err(|_| {
+        // The last second that can be read is longer than the last that can be written: what is taken must come out again.
+        let read = text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_microsecond);
+        let writable = |micros: &i64| jiff::Timestamp::from_microsecond(*micros).is_ok();
+        read.filter(writable).map(Time).ok_or_else(|| {
             Error::usage("bad_time", format!("`{}` is not a time", crate::text::excerpt(text)))
                 .hint("Write RFC 3339 with an offset, such as 2030-01-31T09:00:00Z.")
         })
@@ -94,7 +97,7 @@ impl Time {
 
     /// How long ago `self` was at `now`; never negative.
     pub fn age(self, now: Time) -> Span {
-        Span((now.0 - self.0).max(0))
+        Span(now.0.saturating_sub(self.0).max(0))
     }
 }
 
@@ -166,6 +169,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_is_read_can_be_written() {
+        assert!(Time::parse("9999-12-30T22:00:00Z").is_ok());
+        assert_eq!(Time::parse("9999-12-30T22:00:00.1Z").unwrap_err().code(), "bad_time");
+    }
+
+    #[test]
+    fn an_age_is_never_negative_and_never_overflows() {
+        assert_eq!(Time(5).age(Time(7)), Span(2));
+        assert_eq!(Time(7).age(Time(5)), Span(0));
+        assert_eq!(Time(i64::MIN).age(Time(i64::MAX)), Span(i64::MAX));
+        assert_eq!(Time(i64::MAX).age(Time(i64::MIN)), Span(0));
+    }
 
     #[test]
     fn durations_have_one_spelling() {

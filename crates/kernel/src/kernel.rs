@@ -48,6 +48,10 @@ impl Kernel {
         &self.store
     }
 
+    pub(crate) fn entropy(&self) -> &dyn Entropy {
+        self.entropy.as_ref()
+    }
+
     /// Runs an op: all of it or nothing, once for each request id.
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
         tenure_core::name::check(&call.actor.name)?;
@@ -103,7 +107,7 @@ impl Kernel {
             let data = serde_json::json!({ "seconds": back.as_seconds() });
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
             hold::cap(unit.tx, &project_id, now)?;
-            agent::cap(unit.tx, &project_id, now)?;
+            agent::cap(unit.tx, &project_id, now, now - tenure_core::hold::TASK_TTL)?;
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
@@ -155,8 +159,13 @@ impl Kernel {
                 let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
                 sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;
             }
-            let scene =
-                crate::query::Scene { call, identity: &entered.identity, project: entered.project.as_ref(), now };
+            let scene = crate::query::Scene {
+                call,
+                identity: &entered.identity,
+                project: entered.project.as_ref(),
+                now,
+                clock: entered.clock,
+            };
             body(tx, &scene)
         })
     }
@@ -168,7 +177,7 @@ fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {
 
 /// A process that resolved another store than the one its project is pinned to must not read or write it. An empty
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
-fn check_store(call: &Call, entered: &Entered) -> Result<()> {
+pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
         Some(_) if entered.identity.id.is_empty() => Err(Error::new(
             Kind::Storage,

@@ -3,10 +3,13 @@
 //! The kernel never prints, spawns, opens sockets or reads the environment. A door (the CLI, later a server) parses a
 //! request, resolves who asks and where, and hands both to [`Kernel::run`] or one of the queries.
 
+pub mod backup;
 mod call;
 mod kernel;
+mod lines;
 pub mod op;
 pub mod query;
+pub mod restore;
 mod retain;
 mod settle;
 pub mod shape;

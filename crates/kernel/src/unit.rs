@@ -6,7 +6,7 @@ use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::table::{agent, checkout, dep, event as log, hold, label, memory, note, project, shown, task};
-use tenure_store::{Entropy, Tx};
+use tenure_store::{Entropy, Sql, Tx};
 
 use crate::call::{Call, Sighting};
 use crate::settle;
@@ -35,8 +35,6 @@ pub(crate) struct Loaded {
     pub(crate) full: task::Full,
     pub(crate) edges: Vec<dep::Edge>,
     pub(crate) shown: Option<i64>,
-    /// An id that is free, drawn for what the op is about to make.
-    pub(crate) fresh: String,
 }
 
 impl<'a> Unit<'a> {
@@ -193,7 +191,8 @@ impl<'a> Unit<'a> {
         let issued = match sort {
             id::Sort::Task => self.project.last_task,
             id::Sort::Hold => self.project.holds_issued,
-            _ => self.project.last_event,
+            // A restore lets numbers jump by 2³², and no ids are issued for those in between.
+            _ => self.project.last_event % crate::restore::GAP,
         };
         self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
     }
@@ -218,25 +217,44 @@ impl<'a> Unit<'a> {
     }
 
     /// Loads a task with everything an op decides on, and ends its hold first if that is over.
-    pub(crate) fn load(&mut self, task: &str, making: id::Sort) -> Result<Loaded> {
-        let project = self.project.id.clone();
-        let mut fresh = self.draw_next(making);
-        let answers = self.tx.query_all(vec![
-            task::get_call(&project, task),
-            shown::get_call(&project, self.me(), task),
-            dep::of_call(&project, &[task.to_owned()]),
-            exists_call(&project, making, &fresh),
-        ])?;
-        let [full, shown, edges, taken]: [_; 4] =
-            answers.try_into().map_err(|_| Error::bug("four questions have four answers"))?;
+    pub(crate) fn load(&mut self, task: &str) -> Result<Loaded> {
+        id::named(task, id::Sort::Task)?;
+        let calls = self.load_calls(task);
+        let answers = self.tx.query_all(calls)?;
+        self.loaded(task, answers)
+    }
+
+    /// The same, with an id that is free, drawn for what the op is about to make.
+    pub(crate) fn load_and_draw(&mut self, task: &str, making: id::Sort) -> Result<(Loaded, String)> {
+        id::named(task, id::Sort::Task)?;
+        let fresh = self.draw_next(making);
+        let mut calls = self.load_calls(task);
+        calls.push(exists_call(&self.project.id, making, &fresh));
+        let mut answers = self.tx.query_all(calls)?;
+        let taken = answers.pop().is_some_and(|rows| !rows.is_empty());
+        let loaded = self.loaded(task, answers)?;
+        Ok((loaded, if taken { self.redraw(making)? } else { fresh }))
+    }
+
+    fn load_calls(&self, task: &str) -> Vec<(Sql, Vec<tenure_store::Value>)> {
+        let project = &self.project.id;
+        vec![task::get_call(project, task), shown::get_call(project, self.me(), task), dep::of_one_call(project, task)]
+    }
+
+    fn loaded(&mut self, task: &str, answers: Vec<Vec<tenure_store::Row>>) -> Result<Loaded> {
+        let [full, shown, edges]: [_; 3] =
+            answers.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
         let mut full = task::one(full)?.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
-        if !taken.is_empty() {
-            fresh = self.redraw(making)?;
-        }
         if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
             settle::expire(self, &mut full)?;
         }
-        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)?, fresh })
+        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)? })
+    }
+
+    /// Which of some tasks that a request names exist, with their status, in no order.
+    pub(crate) fn existing(&mut self, ids: &[String]) -> Result<Vec<(String, Status)>> {
+        ids.iter().try_for_each(|id| id::named(id, id::Sort::Task))?;
+        task::existing(self.tx, &self.project.id, ids)
     }
 
     /// Draws ids until one is free: the rare second try of a collision.
@@ -467,7 +485,7 @@ pub(crate) struct Grant<'a> {
     pub(crate) data: Value,
 }
 
-fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (tenure_store::Sql, Vec<tenure_store::Value>) {
+fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_store::Value>) {
     match sort {
         id::Sort::Hold => hold::exists_call(project, drawn),
         id::Sort::Note => note::exists_call(project, drawn),

@@ -24,7 +24,7 @@ pub fn corrupt(message: impl Into<String>) -> Error {
 }
 
 /// The answer of a store that a newer program has migrated.
-pub(crate) fn newer_schema(found: i64, known: i64) -> Error {
+pub fn newer_schema(found: i64, known: i64) -> Error {
     Error::new(
         Kind::Storage,
         "newer_schema",
@@ -92,6 +92,15 @@ pub(crate) fn disk_full() -> Error {
         .hint("Nothing was changed. Make room and call again; queries still answer.")
 }
 
+/// The code of a store with a change in it that only a writer can take back.
+pub(crate) const UNFINISHED: &str = "unfinished_change";
+
+/// Whoever made the store, or another program that changed it, ended in the middle.
+fn unfinished() -> Error {
+    Error::new(Kind::Storage, UNFINISHED, Stage::Open, "a change of the store was cut off and must be taken back first")
+        .hint("Open the store once where it can be written: any op takes it back.")
+}
+
 /// Classifies an error of SQLite.
 pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
     let Some(code) = error.sqlite_error_code() else {
@@ -110,6 +119,7 @@ pub(crate) fn sqlite(error: rusqlite::Error, stage: Stage) -> Error {
         ErrorCode::DiskFull => disk_full(),
         // No room for the index beside the file, which SQLite does not report as a full disk.
         _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => disk_full(),
+        _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK) => unfinished(),
         ErrorCode::ReadOnly | ErrorCode::PermissionDenied => not_writable("the store"),
         ErrorCode::CannotOpen => Error::new(Kind::Storage, "cannot_open", stage, "the store cannot be opened")
             .hint("Check that the file and its directory can be read, and written for changes."),

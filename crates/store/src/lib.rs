@@ -3,7 +3,9 @@
 //! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits what the kernel tells
 //! it to. Nothing here prints, exits or reads the environment.
 
+pub mod copy;
 pub mod error;
+mod fault;
 pub mod migrate;
 mod postgres;
 mod sqlite;
@@ -13,6 +15,7 @@ mod tx;
 mod world;
 
 pub use postgres::redact;
-pub use store::{Durability, Entered, Identity, Location, Options, Store, Verdict};
+pub use sqlite::Queue;
+pub use store::{Durability, Entered, Identity, Location, Options, Present, Size, Store, Verdict};
 pub use tx::{Row, Sql, Tx, Value};
-pub use world::{Clock, Entropy, OsEntropy, SystemClock};
+pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::{Result, Time};
+use tenure_core::{Result, Span, Time};
 
+use crate::fault;
 use crate::postgres::Postgres;
-use crate::sqlite::Sqlite;
+use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
 use crate::tx::Tx;
-use crate::world::{Clock, Entropy, OsEntropy, SystemClock};
+use crate::world::{Clock, Entropy, Faults, OsEntropy, SystemClock};
 
 /// Where a store is.
 #[derive(Clone, Debug)]
@@ -53,12 +54,20 @@ pub struct Options {
     /// Whether the caller makes one call at a time and is about to write: reads then share the writing connection,
     /// which saves a one-shot process a second one.
     pub one_connection: bool,
+    /// Whether the caller reads once and ends: statements are then prepared for that one transaction. A call that also
+    /// writes has several, which share statements.
+    pub one_shot: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
+    /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
+    /// there that records, and fails on demand.
+    pub vfs: Option<String>,
     /// User for PostgreSQL where the URL has none.
     pub user: Option<String>,
     /// Password for PostgreSQL where the URL has none.
     pub password: Option<String>,
+    /// Failures on purpose (simulation).
+    pub faults: Option<Arc<dyn Faults>>,
 }
 
 impl Default for Options {
@@ -72,9 +81,12 @@ impl Default for Options {
             turnstile: true,
             may_create: true,
             one_connection: false,
+            one_shot: false,
             any_file_system: false,
+            vfs: None,
             user: None,
             password: None,
+            faults: None,
         }
     }
 }
@@ -101,6 +113,30 @@ pub struct Entered {
     pub own_clock: bool,
 }
 
+/// What a transaction that may change everything finds.
+#[derive(Clone, Debug)]
+pub struct Present {
+    /// The store.
+    pub identity: Identity,
+    /// All its projects, by key.
+    pub projects: Vec<project::Row>,
+    /// The clock, read after the lock was taken.
+    pub clock: Time,
+    /// Whether the clock is this machine's; see [`Entered`].
+    pub own_clock: bool,
+}
+
+/// How large a store is, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// The database.
+    pub database: u64,
+    /// What is written and not yet in the database file.
+    pub log: u64,
+    /// Room in the database file that holds nothing.
+    pub free: u64,
+}
+
 /// How a write transaction ends when its body succeeded.
 #[derive(Debug)]
 pub enum Verdict<T> {
@@ -117,6 +153,7 @@ pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>
 pub struct Store {
     engine: Engine,
     location: Location,
+    faults: Option<Arc<dyn Faults>>,
 }
 
 enum Engine {
@@ -127,12 +164,13 @@ enum Engine {
 impl Store {
     /// A store at a place. Refuses only a malformed URL.
     pub fn new(location: Location, options: Options) -> Result<Store> {
+        let faults = options.faults.clone();
         let engine = match &location {
             Location::File(path) => Engine::Sqlite(Box::new(Sqlite::file(path.clone(), options))),
             Location::Memory => Engine::Sqlite(Box::new(Sqlite::memory(options))),
             Location::Postgres(url) => Engine::Postgres(Box::new(Postgres::new(url, options)?)),
         };
-        Ok(Store { engine, location })
+        Ok(Store { engine, location, faults })
     }
 
     /// Where it is.
@@ -150,9 +188,13 @@ impl Store {
         project: &project::Name,
         body: impl Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>,
     ) -> Result<T> {
-        match &self.engine {
-            Engine::Sqlite(engine) => engine.write(project, &body),
-            Engine::Postgres(engine) => engine.write(project, &body),
+        let write = |body: &Body<'_, T>| match &self.engine {
+            Engine::Sqlite(engine) => engine.write(project, body),
+            Engine::Postgres(engine) => engine.write(project, body),
+        };
+        match &self.faults {
+            None => write(&body),
+            Some(faults) => fault::struck(faults.as_ref(), &body, write),
         }
     }
 
@@ -162,6 +204,18 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.read(project, &body),
             Engine::Postgres(engine) => engine.read(project, &body),
+        }
+    }
+
+    /// Runs `body` in a transaction that keeps all writers of all projects out, from before its first read until
+    /// commit. Reads go on and see the state before it. The store is made if it does not exist.
+    ///
+    /// `body` is run at most once, so it may write files of its own. A lost answer to the commit leaves open whether it
+    /// was carried out.
+    pub fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.rewrite(body),
+            Engine::Postgres(engine) => engine.rewrite(body),
         }
     }
 
@@ -229,6 +283,35 @@ impl Store {
             Engine::Sqlite(engine) => engine.is_read_only(),
             Engine::Postgres(_) => false,
         }
+    }
+
+    /// Whether a writer would get its turn within `patience`. Makes nothing.
+    pub fn queue(&self, patience: Duration) -> Result<Queue> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.queue(patience),
+            Engine::Postgres(_) => Ok(Queue::None),
+        }
+    }
+
+    /// By how much the database's clock is ahead of this machine's; nothing where they are one.
+    pub fn clock_ahead(&self) -> Result<Option<Span>> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.clock_ahead().map(Some),
+        }
+    }
+
+    /// How large it is.
+    pub fn size(&self) -> Result<Size> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.size(),
+            Engine::Postgres(engine) => engine.size(),
+        }
+    }
+
+    /// The rows of each table.
+    pub fn rows(&self) -> Result<Vec<(&'static str, i64)>> {
+        self.read("", |tx, _| crate::copy::counts(tx))
     }
 
     /// Remarks on who else may read or write the store's files.

@@ -1,7 +1,7 @@
-//! The two things of the world that a store needs: a clock and random bytes. Both are inputs, so that tests and the
+//! The things of the world that a store meets: a clock, random bytes, and failures. All are inputs, so that tests and the
 //! simulator give their own.
 
-use tenure_core::Time;
+use tenure_core::{Result, Time};
 
 /// A clock.
 pub trait Clock: Send + Sync {
@@ -38,4 +38,25 @@ impl Entropy for OsEntropy {
     fn fill(&self, buffer: &mut [u8]) {
         getrandom::fill(buffer).expect("the operating system gives random bytes");
     }
+}
+
+/// A moment of a write at which it may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the lock is taken.
+    Lock,
+    /// Before a statement of the body.
+    Statement,
+    /// Before the commit.
+    Commit,
+    /// After the commit, before its acknowledgement.
+    Committed,
+}
+
+/// Failures that are made on purpose. In the real world there are none but those of the engines.
+pub trait Faults: Send + Sync {
+    /// Asked at each moment of a write, in order and alike on all engines. An error is what the caller of the write
+    /// gets: everything is rolled back, except at [`Moment::Committed`], when everything is committed. A body that ends
+    /// without a commit is not asked about one. Whoever asks must not assume to be asked again after an error.
+    fn strike(&self, at: Moment) -> Result<()>;
 }

@@ -22,16 +22,30 @@ pub struct Soak {
 
 /// All short runs.
 pub fn checks() -> Vec<&'static Check> {
-    [crate::sim::CHECKS, crate::power::CHECKS, crate::crash::CHECKS, crate::history::CHECKS, crate::race::CHECKS]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        crate::sim::CHECKS,
+        crate::power::CHECKS,
+        crate::crash::CHECKS,
+        crate::history::CHECKS,
+        crate::race::CHECKS,
+        crate::fuzz::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// All long runs.
 pub fn soaks() -> Vec<&'static Soak> {
-    [crate::sim::SOAKS, crate::power::SOAKS, crate::crash::SOAKS, crate::history::SOAKS, crate::race::SOAKS]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        crate::sim::SOAKS,
+        crate::power::SOAKS,
+        crate::crash::SOAKS,
+        crate::history::SOAKS,
+        crate::race::SOAKS,
+        crate::fuzz::SOAKS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

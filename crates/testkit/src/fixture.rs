@@ -257,7 +257,14 @@ impl World {
         let mut all = Vec::new();
         loop {
             let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-            let page = self.kernel.log(&self.call("person:ann"), &filter).unwrap();
+            let page = match self.kernel.log(&self.call("person:ann"), &filter) {
+                // Where the oldest are gone, all there is begins after them.
+                Err(error) if error.code() == "stale_cursor" && all.is_empty() => {
+                    since = log::Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
+                    continue;
+                }
+                page => page.unwrap(),
+            };
             all.extend(page.items);
             match page.next {
                 Some(next) => since = log::Since::Cursor(next),

@@ -6,11 +6,11 @@
 
 use std::env;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{self, Child, ChildStdin, Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{self, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -27,41 +27,36 @@ pub struct Server {
     _lifeline: Option<ChildStdin>,
 }
 
+// A `LazyLock` would say why to the first test only and call itself poisoned to all others.
+static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
+
+/// Makes the server of this process one that syncs, where it is a throw-away one: for measuring. Before the first use.
+pub fn serve_durably() {
+    let made = SERVER.get_or_init(|| Server::obtain(&["--durable"]));
+    assert!(made.as_ref().is_ok_and(|server| server.query("SHOW fsync")[0][0].as_deref() == Some("on")), "{made:?}");
+}
+
 /// The server of this process, made at the first call.
 ///
 /// Panics, in every test that asks, if there is none to be had: a test that cannot run has not passed.
 pub fn server() -> &'static Server {
-    // A `LazyLock` would say why to the first test only and call itself poisoned to all others.
-    static SERVER: OnceLock<Result<Server, String>> = OnceLock::new();
-    match SERVER.get_or_init(Server::obtain) {
+    match SERVER.get_or_init(|| Server::obtain(&[])) {
         Ok(server) => server,
         Err(why) => panic!("tests need a PostgreSQL server: {why}"),
     }
 }
 
 impl Server {
-    fn obtain() -> Result<Server, String> {
+    fn obtain(options: &[&str]) -> Result<Server, String> {
         match env::var("TENURE_TEST_PG") {
             Ok(url) if !url.is_empty() => Ok(Server { url, _lifeline: None }),
-            _ => Server::start(),
+            _ => Server::start(options),
         }
     }
 
-    fn start() -> Result<Server, String> {
-        // In a process group of its own: neither Ctrl-C nor a kill of the tests' group keeps it from cleaning up.
-        let mut child = Command::new("sh")
-            .arg(SCRIPT)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map_err(|e| format!("cannot run sh: {e}"))?;
-        match first_line(&mut child) {
-            Ok(url) if url.starts_with("postgres://") => Ok(Server { url, _lifeline: child.stdin.take() }),
-            Ok(other) => Err(other),
-            Err(e) => Err(format!("cannot read what pg.sh says: {e}")),
-        }
+    fn start(options: &[&str]) -> Result<Server, String> {
+        let (url, lifeline, _) = run_script(options)?;
+        Ok(Server { url, _lifeline: Some(lifeline) })
     }
 
     /// The store URL of one schema, in the form `TENURE_STORE` takes. The schema need not exist.
@@ -112,16 +107,68 @@ impl Server {
     }
 }
 
-/// The first line of what a child prints; if it ends right after it, everything.
-fn first_line(child: &mut Child) -> std::io::Result<String> {
-    let mut line = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        let mut stdout = BufReader::new(stdout);
-        stdout.read_line(&mut line)?;
-        if !line.starts_with("postgres://") {
-            stdout.read_to_string(&mut line)?;
-            child.wait()?;
+/// A server that one test has for itself, with durability on: it may be crashed. Gone when dropped.
+pub struct Own {
+    server: Server,
+    /// The lifeline, and the way orders go; answers come back the other way.
+    line: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+}
+
+impl Own {
+    /// Makes one. Panics if there is none to be had, as [`server`] does.
+    pub fn start() -> Own {
+        match run_script(&["--durable"]) {
+            Ok((url, orders, answers)) => {
+                Own { server: Server { url, _lifeline: None }, line: Mutex::new((orders, answers)) }
+            }
+            Err(why) => panic!("tests need a PostgreSQL server: {why}"),
         }
+    }
+
+    /// The store URL of one schema.
+    pub fn url(&self, schema: &str) -> String {
+        self.server.url(schema)
+    }
+
+    /// Crashes the server and waits until it has recovered: every connection is lost, nothing that was acknowledged is.
+    pub fn restart(&self) {
+        let mut line = self.line.lock().unwrap();
+        line.0.write_all(b"restart\n").unwrap();
+        let mut answer = String::new();
+        line.1.read_line(&mut answer).unwrap();
+        assert_eq!(answer.trim_end(), "restarted");
+    }
+}
+
+/// Runs the script until it has said the URL, and returns that with its standard input and output.
+fn run_script(arguments: &[&str]) -> Result<(String, ChildStdin, BufReader<ChildStdout>), String> {
+    // In a process group of its own: neither Ctrl-C nor a kill of the tests' group keeps it from cleaning up.
+    let mut child = Command::new("sh")
+        .arg(SCRIPT)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| format!("cannot run sh: {e}"))?;
+    let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("pg.sh has no standard input or output".to_owned());
+    };
+    let mut answers = BufReader::new(answers);
+    match first_line(&mut answers) {
+        Ok(url) if url.starts_with("postgres://") => Ok((url, orders, answers)),
+        Ok(other) => Err(other),
+        Err(e) => Err(format!("cannot read what pg.sh says: {e}")),
+    }
+}
+
+/// The first line of what the script prints; if it is not a URL, everything.
+fn first_line(out: &mut BufReader<ChildStdout>) -> std::io::Result<String> {
+    let mut line = String::new();
+    out.read_line(&mut line)?;
+    if !line.starts_with("postgres://") {
+        out.read_to_string(&mut line)?;
     }
     Ok(line.trim_end().to_owned())
 }
@@ -178,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_cluster_is_gone_soon_after_its_lifeline() {
-        let server = Server::start().unwrap();
+        let server = Server::start(&[]).unwrap();
         let host = server.url.split(['=', '&']).nth(1).unwrap();
         let dir = PathBuf::from(host);
         let pid = server.query("SELECT pg_read_file('postmaster.pid')")[0][0].clone().unwrap();
@@ -189,6 +236,16 @@ mod tests {
         while dir.exists() || alive(pid) {
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_crash_loses_connections_and_nothing_that_was_promised() {
+        let own = Own::start();
+        own.server.batch("CREATE TABLE t (a BIGINT); INSERT INTO t VALUES (7)");
+        let started = own.server.query("SELECT pg_postmaster_start_time()");
+        own.restart();
+        assert_ne!(own.server.query("SELECT pg_postmaster_start_time()"), started);
+        assert_eq!(own.server.query("SELECT a FROM t"), [vec![Some("7".to_owned())]]);
     }
 
     fn alive(pid: i32) -> bool {

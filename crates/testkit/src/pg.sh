@@ -6,6 +6,8 @@
 # holder ends, `kill -9` included, so no server outlives the tests it was made for.
 #
 # Durability is off: the server is made for one run. What is tested about durability is never tested on this one.
+# With --durable it is on, and a line `restart` on standard input crashes the server and brings it back: its memory is
+# lost, what it had promised is recovered, and `restarted` is said when it takes connections again.
 
 set -u
 # Also keeps a user's locale out of initdb, and macOS out of a start-up thread the postmaster refuses.
@@ -14,6 +16,10 @@ unset PGDATA PGHOST PGPORT PGUSER PGDATABASE PGOPTIONS
 
 dir=
 as=
+durable=off
+if [ "${1-}" = --durable ]; then
+    durable=on
+fi
 
 give_up() {
     echo "$1"
@@ -79,10 +85,15 @@ unix_socket_directories = '$dir'
 port = 5432
 max_connections = 400
 shared_buffers = 128MB
-fsync = off
-synchronous_commit = off
-full_page_writes = off
+fsync = $durable
+synchronous_commit = $durable
+full_page_writes = $durable
 CONF
+if [ $durable = on ] && [ "$(uname)" = Linux ] &&
+    $as "$bin/postgres" --describe-config 2>/dev/null | grep -q '^recovery_init_sync_method'; then
+    # A recovery first syncs every file by itself, or the whole file system at once: 3 s or 0.4 s on a busy disk.
+    echo "recovery_init_sync_method = syncfs" >>"$dir/data/postgresql.conf"
+fi
 
 # pg_ctl waits until connections are accepted, and puts the server in a session of its own: Ctrl-C reaches the tests
 # first and the server through us.
@@ -91,6 +102,15 @@ $as "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -w -t 60 start >>"$dir/log" 
 
 echo "postgres://postgres@/postgres?host=$dir&port=5432"
 # Whoever reads our output to its end must not wait for the server's.
-exec >/dev/null 2>&1
+exec 3>&1 >/dev/null 2>&1
+[ $durable = on ] || exec 3>&-
 
-while read -r _; do :; done
+while read -r order; do
+    if [ "$order" = restart ] && [ $durable = on ]; then
+        if $as "$bin/pg_ctl" -D "$dir/data" -l "$dir/data/log" -m immediate -w -t 60 restart 3>&- </dev/null; then
+            echo restarted >&3
+        else
+            echo "PostgreSQL did not come back: $(tail -n 20 "$dir/data/log")" >&3
+        fi
+    fi
+done

@@ -1,11 +1,319 @@
 //! Races: rounds of many processes for one task.
+//!
+//! The processes live as long as the race: each has its kernel open and waits for a byte on its standard input. A round
+//! is one byte to each, and one line back from each.
+
+mod stopped;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure_core::event::kind;
+use tenure_kernel::op::{add_many, claim};
+use tenure_kernel::query::log;
+use tenure_kernel::shape::Event;
+use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_store::table::project;
+use tenure_store::{Durability, Location, Options, OsEntropy};
 
 use crate::evidence::{Check, Soak};
+use crate::replay::replay;
+use crate::report::{Budget, Section};
 
-pub(crate) const CHECKS: &[Check] = &[];
-pub(crate) const SOAKS: &[Soak] = &[];
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "inv_l1_a_hundred_rounds_of_32_processes_on_sqlite_have_one_winner_each", run: on_sqlite },
+    Check { name: "inv_l1_a_hundred_rounds_of_32_processes_on_postgres_have_one_winner_each", run: on_postgres },
+    Check {
+        name: "inv_t2_a_client_stopped_inside_its_turn_delays_its_project_by_six_seconds_at_most",
+        run: stopped::postgres,
+    },
+    Check { name: "inv_t2_a_client_stopped_inside_its_turn_on_sqlite_makes_others_busy", run: stopped::sqlite },
+];
+
+pub(crate) const SOAKS: &[Soak] =
+    &[Soak { name: "race", share: 3, run: soak }, Soak { name: "stopped", share: 1, run: stopped::soak }];
+
+/// How many processes race.
+const RACERS: usize = 32;
+/// How many tasks are added at a time.
+const BATCH: usize = 500;
+/// How many rounds a long run has at the least, on each engine.
+const LEAST: usize = 10_000;
 
 /// What a process of this part does; returns its exit code.
 pub(crate) fn part() -> i32 {
-    0
+    let mut input = BufReader::new(std::io::stdin().lock());
+    match heard(&mut input) {
+        Order::Race { store, racer } => race(&mut input, &store, racer),
+        Order::Stop { store, project, task } => stopped::play(&store, &project, &task),
+    }
+}
+
+/// What a process is told when it starts, in one line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Order {
+    Race { store: String, racer: usize },
+    Stop { store: String, project: String, task: String },
+}
+
+/// How a round went for one process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Outcome {
+    Won { fence: i64 },
+    Lost { holder: String },
+    Odd { error: String },
+}
+
+fn heard<T: for<'de> Deserialize<'de>>(input: &mut impl BufRead) -> T {
+    let mut line = String::new();
+    input.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
+}
+
+fn say<T: Serialize>(out: &mut impl Write, what: &T) {
+    writeln!(out, "{}", serde_json::to_string(what).unwrap()).unwrap();
+    out.flush().unwrap();
+}
+
+fn location(store: &str) -> Location {
+    match store {
+        url if url.starts_with("postgres://") => Location::Postgres(url.to_owned()),
+        path => Location::File(path.into()),
+    }
+}
+
+fn call(project: &str, actor: &str) -> Call {
+    Call {
+        project: project::Name { key: format!("name:{project}"), label: project.to_owned() },
+        actor: Actor::named(actor),
+        request_id: RequestId::draw(&OsEntropy),
+        checkout: None,
+        pinned_store: None,
+        keep_events: None,
+        proven_dead: Vec::new(),
+    }
+}
+
+fn claiming(task: &str) -> Op {
+    Op::Claim(claim::Request { task: Some(task.to_owned()), ..claim::Request::default() })
+}
+
+fn racer_name(racer: usize) -> String {
+    format!("racer-{racer}")
+}
+
+/// A racer: the tasks of the next rounds come in by a line, then one byte starts each round. Ends with its input.
+fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
+    // A race is about who wins, not about what a power cut leaves: most of a round would be waiting for the disk.
+    let options = Options { durability: Durability::Fast, ..Options::default() };
+    let kernel = Kernel::new(location(store), options).unwrap();
+    let mut out = std::io::stdout().lock();
+    loop {
+        let tasks: Vec<String> = heard(input);
+        if tasks.is_empty() {
+            return 0;
+        }
+        for task in tasks {
+            let mut start = [0];
+            input.read_exact(&mut start).unwrap();
+            let outcome = match kernel.run(&call("p", &racer_name(racer)), &claiming(&task)) {
+                Ok(reply) => {
+                    let claimed: Value = serde_json::from_str(&reply.body).unwrap();
+                    Outcome::Won { fence: claimed["hold"]["fence"].as_i64().unwrap() }
+                }
+                Err(error) if error.code() == "task_held" => {
+                    let holder = error.get("blockers").and_then(|blockers| blockers[0]["holder"].as_str());
+                    Outcome::Lost { holder: holder.unwrap_or_default().to_owned() }
+                }
+                Err(error) => Outcome::Odd { error: error.to_json().to_string() },
+            };
+            say(&mut out, &outcome);
+        }
+    }
+}
+
+struct Racer {
+    child: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Racer {
+    fn start(store: &str, racer: usize) -> Racer {
+        let mut child = crate::worker::command("race").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut orders = child.stdin.take().unwrap();
+        say(&mut orders, &Order::Race { store: store.to_owned(), racer });
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        Racer { child, orders, answers }
+    }
+}
+
+/// What a race was like.
+#[derive(Debug, Default)]
+struct Found {
+    rounds: usize,
+    time: Duration,
+    /// How many different processes won.
+    winners: usize,
+    violations: Vec<String>,
+}
+
+/// Races until enough rounds are run and the time is over, then compares what was told with the log.
+fn run(store: &str, least: usize, time: Duration) -> Found {
+    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let mut racers: Vec<Racer> = (0..RACERS).map(|racer| Racer::start(store, racer)).collect();
+    let mut found = Found::default();
+    let mut won: Vec<(String, usize, i64)> = Vec::new();
+    let begun = Instant::now();
+    while found.rounds < least || begun.elapsed() < time {
+        let tasks = add(&kernel, BATCH.min(least));
+        racers.iter_mut().for_each(|racer| say(&mut racer.orders, &tasks));
+        for task in tasks {
+            let started = Instant::now();
+            for racer in &mut racers {
+                racer.orders.write_all(b"!").unwrap();
+            }
+            let outcomes: Vec<Outcome> = racers.iter_mut().map(|racer| heard(&mut racer.answers)).collect();
+            found.time += started.elapsed();
+            found.rounds += 1;
+            match judge(&outcomes) {
+                Ok((winner, fence)) => won.push((task, winner, fence)),
+                Err(why) => found.violations.push(format!("{task}: {why}")),
+            }
+        }
+    }
+    for racer in &mut racers {
+        say(&mut racer.orders, &Vec::<String>::new());
+        assert!(racer.child.wait().unwrap().success());
+    }
+    match events(&kernel, "p") {
+        Ok(events) => found.violations.extend(compare(&won, &events)),
+        Err(error) => found.violations.push(format!("the log cannot be read: {error:?}")),
+    }
+    let mut winners: Vec<usize> = won.iter().map(|(_, winner, _)| *winner).collect();
+    winners.sort_unstable();
+    winners.dedup();
+    found.winners = winners.len();
+    found
+}
+
+fn add(kernel: &Kernel, count: usize) -> Vec<String> {
+    let item = |_| serde_json::from_value(serde_json::json!({ "title": "a task" })).unwrap();
+    let items: Vec<add_many::Item> = (0..count).map(item).collect();
+    let reply = kernel.run(&call("p", "person:ann"), &Op::AddMany(add_many::Request { items })).unwrap();
+    let added: Value = serde_json::from_str(&reply.body).unwrap();
+    serde_json::from_value(added["ids"].clone()).unwrap()
+}
+
+/// Exactly one has won, and all others were told who.
+fn judge(outcomes: &[Outcome]) -> Result<(usize, i64), String> {
+    let won: Vec<(usize, i64)> = outcomes
+        .iter()
+        .enumerate()
+        .filter_map(|(racer, outcome)| match outcome {
+            Outcome::Won { fence } => Some((racer, *fence)),
+            _ => None,
+        })
+        .collect();
+    let [(winner, fence)] = won[..] else { return Err(format!("{} have won: {outcomes:?}", won.len())) };
+    let lost = Outcome::Lost { holder: racer_name(winner) };
+    match outcomes.iter().enumerate().find(|(racer, outcome)| *racer != winner && **outcome != lost) {
+        Some((racer, other)) => Err(format!("{winner} has won, and {racer} was told {other:?}")),
+        None => Ok((winner, fence)),
+    }
+}
+
+fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
+    let mut all: Vec<Event> = Vec::new();
+    loop {
+        let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
+        let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
+        let page = kernel.log(&call(project, "person:ann"), &filter)?;
+        if page.items.is_empty() {
+            return Ok(all);
+        }
+        all.extend(page.items);
+    }
+}
+
+/// The log has one grant for each round, to the one that was told so, under the fence that it was told.
+fn compare(won: &[(String, usize, i64)], events: &[Event]) -> Vec<String> {
+    let granted: Vec<(String, String, i64)> = events
+        .iter()
+        .filter(|event| event.kind == kind::TASK_CLAIMED)
+        .map(|event| {
+            let holder = event.data["holder"].as_str().unwrap_or_default();
+            (event.subject.clone(), holder.to_owned(), event.number)
+        })
+        .collect();
+    let told: Vec<(String, String, i64)> =
+        won.iter().map(|(task, winner, fence)| (task.clone(), racer_name(*winner), *fence)).collect();
+    let mut wrong = Vec::new();
+    if granted != told {
+        let first = granted.iter().zip(&told).find(|(granted, told)| granted != told);
+        wrong.push(format!("the log has {} grants, {} were told; first: {first:?}", granted.len(), told.len()));
+    }
+    if let Err(panic) = std::panic::catch_unwind(|| replay(events)) {
+        wrong.push(format!("the log cannot be replayed: {:?}", panic.downcast_ref::<String>()));
+    }
+    wrong
+}
+
+fn on_sqlite() {
+    let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
+    assert_won(&run(&dir.path().join("tenure.db").display().to_string(), 100, Duration::ZERO));
+}
+
+fn on_postgres() {
+    let server = crate::pg::server();
+    assert_won(&run(&server.url(&server.fresh_schema()), 100, Duration::ZERO));
+}
+
+fn assert_won(found: &Found) {
+    let Found { violations, .. } = found;
+    assert!(violations.is_empty(), "{} violations, the first of them:\n{}", violations.len(), violations[0]);
+    // With one winner for all rounds nobody would have raced.
+    assert!(found.rounds == 100 && found.winners > 1, "{found:?}");
+}
+
+fn soak(budget: Budget) -> Section {
+    let mut section = Section::new("Races");
+    section.figure("processes in each round", RACERS);
+    let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
+    let server = crate::pg::server();
+    let stores = [
+        ("SQLite", dir.path().join("tenure.db").display().to_string()),
+        ("PostgreSQL", server.url(&server.fresh_schema())),
+    ];
+    for (name, store) in stores {
+        let found = run(&store, LEAST, budget.time / 2);
+        section.figure(&format!("{name}: rounds"), found.rounds);
+        let rate = found.rounds as f64 / found.time.as_secs_f64();
+        section.figure(&format!("{name}: rounds per second"), format!("{rate:.0}"));
+        section.figure(&format!("{name}: processes that won"), found.winners);
+        section.violations.extend(found.violations.iter().map(|what| format!("{name}: {what}")));
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(holder: usize) -> Outcome {
+        Outcome::Lost { holder: racer_name(holder) }
+    }
+
+    #[test]
+    fn inv_l1_a_round_with_two_winners_none_or_a_wrong_name_is_seen() {
+        let won = Outcome::Won { fence: 7 };
+        assert_eq!(judge(&[lost(1), won.clone(), lost(1)]), Ok((1, 7)));
+        assert!(judge(&[won.clone(), won.clone(), lost(0)]).is_err());
+        assert!(judge(&[lost(1), lost(1)]).is_err());
+        assert!(judge(&[lost(1), won.clone(), lost(0)]).is_err());
+        assert!(judge(&[won, Outcome::Odd { error: String::new() }]).is_err());
+    }
 }

@@ -31,10 +31,15 @@ pub type Dump = BTreeMap<&'static str, Vec<String>>;
 
 /// Every row of the store a kernel is on.
 pub fn dump(kernel: &Kernel) -> Dump {
+    try_dump(kernel).unwrap()
+}
+
+/// Every row of the store a kernel is on, or why they cannot be read.
+pub fn try_dump(kernel: &Kernel) -> Result<Dump> {
     let calls = || TABLES.iter().map(|(_, sql)| (Sql::same(sql), Vec::new())).collect();
-    let answers = kernel.store().read("", |tx, _| tx.query_all(calls())).unwrap();
+    let answers = kernel.store().read("", |tx, _| tx.query_all(calls()))?;
     let rows = |rows: Vec<tenure_store::Row>| rows.iter().map(|row| format!("{row:?}")).collect();
-    TABLES.iter().zip(answers).map(|((table, _), answer)| (*table, rows(answer))).collect()
+    Ok(TABLES.iter().zip(answers).map(|((table, _), answer)| (*table, rows(answer))).collect())
 }
 
 /// The tables whose rows differ.
@@ -81,6 +86,11 @@ pub fn schema(world: &World) -> &str {
 pub fn file(world: &World) -> &Path {
     let Location::File(path) = &world.location else { panic!("{:?} has no file", world.engine) };
     path
+}
+
+/// Changes a store's file as no program of ours would, from a process that has no connection to it.
+pub fn tamper(path: &Path, sql: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
 /// The bytes of a database file and of its `-wal`, where an absent one is an empty one. Only where this process has no

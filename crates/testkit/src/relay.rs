@@ -13,6 +13,9 @@ use tokio_postgres::config::Host;
 const QUIET: u8 = 0;
 const ARMED: u8 = 1;
 const SWALLOWED: u8 = 2;
+/// The same three, for a line that stays cut: no new connection gets through.
+const ARMED_FOR_GOOD: u8 = 3;
+const CUT: u8 = 4;
 
 /// The relay; it listens as long as its process lives.
 pub struct Relay {
@@ -41,6 +44,10 @@ impl Relay {
         std::thread::spawn(move || {
             for client in listener.incoming() {
                 let (client, state) = (client.unwrap(), shared.clone());
+                if state.load(Ordering::SeqCst) == CUT {
+                    // Closed as it is dropped.
+                    continue;
+                }
                 match &host {
                     Host::Unix(dir) => {
                         let server = UnixStream::connect(dir.join(format!(".s.PGSQL.{port}"))).unwrap();
@@ -68,9 +75,19 @@ impl Relay {
         self.state.store(ARMED, Ordering::SeqCst);
     }
 
-    /// Whether that has happened.
+    /// The same, and nobody gets through any more until [`Relay::mend`].
+    pub fn swallow_next_commit_and_stay_cut(&self) {
+        self.state.store(ARMED_FOR_GOOD, Ordering::SeqCst);
+    }
+
+    /// Lets everybody through again.
+    pub fn mend(&self) {
+        self.state.store(QUIET, Ordering::SeqCst);
+    }
+
+    /// Whether the answer to a COMMIT was lost.
     pub fn has_swallowed(&self) -> bool {
-        self.state.load(Ordering::SeqCst) == SWALLOWED
+        matches!(self.state.load(Ordering::SeqCst), SWALLOWED | CUT)
     }
 }
 
@@ -92,7 +109,9 @@ fn relay(
         while let Ok(read @ 1..) = back.read(&mut buffer) {
             let answer = &buffer[..read];
             let commits = answer.windows(7).any(|bytes| bytes == b"COMMIT\0");
-            if commits && state.compare_exchange(ARMED, SWALLOWED, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            let swallows =
+                |armed, swallowed| state.compare_exchange(armed, swallowed, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+            if commits && (swallows(ARMED, SWALLOWED) || swallows(ARMED_FOR_GOOD, CUT)) {
                 break;
             }
             if client.write_all(answer).is_err() {

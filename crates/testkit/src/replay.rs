@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::event::kind;
+use tenure_kernel::restore::GAP;
 use tenure_kernel::shape::Event;
 
 /// A hold as the log tells it.
@@ -45,6 +46,8 @@ pub struct Replay {
     pub tasks: BTreeMap<String, Known>,
     /// What must be told next: (kind, task), in any order, with the number of the event that caused it.
     owed: (i64, BTreeSet<(&'static str, String)>),
+    /// The restoring event whose ends of holds are not all told yet.
+    restoring: Option<i64>,
 }
 
 /// Replays a whole log, oldest first. Panics at the first event that must not be there.
@@ -52,15 +55,44 @@ pub fn replay(events: &[Event]) -> Replay {
     let mut replay = Replay::default();
     let mut last = 0;
     for event in events {
-        assert_eq!(event.number, last + 1, "numbers have no gaps");
+        if event.kind == kind::PROJECT_RESTORED {
+            assert!(event.number > last + GAP, "event {}: a restore goes on 2³² higher than {last}", event.number);
+        } else if last == 0 && event.kind == kind::PROJECT_CREATED {
+            // A project that was forgotten and is used again goes on with its numbers.
+        } else {
+            assert_eq!(event.number, last + 1, "numbers have no gaps");
+        }
         last = event.number;
         replay.step(event);
     }
+    assert!(replay.restoring.is_none() || replay.live() == 0, "holds outlive the restore {:?}", replay.restoring);
     assert!(replay.owed.1.is_empty(), "never told after event {}: {:?}", replay.owed.0, replay.owed.1);
     replay
 }
 
 impl Replay {
+    /// How many holds have not ended.
+    fn live(&self) -> usize {
+        self.intervals.iter().filter(|interval| interval.until.is_none()).count()
+    }
+
+    /// After a restore come the ends of all holds, and nothing else before the last of them; nowhere else does a hold
+    /// end that way.
+    fn follow_restore(&mut self, event: &Event) {
+        let ends_by_restore = event.kind == kind::HOLD_EXPIRED && event.data["restored"] == true;
+        match self.restoring {
+            Some(number) if self.live() > 0 => {
+                let stepped = event.kind == kind::CLOCK_STEPPED;
+                assert!(ends_by_restore || stepped, "event {}: holds outlive the restore {number}", event.number);
+                assert_eq!(event.cause, Some(number), "event {} names another cause", event.number);
+            }
+            _ => {
+                assert!(!ends_by_restore, "event {}: nothing was restored", event.number);
+                self.restoring = None;
+            }
+        }
+    }
+
     fn step(&mut self, event: &Event) {
         let told = matches!(event.kind.as_str(), kind::TASK_READY | kind::TASK_WAITING);
         assert!(
@@ -69,12 +101,14 @@ impl Replay {
             event.number,
             self.owed.1
         );
+        self.follow_restore(event);
         let at = Time::parse(&event.at).unwrap();
         let task = event.subject.as_str();
         match event.kind.as_str() {
             kind::TASK_ADDED => {
                 let after = event.data.get("after").map(sorted);
-                self.tasks.insert(task.to_owned(), Known { status: "open", after });
+                let known = self.tasks.insert(task.to_owned(), Known { status: first_status(event), after });
+                assert!(known.is_none(), "event {}: {task} was added before", event.number);
             }
             kind::TASK_EDITED => {
                 if let Some(change) = event.data["changes"].get("after") {
@@ -120,6 +154,10 @@ impl Replay {
             }
             kind::TASK_READY => self.pay(event, kind::TASK_READY),
             kind::TASK_WAITING => self.pay(event, kind::TASK_WAITING),
+            kind::PROJECT_RESTORED => {
+                assert_eq!(event.data["ended_holds"], self.live(), "event {} miscounts", event.number);
+                self.restoring = Some(event.number);
+            }
             // After a step back of the clock, what ended before it may lie in the future: only the order counts.
             kind::CLOCK_STEPPED => self.intervals.iter_mut().for_each(|interval| {
                 interval.from = interval.from.min(at);
@@ -198,6 +236,18 @@ impl Replay {
     }
 }
 
+/// A task begins open, unless it comes from elsewhere: then its event says how far it is. Nobody holds it.
+fn first_status(event: &Event) -> &'static str {
+    let said = event.data.get("status");
+    if event.data.get("imported") != Some(&serde_json::Value::Bool(true)) {
+        assert!(said.is_none(), "event {}: a task that was added is open", event.number);
+        return "open";
+    }
+    let said = said.and_then(serde_json::Value::as_str).expect("an imported task has a status");
+    let found = ["open", "blocked", "done", "cancelled"].into_iter().find(|status| *status == said);
+    found.unwrap_or_else(|| panic!("event {}: a task cannot be imported as {said}", event.number))
+}
+
 fn sorted(ids: &serde_json::Value) -> Vec<String> {
     let mut ids: Vec<String> = serde_json::from_value(ids.clone()).unwrap();
     ids.sort();
@@ -270,6 +320,44 @@ mod tests {
         refuses(vec![added(), claimed(2, 1, "h-1", "a"), done]);
         // A gap.
         refuses(vec![added(), claimed(3, 1, "h-1", "a")]);
+    }
+
+    #[test]
+    fn imported_tasks_begin_as_they_were() {
+        let imported = |number, task: &str, status: &str, after: Value| {
+            let data = json!({ "after": after, "imported": true, "status": status });
+            event(number, 0, kind::TASK_ADDED, task, "", data)
+        };
+        let log = [imported(1, "t-1", "done", json!([])), imported(2, "t-2", "open", json!(["t-1"]))];
+        assert_eq!(replay(&log).tasks["t-1"].status, "done");
+        refuses(vec![imported(1, "t-1", "started", json!([]))]);
+        refuses(vec![imported(1, "t-1", "done", json!([])), imported(2, "t-1", "done", json!([]))]);
+        refuses(vec![event(1, 0, kind::TASK_ADDED, "t-1", "", json!({ "after": [], "status": "done" }))]);
+    }
+
+    #[test]
+    fn inv_l1_a_restore_is_the_one_gap_and_ends_every_hold() {
+        let at = GAP + 3;
+        let restored = |number: i64, ended: i64| {
+            event(number, 9, kind::PROJECT_RESTORED, "p-1", "", json!({ "ended_holds": ended }))
+        };
+        let ends = |number: i64, cause: i64| {
+            let mut ends = expired(number, 9, "h-1", "a", 2, 9);
+            ends.data["restored"] = json!(true);
+            Event { cause: Some(cause), ..ends }
+        };
+        let before = || vec![added(), claimed(2, 1, "h-1", "a")];
+        let log = |rest: Vec<Event>| before().into_iter().chain(rest).collect::<Vec<_>>();
+        let sound = log(vec![restored(at, 1), ends(at + 1, at), claimed(at + 2, 9, "h-2", "b")]);
+        assert_eq!(replay(&sound).intervals.len(), 2);
+        // Without the ends, with a wrong count, with another cause, by a step too small, or out of nothing.
+        refuses(log(vec![restored(at, 1)]));
+        refuses(log(vec![restored(at, 1), claimed(at + 1, 9, "h-2", "b")]));
+        refuses(log(vec![restored(at, 0), ends(at + 1, at)]));
+        refuses(log(vec![restored(at, 1), ends(at + 1, 2)]));
+        refuses(log(vec![restored(at - 1, 1), ends(at, at - 1)]));
+        refuses(log(vec![ends(3, 2)]));
+        refuses(log(vec![restored(at, 1), expired(at + 1, 9, "h-1", "a", 2, 9)]));
     }
 
     #[test]

@@ -10,6 +10,8 @@ pub struct Budget {
     pub time: Duration,
     /// The seed that everything random comes from.
     pub seed: u64,
+    /// How many seeds a simulation runs, in place of as many as there is time for.
+    pub seeds: Option<u64>,
 }
 
 /// What one section did and found.

@@ -2,6 +2,7 @@
 
 mod add;
 mod agent;
+mod backup;
 mod block;
 mod bulk;
 mod cancel;
@@ -11,7 +12,9 @@ mod demo;
 mod doctor;
 mod done;
 mod edit;
+mod export;
 mod holds;
+mod import;
 mod list;
 mod log;
 mod next;
@@ -20,6 +23,7 @@ mod project;
 mod reference;
 mod release;
 mod reopen;
+mod restore;
 mod show;
 mod status;
 mod transfer;
@@ -85,6 +89,10 @@ pub(crate) const ALL: &[Spec] = &[
     transfer::SPEC,
     agent::SPEC,
     project::SPEC,
+    backup::SPEC,
+    restore::SPEC,
+    export::SPEC,
+    import::SPEC,
     demo::SPEC,
     completions::SPEC,
     reference::SPEC,

@@ -2,13 +2,12 @@
 
 use clap::{Args as _, Subcommand};
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Error, Result, Stage};
 use tenure_kernel::{Op, Trust, op};
 use tenure_store::{Entropy, OsEntropy};
 
 use super::{Group, Spec, read};
 use crate::context::Context;
-use crate::identity::Who;
 use crate::output::table::table;
 use crate::output::time::short;
 use crate::place::git;
@@ -123,7 +122,7 @@ fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
 }
 
 fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
-    person(context, "`project forget`")?;
+    context.people_only("`project forget`")?;
     let project = context.ask(|kernel, call| kernel.project_called(call, name))?;
     let request = op::forget::Request { key: project.key.clone(), force };
     let reply = context.run_in(project, &Op::Forget(request))?;
@@ -144,18 +143,9 @@ fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
     Ok(0)
 }
 
-/// Refuses everybody but people.
-fn person(context: &Context<'_>, what: &str) -> Result<()> {
-    match context.caller()?.kind {
-        Who::Person => Ok(()),
-        _ => Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
-            .hint("Ask a person to run it.")),
-    }
-}
-
 /// The common git directory, for a person.
 fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
-    person(context, what)?;
+    context.people_only(what)?;
     // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
     git::locate(context.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
         Error::usage("no_repository", "this directory is not in a git repository")

@@ -2,8 +2,11 @@
 
 use clap::{Args as _, ValueEnum};
 use serde_json::json;
+use tenure_kernel::query::show::Found;
+use tenure_kernel::shape::Hold;
 
 use super::{Group, Spec, read};
+use crate::output::Printer;
 use crate::output::graph::{mermaid, tree};
 use crate::output::table::table;
 use crate::output::task::{hold_row, shown};
@@ -17,27 +20,15 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
-        let id = context.ask(|kernel, call| kernel.any_id(call, &args.id))?;
-        if id.starts_with("h-") {
-            let hold = context.ask(|kernel, call| kernel.show_hold(call, &id))?;
-            if context.out.is_json() {
-                context.out.data(&hold);
-            } else {
-                let heads = ["HOLD", "KIND", "WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"];
-                context.out.text(&table(&heads, &[hold_row(context.out, &hold)], context.out.width()));
-                context.out.text(&format!("{}; granted {}", hold.state, hold.granted_at));
-            }
-            return Ok(0);
-        }
-        let Some(picture) = args.graph else {
-            let task = context.ask(|kernel, call| kernel.show(call, &id))?;
-            if context.out.is_json() {
-                context.out.data(&task);
-            } else {
-                context.out.text(&shown(context.out, &task));
+        let Some(picture) = args.graph.filter(|_| !args.id.starts_with("h-")) else {
+            match context.ask(|kernel, call| kernel.look_up(call, &args.id))? {
+                Found::Hold(hold) => say_hold(context.out, &hold),
+                Found::Task(task) if context.out.is_json() => context.out.data(&task),
+                Found::Task(task) => context.out.text(&shown(context.out, &task)),
             }
             return Ok(0);
         };
+        let id = context.task_id(&args.id)?;
         let graph = context.ask(|kernel, call| kernel.graph(call, &id))?;
         if context.out.is_json() {
             context.out.data(&json!({
@@ -61,6 +52,16 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     },
 };
+
+fn say_hold(out: &Printer, hold: &Hold) {
+    if out.is_json() {
+        out.data(hold);
+        return;
+    }
+    let heads = ["HOLD", "KIND", "WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"];
+    out.text(&table(&heads, &[hold_row(out, hold)], out.width()));
+    out.text(&format!("{}; granted {}", hold.state, hold.granted_at));
+}
 
 #[derive(clap::Args)]
 struct Args {

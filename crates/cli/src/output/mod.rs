@@ -1,5 +1,6 @@
 //! Everything that is printed goes through one printer. A reader that hangs up is not an error.
 
+pub(crate) mod draft;
 pub(crate) mod graph;
 pub(crate) mod table;
 pub(crate) mod task;
@@ -99,6 +100,19 @@ impl Printer {
         }
     }
 
+    /// Says that something takes a while, where a person may be waiting for it.
+    pub(crate) fn progress(&self, text: &str) {
+        if std::io::stderr().is_terminal() {
+            self.aside(text);
+        }
+    }
+
+    /// Prints lines as they are, for a program: nothing in them is changed. Says whether anybody still reads.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> bool {
+        self.write_bytes(bytes);
+        !self.hung_up.get() && !self.failed.get()
+    }
+
     /// Prints what went wrong.
     pub(crate) fn complain(&self, text: &str) {
         let _ = writeln!(std::io::stderr(), "{}", inert(text));
@@ -129,11 +143,15 @@ impl Printer {
     }
 
     fn write(&self, text: &str) {
+        self.write_bytes(text.as_bytes());
+    }
+
+    fn write_bytes(&self, bytes: &[u8]) {
         if self.hung_up.get() {
             return;
         }
         let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => self.hung_up.set(true),
             Err(_) => self.failed.set(true),

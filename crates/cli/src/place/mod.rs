@@ -10,6 +10,7 @@ pub(crate) mod pin;
 pub(crate) mod process;
 pub(crate) mod project;
 pub(crate) mod remote;
+pub(crate) mod scratch;
 
 #[cfg(test)]
 mod fixture;

@@ -7,12 +7,12 @@ use crate::home::{Engine, Home, Refusal, text};
 
 /// Makes a call that must be refused, both ways of asking for JSON and for people, and checks that nothing changed.
 #[track_caller]
-fn refused(home: &Home, args: &[&str]) -> Refusal {
+pub(crate) fn refused(home: &Home, args: &[&str]) -> Refusal {
     refused_with(home, args, b"")
 }
 
 #[track_caller]
-fn refused_with(home: &Home, args: &[&str], input: &[u8]) -> Refusal {
+pub(crate) fn refused_with(home: &Home, args: &[&str], input: &[u8]) -> Refusal {
     let before = home.run(&["log", "--since", "0", "--limit", "1000", "--json"]).stdout;
     let by_variable = home.call(args).json().input(input).run();
     let mut flagged = vec!["--json"];
@@ -27,7 +27,7 @@ fn refused_with(home: &Home, args: &[&str], input: &[u8]) -> Refusal {
     refusal
 }
 
-fn home_with_tasks(count: usize) -> Home {
+pub(crate) fn home_with_tasks(count: usize) -> Home {
     let home = Home::new(Engine::File);
     home.add_many(count);
     home

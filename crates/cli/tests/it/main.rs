@@ -3,9 +3,14 @@
 // Tests read the world, stop at the first surprise and print what they saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
+mod backups;
+mod bad_export;
 mod bad_files;
 mod bad_input;
 mod demo;
+mod doctor;
+mod doors;
+mod exporting;
 mod fencing;
 mod home;
 mod identity;

@@ -242,6 +242,25 @@ fn doctor() {
 }
 
 #[test]
+fn backup_and_restore() {
+    let mut world = World::new();
+    world.run_as("claude-1", &["claim"]);
+    let path = world.home.path("tmp/b.db").display().to_string();
+    let size_and_hash = |text: String| -> String {
+        let hide = |line: &str| match line.split_once("sha256    ") {
+            Some((head, _)) => format!("{head}sha256    …\n"),
+            None => format!("{line}\n"),
+        };
+        text.lines().map(hide).collect()
+    };
+    insta::assert_snapshot!("backup", size_and_hash(world.run(&["backup", &path])));
+    insta::assert_snapshot!("backup_refused", world.run(&["backup", &path]));
+    insta::assert_snapshot!("restore_refused", world.run(&["restore", &path]));
+    let safety = world.home.path("tmp/s.db").display().to_string();
+    insta::assert_snapshot!("restore", world.run(&["restore", &path, "--replace", "--safety", &safety]));
+}
+
+#[test]
 fn whoami() {
     let mut world = World::new();
     insta::assert_snapshot!(world.run_as("claude-1", &["whoami"]));
@@ -258,4 +277,28 @@ fn refused_for_another_store() {
 fn unknown_command() {
     let mut world = World::new();
     insta::assert_snapshot!(world.run(&["clam"]));
+}
+
+#[test]
+fn export_and_import() {
+    let mut world = World::new();
+    let mut told = world.run(&["export", "x.jsonl", "--log"]);
+    for args in [&["import", "x.jsonl"][..], &["export", "x.jsonl"], &["import", "none.jsonl"]] {
+        told.push_str(&format!("\n{}", world.run(args)));
+    }
+    world.home.ok(&["edit", &world.first.clone(), "--title", "Mend the login"]);
+    told.push_str(&format!("\n{}", world.run(&["import", "x.jsonl", "--dry-run"])));
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn lines_of_an_export() {
+    let mut world = World::new();
+    insta::assert_snapshot!(world.run(&["export"]));
+}
+
+#[test]
+fn help_of_export_and_import() {
+    let home = Home::new(Engine::File);
+    insta::assert_snapshot!(["export", "import"].map(|name| home.run(&[name, "--help"]).stdout).join("\n"));
 }

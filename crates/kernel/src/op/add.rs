@@ -79,6 +79,15 @@ pub(crate) fn draft(title: &str, description: &str, acceptance: &str, rank: i64,
     })
 }
 
+/// The dependencies of a task on tasks that were looked up, in the order in which those were found.
+pub(crate) fn edges(task: &str, after: &[String], found: Vec<(String, Status)>) -> Result<Vec<dep::Edge>> {
+    if let Some(missing) = after.iter().find(|after| !found.iter().any(|(id, _)| id == *after)) {
+        return Err(id::unknown(missing, id::Sort::Task));
+    }
+    let wanted = found.into_iter().filter(|(id, _)| after.contains(id));
+    Ok(wanted.map(|(after, status)| dep::Edge { task: task.to_owned(), after, status }).collect())
+}
+
 /// The row of a new task.
 pub(crate) fn row(unit: &Unit<'_>, id: String, number: i64, draft: Draft, deps: &[Status]) -> task::Row {
     let unmet = deps.iter().filter(|status| **status != Status::Done).count();
@@ -124,16 +133,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     let drawn = unit.draw_next(id::Sort::Task);
     let mut asked = after.clone();
     asked.push(drawn.clone());
-    let found = task::existing(unit.tx, &project, &asked)?;
+    let found = unit.existing(&asked)?;
     let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
-    let edges = after
-        .iter()
-        .map(|after| {
-            let (_, status) =
-                found.iter().find(|(id, _)| id == after).ok_or_else(|| id::unknown(after, id::Sort::Task))?;
-            Ok(dep::Edge { task: id.clone(), after: after.clone(), status: *status })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let edges = edges(&id, &after, found)?;
     let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
 
     let number = unit.project.last_task + 1;

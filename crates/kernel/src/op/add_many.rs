@@ -10,11 +10,14 @@ use tenure_core::{Error, Kind, Result, event, graph, id};
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, Draft};
-use crate::shape;
 use crate::unit::Unit;
+use crate::{lines, shape};
 
 /// Most tasks in one request.
 pub const AT_MOST: usize = 200_000;
+
+/// Most bytes of a batch as JSON lines.
+pub const BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// How many ids the answer lists.
 const LISTED: usize = 1_000;
@@ -60,23 +63,39 @@ fn default_priority() -> i64 {
     PRIORITY_DEFAULT
 }
 
-/// Puts the line of an item into an error about it.
 fn on_line(line: usize) -> impl Fn(Error) -> Error {
-    move |error| {
-        Error::new(error.kind(), error.code(), error.stage(), format!("line {line}: {}", error.message()))
-            .entity(error.about().map_or_else(|| format!("line {line}"), ToOwned::to_owned))
-            .hint(error.advice().map_or_else(
-                || "Nothing was added. Correct the line and send all again.".to_owned(),
-                |advice| format!("{advice} Nothing was added."),
-            ))
-            .detail("line", line)
-    }
+    lines::on_line(line, "Nothing was added.")
 }
 
 /// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
 type Edges<'a> = (Vec<Vec<usize>>, Vec<Vec<&'a str>>);
 
 impl Request {
+    /// Reads a batch from JSON lines. An error names its line; nothing of the input is used then.
+    pub fn parse(input: &[u8]) -> Result<Request> {
+        if input.len() > BYTES_MAX {
+            return Err(
+                Error::usage("input_too_long", "the input has more than 64 MiB").hint("Send it in several calls.")
+            );
+        }
+        let mut items = Vec::new();
+        for (line, bytes) in lines::lines(input) {
+            let bad = |message: String| {
+                Error::usage("bad_line", format!("line {line}: {message}"))
+                    .hint("Nothing was added. Each line is one JSON object with a title.")
+                    .detail("line", line)
+            };
+            if items.len() == AT_MOST {
+                return Err(Error::usage("too_many_items", format!("the input has more than {AT_MOST} tasks"))
+                    .hint("Send it in several calls."));
+            }
+            let text = lines::text(bytes).map_err(bad)?;
+            let item: Item = serde_json::from_str(text).map_err(|error| bad(lines::told(&error)))?;
+            items.push(Item { line, ..item });
+        }
+        Ok(Request { items })
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         if self.items.is_empty() {
             return Err(Error::usage("nothing_to_add", "there is no task in the input"));
@@ -175,7 +194,14 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Add
         let row = add::row(unit, ids[index].clone(), unit.project.last_task, draft(item)?, &statuses);
         unit.project.counts[row.class() as usize] += 1;
         for label in &row.labels {
-            labels.push((label.clone(), i64::from(row.ready), row.priority, row.number, row.id.clone()));
+            labels.push((
+                label.clone(),
+                row.status.as_str(),
+                i64::from(row.ready),
+                row.priority,
+                row.number,
+                row.id.clone(),
+            ));
         }
         let after: Vec<&str> =
             inside[index].iter().map(|&at| ids[at].as_str()).chain(outside[index].iter().copied()).collect();
@@ -226,4 +252,29 @@ fn draw(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
         ids.extend(round.into_iter().filter(|id| !taken.contains(id)));
     }
     Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let line = |text: &[u8]| Request::parse(text).unwrap_err().get("line").and_then(serde_json::Value::as_i64);
+        assert_eq!(line(b"{\"title\":\"a\"}\n{\"title\":1}"), Some(2));
+        assert_eq!(line(b"\n\nnot json"), Some(3));
+        assert_eq!(line(b"{\"title\":\"a\",\"colour\":1}"), Some(1));
+        assert_eq!(line(b"{\"title\":\"a\0\"}"), Some(1));
+        assert_eq!(line(b"{\"title\":\"\xff\"}"), Some(1));
+        assert_eq!(line(b"{}"), Some(1));
+        let mut long = b"{\"title\":\"".to_vec();
+        long.resize(5 << 20, b'x');
+        assert_eq!(line(&long), Some(1));
+    }
+
+    #[test]
+    fn blank_lines_are_passed_over_and_lines_keep_their_numbers() {
+        let items = Request::parse(b"{\"title\":\"a\"}\r\n\r\n{\"title\":\"b\",\"key\":\"k\"}\n").unwrap().items;
+        assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [1, 3]);
+    }
 }

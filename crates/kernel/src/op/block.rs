@@ -59,7 +59,7 @@ fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
     if on == task {
         return Err(Error::refused(Kind::Conflict, "cycle", format!("{task} cannot be blocked on itself")).entity(task));
     }
-    match task::existing(unit.tx, &unit.project.id, &[on.to_owned()])?.first() {
+    match unit.existing(&[on.to_owned()])?.first() {
         None => Err(id::unknown(on, id::Sort::Task)),
         Some((_, status @ (Status::Done | Status::Cancelled))) => {
             Err(Error::refused(Kind::Conflict, "blocker_gone", format!("{on} is {status}: it cannot block anything"))

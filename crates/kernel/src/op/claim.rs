@@ -35,8 +35,8 @@ impl Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Claimed> {
-    let (loaded, chosen_by) = match &request.task {
-        Some(named) => (unit.load(named, id::Sort::Hold)?, Rule::Named),
+    let ((loaded, fresh), chosen_by) = match &request.task {
+        Some(named) => (unit.load_and_draw(named, id::Sort::Hold)?, Rule::Named),
         None => match choose(unit, &text::labels(&request.labels)?)? {
             Some(found) => found,
             None => {
@@ -53,7 +53,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Cla
     match &loaded.full.held {
         Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s),
         Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
-        None => take(unit, loaded, request.ttl_s, chosen_by),
+        None => take(unit, loaded, fresh, request.ttl_s, chosen_by),
     }
 }
 
@@ -85,7 +85,13 @@ fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<
 }
 
 /// A free task: a new hold, whose fence is the number of its event.
-fn take(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>, chosen_by: Rule) -> Result<shape::Claimed> {
+fn take(
+    unit: &mut Unit<'_>,
+    mut loaded: Loaded,
+    fresh: String,
+    ttl_s: Option<i64>,
+    chosen_by: Rule,
+) -> Result<shape::Claimed> {
     let full = &mut loaded.full;
     let (status, state) = view(full.task.status, full.task.unmet, full.task.cancelled_deps, false);
     let next = transition(&full.task.id, status, Verb::Claim).map_err(|error| finished(error, &full.task))?;
@@ -99,7 +105,7 @@ fn take(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>, chosen_by: 
     let grant =
         Grant { kind: event::kind::TASK_CLAIMED, data: json!({ "rule": chosen_by, "lapsed_from": lapsed_from }) };
     let (me, expires_at) = (unit.me(), unit.now + ttl);
-    let hold = unit.grant(full, loaded.fresh.clone(), me, (ttl, expires_at), &grant)?;
+    let hold = unit.grant(full, fresh, me, (ttl, expires_at), &grant)?;
     full.task.set_status(next);
     full.task.version += 1;
     full.task.updated_at = unit.now;
@@ -122,7 +128,7 @@ fn claimed(unit: &Unit<'_>, loaded: &Loaded, hold: &hold::Row, by: Rule, lapsed_
 ///
 /// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
 /// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
-fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<(Loaded, Rule)>> {
+fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
     let mut best = ready(unit, labels)?;
     if unit.more_due || !unit.call.proven_dead.is_empty() {
         let over = first_over(unit, labels)?;
@@ -133,7 +139,7 @@ fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<(Loaded, Rule
         Some(full) => {
             // Loaded by its id like a named one: with its dependencies, and settled first where its hold is over.
             let task = full.task.id;
-            Ok(Some((unit.load(&task, id::Sort::Hold)?, Rule::Ready)))
+            Ok(Some((unit.load_and_draw(&task, id::Sort::Hold)?, Rule::Ready)))
         }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_core::{Error, Kind, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use crate::shape;
@@ -72,7 +72,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tas
     if request.after.is_some() && !unit.call.actor.is_person() {
         return Err(people_only("replacing dependencies"));
     }
-    let mut loaded = unit.load(&request.task, id::Sort::Task)?;
+    let mut loaded = unit.load(&request.task)?;
     let old = loaded.full.task.clone();
     if let Some(expected) = request.expect_version.filter(|expected| *expected != old.version) {
         return Err(Error::refused(
@@ -150,15 +150,8 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> 
     let mut after = after.to_vec();
     after.sort();
     after.dedup();
-    let found = task::existing(unit.tx, &project, &after)?;
-    let edges = after
-        .iter()
-        .map(|after| {
-            let (_, status) =
-                found.iter().find(|(id, _)| id == after).ok_or_else(|| id::unknown(after, id::Sort::Task))?;
-            Ok(dep::Edge { task: row.id.clone(), after: after.clone(), status: *status })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let found = unit.existing(&after)?;
+    let edges = super::add::edges(&row.id, &after, found)?;
     let beyond = dep::reachable(unit.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {
         let shown = format!("{} after {}", row.id, way.join(" after "));

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tenure_core::text::excerpt;
 use tenure_core::{Error, Kind, Result};
 use tenure_store::table::{hold, project};
 
@@ -30,9 +31,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Value> {
         return Err(Error::refused(
             Kind::Conflict,
             "other_project",
-            format!("the request is to forget {}, and this is {}", request.key, unit.project.key),
+            format!("the request is to forget `{}`, and this is {}", excerpt(&request.key), unit.project.key),
         )
-        .entity(&request.key));
+        .entity(excerpt(&request.key)));
     }
     let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now)?;
     if held > 0 && !request.force {

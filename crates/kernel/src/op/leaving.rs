@@ -2,9 +2,9 @@
 //! transitions, the event, and the end of the hold.
 
 use serde_json::{Value, json};
+use tenure_core::Result;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb, transition};
-use tenure_core::{Result, id};
 use tenure_store::table::task;
 
 use super::claim::finished;
@@ -46,7 +46,7 @@ impl Leaving {
         condition: fn(&str, Right, &task::Full) -> Result<()>,
     ) -> Result<Leaving> {
         let task = unit.meant(acting.task)?;
-        let loaded = unit.load(&task, id::Sort::Hold)?;
+        let loaded = unit.load(&task)?;
         let (right, overrode) = unit.right_or_force(&loaded, acting.fence, acting.force)?;
         condition(&task, right, &loaded.full)?;
         let row = &loaded.full.task;

@@ -8,6 +8,7 @@ pub mod claim;
 pub mod done;
 pub mod edit;
 pub mod forget;
+pub mod import;
 pub mod join;
 mod leaving;
 pub mod memory_forget;
@@ -52,6 +53,8 @@ pub enum Op {
     Cancel(cancel::Request),
     /// Hands a task to another agent.
     Transfer(transfer::Request),
+    /// Takes tasks and notes in that were exported elsewhere, all or none.
+    Import(import::Request),
     /// Remembers facts, directives and lessons, all or none.
     Remember(remember::Request),
     /// Pins a memory or takes the pin out.
@@ -84,7 +87,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 17] = [
+pub const ALL: [About; 18] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -131,6 +134,12 @@ pub const ALL: [About; 17] = [
         what: "Hands a held task to another agent",
         doors: &[Door::Cli],
         schema: || schema_for!(transfer::Request),
+    },
+    About {
+        name: "import",
+        what: "Takes tasks and notes in that were exported elsewhere, all or none",
+        doors: &[Door::Cli],
+        schema: || schema_for!(import::Request),
     },
     About {
         name: "remember",
@@ -180,6 +189,7 @@ impl Op {
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
+            Op::Import(_) => "import",
             Op::Remember(_) => "remember",
             Op::MemoryPin(_) => "memory_pin",
             Op::MemoryForget(_) => "memory_forget",
@@ -202,6 +212,7 @@ impl Op {
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
+            Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
             Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
                 Ok(())
@@ -224,6 +235,7 @@ impl Op {
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
+            Op::Import(request) => json(request),
             Op::Remember(request) => json(request),
             Op::MemoryPin(request) => json(request),
             Op::MemoryForget(request) => json(request),
@@ -247,6 +259,7 @@ impl Op {
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),
+            Op::Import(request) => json(&import::apply(unit, request)?),
             Op::Remember(request) => json(&remember::apply(unit, request)?),
             Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),

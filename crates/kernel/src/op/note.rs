@@ -49,6 +49,22 @@ fn data(value: Option<&Value>) -> Result<String> {
     Ok(stored)
 }
 
+/// Data that comes as a text to be kept to the letter. A newline in it is a blank of its spelling: those that mean
+/// something are escaped.
+pub(crate) fn given(raw: &str) -> Result<String> {
+    let value: Value = serde_json::from_str(raw)
+        .map_err(|error| Error::usage("bad_data", format!("the data is not JSON: {error}")))?;
+    data(Some(&value))?;
+    let stored = raw.replace(['\n', '\r'], " ");
+    if stored.len() > text::TEXT_MAX {
+        return Err(Error::usage(
+            "data_too_long",
+            format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
+        ));
+    }
+    Ok(stored)
+}
+
 /// NUL is the one character that PostgreSQL cannot store.
 fn has_nul(value: &Value) -> bool {
     match value {
@@ -61,7 +77,7 @@ fn has_nul(value: &Value) -> bool {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Noted> {
     let task = unit.meant(request.task.as_deref())?;
-    let loaded = unit.load(&task, id::Sort::Note)?;
+    let (loaded, fresh) = unit.load_and_draw(&task, id::Sort::Note)?;
     let right = unit.right(&loaded, request.fence);
     // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
     let late = match right {
@@ -70,10 +86,10 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Not
         Err(error) => return Err(error),
     };
     let words = text::required(&request.text, "note")?;
-    let event = json!({ "note": loaded.fresh, "text": words, "late": late });
+    let event = json!({ "note": fresh, "text": words, "late": late });
     let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
     let row = note::Row {
-        id: loaded.fresh,
+        id: fresh,
         task: task.clone(),
         number,
         agent: unit.me().to_owned(),

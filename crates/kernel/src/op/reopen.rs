@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::task::{Status, Verb, transition};
-use tenure_core::{Result, Time, event, id, text};
+use tenure_core::{Result, Time, event, text};
 
 use crate::shape;
 use crate::unit::Unit;
@@ -28,7 +28,7 @@ impl Request {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
     let task = request.task.clone();
-    let mut loaded = unit.load(&task, id::Sort::Hold)?;
+    let mut loaded = unit.load(&task)?;
     let full = &mut loaded.full;
     let status = transition(&task, full.task.status, Verb::Reopen)?;
     let was_done = full.task.status == Status::Done;

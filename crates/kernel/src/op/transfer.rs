@@ -34,7 +34,7 @@ impl Request {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Transferred> {
     let task = unit.meant(request.task.as_deref())?;
-    let mut loaded = unit.load(&task, id::Sort::Hold)?;
+    let (mut loaded, fresh) = unit.load_and_draw(&task, id::Sort::Hold)?;
     let (right, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
     if right == Right::Late {
         return Err(Error::refused(
@@ -69,7 +69,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tra
         data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
     };
     // A new row for the new grant: the old one keeps its own story.
-    let hold = unit.grant(full, loaded.fresh.clone(), &to, (held.ttl, held.expires_at), &grant)?;
+    let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), &grant)?;
     full.task.version += 1;
     full.task.updated_at = unit.now;
     unit.store_task(before, &full.task)?;

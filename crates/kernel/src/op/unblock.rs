@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::task::{Verb, transition};
-use tenure_core::{Result, event, id};
+use tenure_core::{Result, event};
 
 use super::claim::finished;
 use crate::shape;
@@ -19,7 +19,7 @@ pub struct Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let mut loaded = unit.load(&request.task, id::Sort::Hold)?;
+    let mut loaded = unit.load(&request.task)?;
     let full = &mut loaded.full;
     let status =
         transition(&request.task, full.task.status, Verb::Unblock).map_err(|error| finished(error, &full.task))?;

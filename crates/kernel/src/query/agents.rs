@@ -1,10 +1,11 @@
 //! Agents: the list that people read, and the processes that a door looks at before an op.
 
 use tenure_core::agent::Process;
-use tenure_core::{Result, Span};
-use tenure_store::table::agent;
+use tenure_core::{Result, Span, name};
+use tenure_store::Tx;
+use tenure_store::table::{agent, hold};
 
-use super::limit;
+use super::{Scene, bad_cursor, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Agent, Page};
@@ -18,10 +19,21 @@ pub struct Suspect {
     pub process: Process,
 }
 
+/// Agents as they are seen now.
+pub(super) fn seen(tx: &mut dyn Tx, scene: &Scene<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
+    let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+    let longest = hold::longest(tx, scene.project_id(), &names, scene.now)?;
+    let of = |row: &agent::Row| longest.iter().find(|(holder, _)| *holder == row.name).map(|(_, ttl)| *ttl);
+    Ok(rows.iter().map(|row| Agent::of(row, of(row), scene.now)).collect())
+}
+
 impl Kernel {
     /// A page of agents by name, or of those seen within a span, latest first.
     pub fn agents(&self, call: &Call, within: Option<Span>, rows: usize, cursor: Option<&str>) -> Result<Page<Agent>> {
         limit(rows)?;
+        if let Some(text) = cursor.filter(|text| name::check(text).is_err()) {
+            return Err(bad_cursor(text));
+        }
         self.ask(call, |tx, scene| {
             let project = scene.project_id();
             let mut found = match within {
@@ -32,7 +44,7 @@ impl Kernel {
             found.truncate(rows);
             let next = more.then(|| found.last().map(|row| row.name.clone())).flatten();
             let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-            Ok(Page::of(found.iter().map(|row| Agent::of(row, scene.now)).collect(), total, next))
+            Ok(Page::of(seen(tx, scene, &found)?, total, next))
         })
     }
 

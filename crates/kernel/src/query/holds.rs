@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tenure_core::{Result, Time};
+use tenure_core::{Result, Time, id, name};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
 
@@ -15,6 +15,7 @@ impl Kernel {
     /// A page of live holds, the next to end first, of all agents or of one.
     pub fn holds(&self, call: &Call, holder: Option<&str>, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
         limit(rows)?;
+        holder.map(name::check).transpose()?;
         let start = cursor.map(parse).transpose()?;
         self.ask(call, |tx, scene| page(tx, scene, holder, rows, start.as_ref()))
     }
@@ -60,6 +61,6 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
 }
 
 fn parse(text: &str) -> Result<(Time, String)> {
-    let (time, id) = text.split_once('.').ok_or_else(|| bad_cursor(text))?;
+    let (time, id) = text.split_once('.').filter(|(_, id)| id::is_prefix(id)).ok_or_else(|| bad_cursor(text))?;
     Ok((Time(time.parse().map_err(|_| bad_cursor(text))?), id.to_owned()))
 }

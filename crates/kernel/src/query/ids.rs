@@ -1,8 +1,10 @@
 //! What a text typed for an id means: any unique beginning, resolved before a request is built.
 
 use tenure_core::{Result, id};
+use tenure_store::Tx;
 use tenure_store::table::{hold, task};
 
+use super::Scene;
 use crate::call::Call;
 use crate::kernel::Kernel;
 
@@ -14,23 +16,30 @@ impl Kernel {
 
     /// The id of a task or a hold that begins with a text.
     pub fn any_id(&self, call: &Call, typed: &str) -> Result<String> {
-        let sort = if typed.starts_with("h-") { id::Sort::Hold } else { id::Sort::Task };
-        self.expand(call, typed, sort)
+        self.expand(call, typed, sort(typed))
     }
 
     fn expand(&self, call: &Call, typed: &str, sort: id::Sort) -> Result<String> {
-        let letter = format!("{}-", sort.letter());
-        if typed.is_empty() || !id::is_prefix(typed) {
-            return Err(id::unknown(typed, sort));
-        }
-        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
-        self.ask(call, |tx, scene| {
-            let project = scene.project_id();
-            let found = match sort {
-                id::Sort::Hold => hold::beginning(tx, project, &prefix, 11)?,
-                _ => task::beginning(tx, project, &prefix, 11)?,
-            };
-            id::resolve(&prefix, sort, found)
-        })
+        self.ask(call, |tx, scene| expand(tx, scene, typed, sort))
     }
+}
+
+/// Of which sort a text typed for an id is.
+pub(crate) fn sort(typed: &str) -> id::Sort {
+    if typed.starts_with("h-") { id::Sort::Hold } else { id::Sort::Task }
+}
+
+/// The id that begins with a text.
+pub(crate) fn expand(tx: &mut dyn Tx, scene: &Scene<'_>, typed: &str, sort: id::Sort) -> Result<String> {
+    let letter = format!("{}-", sort.letter());
+    if typed.is_empty() || !id::is_prefix(typed) {
+        return Err(id::unknown(typed, sort));
+    }
+    let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
+    let project = scene.project_id();
+    let found = match sort {
+        id::Sort::Hold => hold::beginning(tx, project, &prefix, 11)?,
+        _ => task::beginning(tx, project, &prefix, 11)?,
+    };
+    id::resolve(&prefix, sort, found)
 }

@@ -3,7 +3,7 @@
 use tenure_core::choice::{Rank, merge};
 use tenure_core::hold as rule;
 use tenure_core::task::{State, Status};
-use tenure_core::{Result, Time, text};
+use tenure_core::{Result, Time, id, name, text};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, project, task};
 
@@ -65,6 +65,9 @@ impl Kernel {
     pub fn list(&self, call: &Call, filter: &Filter) -> Result<Page<Task>> {
         limit(filter.limit)?;
         let labels = text::labels(&filter.labels)?;
+        for agent in [&filter.assignee, &filter.holder].into_iter().flatten() {
+            name::check(agent)?;
+        }
         let filter = Filter { labels, ..filter.clone() };
         let start = filter.cursor.as_deref().map(parse).transpose()?;
         self.ask(call, |tx, scene| page(tx, scene, &filter, start.as_ref()))
@@ -96,6 +99,16 @@ fn total(project: &project::Row, all: bool) -> i64 {
 
 /// Tasks as they are seen, with their dependencies.
 pub(crate) fn views(tx: &mut dyn Tx, project: &str, found: &[task::Full], now: Time) -> Result<Vec<Task>> {
+    with_edges(tx, project, found, |full, edges| Task::of(full, edges, now))
+}
+
+/// Makes something of each task and what it comes after.
+pub(super) fn with_edges<T>(
+    tx: &mut dyn Tx,
+    project: &str,
+    found: &[task::Full],
+    make: impl Fn(&task::Full, &[dep::Edge]) -> T,
+) -> Result<Vec<T>> {
     let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
     let edges = if with.is_empty() { Vec::new() } else { dep::of(tx, project, &with)? };
     Ok(found
@@ -104,7 +117,7 @@ pub(crate) fn views(tx: &mut dyn Tx, project: &str, found: &[task::Full], now: T
             // Edges come sorted by task, so each task's are one run.
             let from = edges.partition_point(|edge| edge.task < full.task.id);
             let to = edges.partition_point(|edge| edge.task <= full.task.id);
-            Task::of(full, &edges[from..to], now)
+            make(full, &edges[from..to])
         })
         .collect())
 }
@@ -226,7 +239,9 @@ fn parse(text: &str) -> Result<Rank> {
     let mut parts = text.splitn(3, '.');
     let mut number = || parts.next().and_then(|part| part.parse::<i64>().ok());
     match (number(), number(), text.splitn(3, '.').nth(2)) {
-        (Some(priority), Some(number), Some(id)) => Ok(Rank { priority, number, id: id.to_owned() }),
+        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => {
+            Ok(Rank { priority, number, id: id.to_owned() })
+        }
         _ => Err(bad_cursor(text)),
     }
 }

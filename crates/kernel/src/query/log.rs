@@ -1,6 +1,6 @@
 //! `log`: the events of a project, by number.
 
-use tenure_core::{Error, Kind, Result, Stage, Time, event as words};
+use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
 use tenure_store::Tx;
 use tenure_store::table::event;
 
@@ -39,6 +39,11 @@ impl Kernel {
     /// A page of events, oldest first inside it.
     pub fn log(&self, call: &Call, filter: &Filter) -> Result<Page<Event>> {
         limit(filter.limit)?;
+        filter.agent.as_deref().map(name::check).transpose()?;
+        // A subject may be anything that events are about; no event is about this.
+        if let Some(subject) = filter.subject.as_deref().filter(|subject| subject.contains('\0')) {
+            return Err(id::unknown(subject, id::Sort::Task));
+        }
         if let Some(kind) = filter.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
             return Err(Error::usage(
                 "unknown_kind",

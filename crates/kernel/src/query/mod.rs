@@ -1,6 +1,7 @@
 //! Queries: they read one snapshot, settle nothing, and show the same view that a write would find.
 
 pub mod agents;
+pub mod export;
 pub mod health;
 pub mod holds;
 pub mod ids;
@@ -27,8 +28,10 @@ pub struct Scene<'a> {
     pub identity: &'a Identity,
     /// The project's row, if anything happened in it.
     pub project: Option<&'a project::Row>,
-    /// The time of the snapshot.
+    /// The time of the snapshot, by the step rule.
     pub now: Time,
+    /// The clock as it was read.
+    pub clock: Time,
 }
 
 impl Scene<'_> {

@@ -4,7 +4,7 @@ use tenure_core::choice::{Rank, Rule, nothing, reason};
 use tenure_core::task::Status;
 use tenure_core::{Result, Time, hold as rule, name, text};
 use tenure_store::Tx;
-use tenure_store::table::{agent, task};
+use tenure_store::table::{agent, hold, task};
 
 use super::Scene;
 use super::list::{read, views};
@@ -53,7 +53,11 @@ fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
             heads.extend(read(tx, project, &stream, &start, 1, &may)?);
         }
     }
-    heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
+    // Only a hold that is over frees a started task, and mostly there is none.
+    let (sql, args) = hold::due_call(project, scene.now, 1);
+    if !scene.call.proven_dead.is_empty() || !tx.query(sql, &args)?.is_empty() {
+        heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
+    }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
         let counts = super::status::counts(tx, scene)?;
         return Ok(Next { task: None, rule: Rule::None, reason: nothing(&counts, !labels.is_empty()) });

@@ -8,8 +8,8 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{agent, dep, event, hold, note, task};
 
-use super::Scene;
 use super::list::views;
+use super::{Scene, ids};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Event, Hold, Note, Shown, Task};
@@ -34,25 +34,50 @@ pub struct Graph {
     pub more: bool,
 }
 
+/// What an id was of.
+pub enum Found {
+    /// A task.
+    Task(Box<Shown>),
+    /// A hold.
+    Hold(Box<Hold>),
+}
+
 impl Kernel {
+    /// The task or hold whose id begins with a text, over one snapshot.
+    pub fn look_up(&self, call: &Call, typed: &str) -> Result<Found> {
+        self.ask(call, |tx, scene| {
+            let sort = ids::sort(typed);
+            let id = ids::expand(tx, scene, typed, sort)?;
+            match sort {
+                id::Sort::Hold => show_hold(tx, scene, &id).map(|hold| Found::Hold(Box::new(hold))),
+                _ => show(tx, scene, &id).map(|task| Found::Task(Box::new(task))),
+            }
+        })
+    }
+
     /// One task.
     pub fn show(&self, call: &Call, task: &str) -> Result<Shown> {
+        id::named(task, id::Sort::Task)?;
         self.ask(call, |tx, scene| show(tx, scene, task))
     }
 
     /// One hold, ended or not.
     pub fn show_hold(&self, call: &Call, hold: &str) -> Result<Hold> {
-        self.ask(call, |tx, scene| {
-            let row = hold::get(tx, scene.project_id(), hold)?.ok_or_else(|| id::unknown(hold, id::Sort::Hold))?;
-            let holder = agent::get(tx, scene.project_id(), &row.holder)?;
-            Ok(Hold::of(&row, holder.as_ref(), scene.now))
-        })
+        id::named(hold, id::Sort::Hold)?;
+        self.ask(call, |tx, scene| show_hold(tx, scene, hold))
     }
 
     /// The graph around a task.
     pub fn graph(&self, call: &Call, task: &str) -> Result<Graph> {
+        id::named(task, id::Sort::Task)?;
         self.ask(call, |tx, scene| graph(tx, scene, task))
     }
+}
+
+fn show_hold(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Hold> {
+    let row = hold::get(tx, scene.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
+    let holder = agent::get(tx, scene.project_id(), &row.holder)?;
+    Ok(Hold::of(&row, holder.as_ref(), scene.now))
 }
 
 fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {

@@ -11,7 +11,7 @@ use super::list::{Filter, select};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::claim;
-use crate::shape::{Agent, Hindered, Overview, span};
+use crate::shape::{Hindered, Overview, span};
 
 /// How many of each are listed.
 const FIRST: usize = 10;
@@ -78,7 +78,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         blocked_by,
         stuck_by,
         holds,
-        agents: agents.iter().map(|row| Agent::of(row, scene.now)).collect(),
+        agents: super::agents::seen(tx, scene, &agents)?,
         last_event: scene.project.map_or(0, |project| project.last_event),
     })
 }

@@ -17,6 +17,7 @@ const BEGINNINGS: [&str; 3] = [kind::TASK_ADDED, kind::TASK_CLAIMED, kind::HOLD_
 impl Kernel {
     /// The story of a task or a hold.
     pub fn why(&self, call: &Call, subject: &str) -> Result<Story> {
+        id::named(subject, id::Sort::Task)?;
         self.ask(call, |tx, scene| {
             let project = scene.project_id();
             let filter = if subject.starts_with("h-") {

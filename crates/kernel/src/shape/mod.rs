@@ -8,6 +8,7 @@ use tenure_core::task::{State, Status, view};
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
 
+pub mod export;
 mod memory;
 mod report;
 
@@ -148,7 +149,7 @@ impl Task {
                 agent: held.holder.clone(),
                 hold: held.id.clone(),
                 fence: held.fence,
-                expires_at: held.expires_at.to_string(),
+                expires_at: rule::until(now, held.expires_at, held.ttl).to_string(),
                 liveness: holder_liveness(held, now),
             }),
             lapsed_from,
@@ -200,6 +201,7 @@ impl Hold {
             (how, _) => how,
         };
         let sign = holder.map(|agent| tenure_core::agent::Sign { ttl: row.ttl, ..agent.sign() });
+        let until = if state == "live" { rule::until(now, row.expires_at, row.ttl) } else { row.expires_at };
         Hold {
             id: row.id.clone(),
             kind: row.kind.clone(),
@@ -209,8 +211,8 @@ impl Hold {
             mode: "exclusive".to_owned(),
             reason: row.reason.clone(),
             granted_at: row.granted_at.to_string(),
-            expires_at: row.expires_at.to_string(),
-            expires_in_s: (row.expires_at - now).as_seconds().max(0),
+            expires_at: until.to_string(),
+            expires_in_s: (until - now).as_seconds().max(0),
             ttl_s: row.ttl.as_seconds(),
             state: state.to_owned(),
             liveness: match sign {
@@ -263,7 +265,7 @@ impl Blocker {
             mode: "exclusive".to_owned(),
             reason: held.reason.clone(),
             age_s: held.granted_at.age(now).as_seconds(),
-            expires_in_s: (held.expires_at - now).as_seconds().max(0),
+            expires_in_s: (rule::until(now, held.expires_at, held.ttl) - now).as_seconds().max(0),
             last_seen_s: held.sign.last_seen.age(now).as_seconds(),
             liveness: holder_liveness(held, now),
             place: None,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure_core::agent::{Liveness, liveness};
+use tenure_core::agent::{Liveness, Sign, liveness};
 use tenure_core::{Result, Span, Time};
 use tenure_store::table::{agent, event, note, project};
 
@@ -196,11 +196,14 @@ pub struct Agent {
 }
 
 impl Agent {
-    pub(crate) fn of(row: &agent::Row, now: Time) -> Agent {
+    /// An agent that has a live hold is judged by the longest time to live of those.
+    pub(crate) fn of(row: &agent::Row, longest: Option<Span>, now: Time) -> Agent {
+        let sign = row.sign();
+        let sign = Sign { ttl: longest.unwrap_or(sign.ttl), ..sign };
         Agent {
             name: row.name.clone(),
             tool: some(&row.tool),
-            liveness: liveness(now, &row.sign()),
+            liveness: liveness(now, &sign),
             last_seen: row.last_seen.to_string(),
             last_seen_s: row.last_seen.age(now).as_seconds(),
             focus: some(&row.focus),

@@ -13,16 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Result, Stage, id};
+use tenure_core::{Result, Span, Stage, id};
 
 pub use redact::redact;
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};
+use crate::copy;
 use crate::error::{self, ABSENT, OLDER, absent};
 use crate::migrate::{STEPS, VERSION};
 use crate::sqlite::Sqlite;
-use crate::store::{Body, Entered, Identity, Options, Verdict};
+use crate::store::{Body, Entered, Identity, Options, Present, Size, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -31,6 +32,16 @@ const ATTEMPTS: usize = 4;
 
 /// All of Tenure's migrations on one server take turns on this number.
 const MIGRATION_LOCK: i64 = 0x5445_4E55_5245;
+
+/// Where the writers of a project queue before they lock its row. Those who wait for a row that changes are not served
+/// in turn: whoever wakes must follow the row to its newest version and queue there anew, behind newcomers. This lock
+/// does not change under those who wait for it, so they are served in the order they came.
+///
+/// It gives order and nothing else. Exclusion is the row's, so projects whose numbers are equal by chance only wait for
+/// each other. It is taken before the row and never after it, so the two cannot be waited for crosswise. It ends with the
+/// transaction, so a pooler may stand in between. A statement of its own, because one that locked and read would read
+/// what was true before its wait; sent together with the next, it costs no round trip.
+const QUEUE: Sql = Sql::same("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
 
 /// Every statement on a hot path is a range of an index, in its order, joined row by row. Left to its statistics, which
 /// are missing right after many rows came in, the planner takes other ways (three to six times slower with 100,000 tasks
@@ -56,6 +67,8 @@ impl Postgres {
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
         self.retrying(|remaining| {
             self.transact(&self.begin_write(remaining), |tx| {
+                // Such numbers are the database's, so the schema is part of it.
+                tx.defer(QUEUE, vec![format!("{}/{}", self.target.schema, project.key).into()])?;
                 let mut entered = self.enter(tx, &project.key, project::Lock::Write)?;
                 if entered.project.is_none() {
                     let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
@@ -100,6 +113,30 @@ impl Postgres {
         }
     }
 
+    /// The lock on the table waits for all writers that have locked a project's row, and is what the next ones wait for
+    /// with their first statement: a statement that waited for a table takes its snapshot afterwards, so it finds the
+    /// rows that are there then, whether they were changed, removed or put in anew. Plain reads need no lock that this
+    /// one would refuse.
+    ///
+    /// Not made again when the connection is lost: nothing records whether it was carried out. The client may be busy
+    /// with files between two statements, and is waited for longer than one that runs an op.
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        self.create()?;
+        self.transact(&self.begin_write(self.options.patience), |tx| {
+            tx.batch(
+                "SET LOCAL statement_timeout = '600s'; SET LOCAL idle_in_transaction_session_timeout = '60s'; \
+                 LOCK TABLE project IN EXCLUSIVE MODE",
+            )?;
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "", project::Lock::Read)?;
+            let found = project::schema(tx)?;
+            if found > VERSION {
+                return Err(error::newer_schema(found, VERSION));
+            }
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
+        })
+    }
+
     pub(crate) fn create(&self) -> Result<Identity> {
         self.retrying(|_| {
             self.transact(&self.begin_read(), |tx| Ok(Verdict::Undo(self.enter(tx, "", project::Lock::Read)?.identity)))
@@ -114,6 +151,32 @@ impl Postgres {
     /// PostgreSQL looks after its own pages; what the kernel's counters say is checked above the store.
     pub(crate) fn integrity(&self) -> Result<Vec<String>> {
         self.read("", &|_, _| Ok(Vec::new()))
+    }
+
+    /// By how much the database's clock is ahead of this machine's.
+    pub(crate) fn clock_ahead(&self) -> Result<Span> {
+        self.again(|_| {
+            self.transact(&self.begin_read(), |tx| {
+                let (_, _, clock) = project::enter(tx, "", project::Lock::Read)?;
+                let here = self.options.clock.now();
+                Ok(Verdict::Undo(clock.map_or(Span(0), |clock| clock - here)))
+            })
+        })
+    }
+
+    /// Bytes of all tables with their indexes.
+    pub(crate) fn size(&self) -> Result<Size> {
+        let sql = Sql::same(
+            "SELECT CAST(COALESCE(SUM(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c
+             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
+        );
+        let bytes = self.again(|_| {
+            self.transact(&self.begin_read(), |tx| {
+                let rows = tx.query(sql, &[(&self.target.schema).into()])?;
+                rows.first().map_or(Ok(0), |row| row.int(0)).map(Verdict::Undo)
+            })
+        })?;
+        Ok(Size { database: u64::try_from(bytes).unwrap_or(0), log: 0, free: 0 })
     }
 
     pub(crate) fn schema_version(&self) -> Result<i64> {

@@ -235,7 +235,7 @@ impl<'a> Parts<'a> {
             return Err(bad(url, "it has no scheme").hint(FORM));
         };
         if scheme != "postgres" && scheme != "postgresql" {
-            return Err(Error::usage("unknown_store_scheme", format!("{}: unknown scheme of a store", redact(url)))
+            return Err(Error::usage("unknown_store_scheme", format!("{}: unknown scheme of a store", shown(url)))
                 .hint("A store is a file path or a postgres:// URL."));
         }
         if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -314,7 +314,12 @@ fn is_schema(name: &str) -> bool {
 }
 
 fn bad(url: &str, what: impl fmt::Display) -> Error {
-    Error::usage("bad_store_url", format!("{}: {what}", redact(url))).entity(redact(url))
+    Error::usage("bad_store_url", format!("{}: {what}", shown(url))).entity(shown(url))
+}
+
+/// The URL as a message shows it: without its password, cut, and with nothing in it that a terminal would obey.
+fn shown(url: &str) -> String {
+    tenure_core::text::cut(&redact(url), 300)
 }
 
 fn unknown_parameter(url: &str, key: &str) -> Error {

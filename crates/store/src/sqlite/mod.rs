@@ -4,23 +4,27 @@
 //! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
 
 mod place;
+mod queue;
 mod read;
 mod turnstile;
 mod tx;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Result, Stage, id};
 
+pub use self::queue::Queue;
 use self::turnstile::{Turn, Turnstile};
-use self::tx::SqliteTx;
+pub(crate) use self::tx::{Keep, SqliteTx};
+use crate::copy;
 use crate::error::{self, corrupt};
 use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
-use crate::store::{Body, Durability, Entered, Identity, Options, Verdict};
+use crate::store::{Body, Durability, Entered, Identity, Options, Present, Size, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
 
@@ -52,6 +56,27 @@ impl Sqlite {
     }
 
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
+        self.in_turn(|tx| {
+            let mut entered = self.enter(tx, &project.key)?;
+            if entered.project.is_none() {
+                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                project::insert(tx, &row)?;
+                entered.project = Some(row);
+            }
+            body(tx, entered)
+        })
+    }
+
+    pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
+        self.in_turn(|tx| {
+            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "")?;
+            let projects = copy::projects(tx)?;
+            body(tx, Present { identity, projects, clock, own_clock })
+        })
+    }
+
+    /// Runs `body` in a write transaction, which keeps the writers of the whole file out.
+    fn in_turn<T>(&self, body: impl FnOnce(&mut SqliteTx<'_>) -> Result<Verdict<T>>) -> Result<T> {
         // Connected and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait
         // with an open connection keep the WAL alive (half the syncs of one-shot calls).
         let mut writer = self.writer()?;
@@ -62,13 +87,7 @@ impl Sqlite {
             if version > VERSION {
                 return Err(error::newer_schema(version, VERSION));
             }
-            let mut entered = self.enter(tx, &project.key)?;
-            if entered.project.is_none() {
-                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
-                project::insert(tx, &row)?;
-                entered.project = Some(row);
-            }
-            body(tx, entered)
+            body(tx)
         });
         drop(turn);
         answer
@@ -119,7 +138,24 @@ impl Sqlite {
 
     /// Remarks on who may read or write the files.
     pub(crate) fn permissions(&self) -> Vec<String> {
-        self.path.as_deref().map(place::permissions).unwrap_or_default()
+        let user = rustix::process::geteuid().as_raw();
+        self.path.as_deref().map(|path| place::permissions(path, user)).unwrap_or_default()
+    }
+
+    /// Whether a writer would get its turn.
+    pub(crate) fn queue(&self, patience: Duration) -> Result<Queue> {
+        self.path.as_deref().map_or(Ok(Queue::None), |path| Turnstile::beside(path).look(patience))
+    }
+
+    /// Bytes of the database, of its log, and of pages in it that hold nothing.
+    pub(crate) fn size(&self) -> Result<Size> {
+        let free = self.read("", &|tx, _| {
+            let number = |tx: &mut dyn Tx, sql| tx.query(sql, &[])?.first().map_or(Ok(0), |row| row.int(0));
+            let pages = number(tx, Sql::same("PRAGMA freelist_count"))?;
+            Ok(pages.saturating_mul(number(tx, Sql::same("PRAGMA page_size"))?))
+        })?;
+        let (database, log) = self.path.as_deref().map_or((0, 0), place::sizes);
+        Ok(Size { database, log, free: u64::try_from(free).unwrap_or(0) })
     }
 
     /// Virtual-machine steps of all statements so far: a count of work that does not depend on the machine's speed.
@@ -181,7 +217,7 @@ impl Sqlite {
                 }
                 place::prepare(path)?;
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-                Connection::open_with_flags(path, flags).map_err(open)?
+                self.open_file(path, flags)?
             }
         };
         connection.busy_timeout(self.options.patience).map_err(open)?;
@@ -201,6 +237,15 @@ impl Sqlite {
         };
         connection.execute_batch(synchronous).map_err(open)?;
         Ok(connection)
+    }
+
+    /// A connection to a file, or to a URI of one, through the layer that the options name.
+    fn open_file(&self, path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
+        match &self.options.vfs {
+            Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
+            None => Connection::open_with_flags(path, flags),
+        }
+        .map_err(|error| error::sqlite(error, Stage::Open))
     }
 
     /// Brings the schema up to date. Many processes may try at once: each step is applied by one of them.
@@ -232,6 +277,11 @@ impl Sqlite {
         Ok(())
     }
 
+    fn tx<'c>(&'c self, connection: &'c Connection) -> SqliteTx<'c> {
+        let keep = if self.options.one_shot { Keep::Transaction } else { Keep::Connection };
+        SqliteTx::new(connection, &self.steps, keep)
+    }
+
     /// Runs `body` in a transaction begun with `begin`; whatever does not end in a commit is rolled back, a panic
     /// included.
     fn transact<T>(
@@ -242,7 +292,7 @@ impl Sqlite {
     ) -> Result<T> {
         connection.execute_batch(begin).map_err(|error| error::sqlite(error, Stage::Lock))?;
         let open = Open(connection);
-        let verdict = body(&mut SqliteTx { connection, steps: &self.steps })?;
+        let verdict = body(&mut self.tx(connection))?;
         match verdict {
             Verdict::Undo(answer) => Ok(answer),
             Verdict::Commit(answer) => {
@@ -319,7 +369,7 @@ fn wal_mode(connection: &Connection) -> Result<()> {
                 if !error.retryable() || tries > 1_000 {
                     return Err(error);
                 }
-                std::thread::sleep(std::time::Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(5));
             }
         }
     }

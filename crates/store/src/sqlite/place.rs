@@ -178,13 +178,16 @@ pub(crate) fn has_empty_wal(path: &Path) -> bool {
 }
 
 /// Remarks on who else may read or change the store, none if nobody; what cannot be looked at is remarked too.
-pub(crate) fn permissions(path: &Path) -> Vec<String> {
+pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
     let mut remarks = Vec::new();
     for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b"] {
         let file = beside(path, suffix);
         match fs::symlink_metadata(&file) {
             Ok(meta) => {
                 let mode = meta.permissions().mode() & 0o777;
+                if meta.uid() != user {
+                    remarks.push(format!("{} belongs to the user {}, not to you ({user})", file.display(), meta.uid()));
+                }
                 if meta.is_file() && mode & 0o077 != 0 {
                     remarks.push(format!(
                         "{} is open to {} (mode {mode:04o}); chmod 600 makes it private",
@@ -215,6 +218,12 @@ pub(crate) fn permissions(path: &Path) -> Vec<String> {
         Err(error) => remarks.push(format!("the directory {} cannot be looked at: {error}", dir.display())),
     }
     remarks
+}
+
+/// Bytes of the database and of its write-ahead log; 0 for what is not there.
+pub(crate) fn sizes(path: &Path) -> (u64, u64) {
+    let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |meta| meta.len());
+    (size(path), size(&beside(path, "-wal")))
 }
 
 fn others(mode: u32, group: u32, other: u32) -> &'static str {

@@ -7,7 +7,6 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::place::{self, Presence};
-use super::tx::SqliteTx;
 use super::{Open, Sqlite, prepare_once, refuse_foreign, user_version};
 use crate::error;
 use crate::migrate::VERSION;
@@ -17,6 +16,9 @@ use crate::tx::Tx;
 
 /// How often a read of a file that changes under it is tried before it is `busy`.
 const IMMUTABLE_TRIES: usize = 20;
+
+/// The size of a page of the database, in bytes.
+const ONE_PAGE: u64 = 4_096;
 
 type Look<'a, T> = dyn Fn(&Connection) -> Result<T> + 'a;
 
@@ -38,7 +40,7 @@ impl Sqlite {
     ) -> Result<T> {
         connection.execute_batch("BEGIN").map_err(|error| error::sqlite(error, Stage::Read))?;
         let open = Open(connection);
-        let mut tx = SqliteTx { connection, steps: &self.steps };
+        let mut tx = self.tx(connection);
         let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
         let entered = Entered { identity, project, clock: self.options.clock.now(), own_clock: true };
         let answer = body(&mut tx, entered);
@@ -67,7 +69,12 @@ impl Sqlite {
                 Presence::Present { writable_dir: false, wal: false, shm: false, .. } => {
                     return self.read_immutable(path, look);
                 }
-                Presence::Present { .. } => match self.open_reader(path) {
+                Presence::Present { size, .. } => match self.open_reader(path) {
+                    // Whoever was making the store ended before it was one. A query cannot take that back, and need not:
+                    // a file of one page has no table in it.
+                    Err(error) if error.code() == error::UNFINISHED && size <= ONE_PAGE => {
+                        return self.read_nothing(look);
+                    }
                     // A full disk has no room for the index that SQLite makes beside the file, even to read it.
                     Err(error) if error.code() == "disk_full" && place::has_empty_wal(path) => {
                         return self.read_immutable(path, look);
@@ -99,7 +106,7 @@ impl Sqlite {
 
     fn open_reader(&self, path: &Path) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
+        let connection = self.open_file(path, flags)?;
         connection.busy_timeout(self.options.patience).map_err(|error| error::sqlite(error, Stage::Open))?;
         prepare_once(&connection)?;
         refuse_foreign(&connection)?;
@@ -125,7 +132,11 @@ impl Sqlite {
         let mut last = None;
         for _ in 0..IMMUTABLE_TRIES {
             let before = place::look(path)?;
-            let answer = self.open_immutable(path).and_then(|connection| look(&connection));
+            let answer = self.open_immutable(path).and_then(|connection| match user_version(&connection)? {
+                // Whoever was making the store ended before it was one.
+                0 => self.read_nothing(look),
+                _ => look(&connection),
+            });
             let after = place::look(path)?;
             match answer {
                 Ok(answer) if before == after => return Ok(answer),
@@ -153,7 +164,7 @@ impl Sqlite {
             }
         }
         uri.push_str("?immutable=1");
-        let connection = Connection::open_with_flags(uri, flags).map_err(|error| error::sqlite(error, Stage::Open))?;
+        let connection = self.open_file(uri, flags)?;
         refuse_foreign(&connection)?;
         match user_version(&connection)? {
             older if (1..VERSION).contains(&older) => Err(error::older_schema()),

@@ -33,8 +33,8 @@ const WAITER_STACK: usize = 64 * 1024;
 /// The two locks of one database.
 #[derive(Clone, Debug)]
 pub(crate) struct Turnstile {
-    a: PathBuf,
-    b: PathBuf,
+    pub(super) a: PathBuf,
+    pub(super) b: PathBuf,
 }
 
 /// The right to begin a write transaction; the next in line gets it when this is dropped.
@@ -46,7 +46,7 @@ pub(crate) struct Turn {
 
 /// A locked file.
 #[derive(Debug)]
-struct Held(File);
+pub(super) struct Held(File);
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -77,16 +77,15 @@ impl Turnstile {
             reason = "a deadline is a duration of the process, not a time of the domain"
         )]
         let start = Instant::now();
-        let front = acquire(&self.a, start, deadline)?;
-        let turn = acquire(&self.b, start, deadline)?;
+        let front = acquire(open(&self.a)?, &self.a, start, deadline)?;
+        let turn = acquire(open(&self.b)?, &self.b, start, deadline)?;
         drop(front);
         Ok(Turn { _b: turn })
     }
 }
 
 /// Locks the file at `path`, waiting until `deadline` has passed since `start`.
-fn acquire(path: &Path, start: Instant, deadline: Duration) -> Result<Held> {
-    let file = open(path)?;
+pub(super) fn acquire(file: File, path: &Path, start: Instant, deadline: Duration) -> Result<Held> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Held(file)),
@@ -131,23 +130,19 @@ fn block(file: File) -> io::Result<Held> {
 
 /// Opens a lock file, making it if it is absent. Every call has a descriptor of its own: the lock belongs to the open
 /// file, so two callers in one process exclude each other like two processes.
-#[expect(clippy::disallowed_methods, reason = "a lock file, never the database")]
 fn open(path: &Path) -> Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-        .open(path)
-        .map_err(|error| {
-            if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
-                place::symlinked(path).at(Stage::Lock)
-            } else {
-                place::unwritable(path, error).at(Stage::Lock)
-            }
-        })?;
+    opened(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a lock file, never the database")]
+pub(super) fn opened(path: &Path, options: &mut OpenOptions) -> Result<File> {
+    let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path).map_err(|error| {
+        if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
+            place::symlinked(path).at(Stage::Lock)
+        } else {
+            place::unwritable(path, error).at(Stage::Lock)
+        }
+    })?;
     let meta = file.metadata().map_err(|error| place::unwritable(path, error).at(Stage::Lock))?;
     if !meta.is_file() {
         return Err(place::not_a_file(path).at(Stage::Lock));
@@ -320,9 +315,9 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..TURNS {
                         // `enter`, with a word in between.
-                        let a = acquire(&turnstile.a, Instant::now(), LONG).unwrap();
+                        let a = acquire(open(&turnstile.a).unwrap(), &turnstile.a, Instant::now(), LONG).unwrap();
                         front.store(own, SeqCst);
-                        let b = acquire(&turnstile.b, Instant::now(), LONG).unwrap();
+                        let b = acquire(open(&turnstile.b).unwrap(), &turnstile.b, Instant::now(), LONG).unwrap();
                         front.store(NOBODY, SeqCst);
                         drop(a);
                         let due = next.swap(NOBODY, SeqCst);

@@ -3,7 +3,7 @@
 use tenure_core::agent::{Process, Sign};
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, first};
+use crate::tx::{Sql, Tx, first, list as listed};
 
 /// An agent's row.
 #[derive(Clone, Debug)]
@@ -101,6 +101,16 @@ pub fn get(tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<Row>> {
     one(tx.query(GET, &[project.into(), name.into()])?)
 }
 
+/// Which of some names are known, in no order.
+pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<String>> {
+    let sql = Sql::pair(
+        "SELECT a.name FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
+        "SELECT a.name FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT name FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
+    );
+    tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
+}
+
 /// A page of agents by name.
 pub fn list(tx: &mut dyn Tx, project: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
     all(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
@@ -171,10 +181,13 @@ pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> R
 }
 
 /// After the clock was set back: nobody was seen later than now, or an agent that is gone would count as alive until
-/// the clock is there again.
-pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
-    let sql = Sql::same("UPDATE agent SET last_seen = $2 WHERE project = $1 AND gone = 0 AND last_seen > $2");
-    tx.defer(sql, vec![project.into(), now.into()])
+/// the clock is there again; and whoever was seen after `quiet` is looked at anew, marked as gone or not.
+pub fn cap(tx: &mut dyn Tx, project: &str, now: Time, quiet: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE agent SET gone = 0, last_seen = CASE WHEN last_seen > $2 THEN $2 ELSE last_seen END
+         WHERE project = $1 AND last_seen > $3",
+    );
+    tx.defer(sql, vec![project.into(), now.into(), quiet.into()])
 }
 
 /// Marks an agent as gone, so that it is looked at once.
@@ -199,6 +212,12 @@ pub fn set_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Resu
 pub fn offer_focus(tx: &mut dyn Tx, project: &str, name: &str, task: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET focus = $3 WHERE project = $1 AND name = $2 AND focus = ''");
     tx.defer(sql, vec![project.into(), name.into(), task.into()])
+}
+
+/// Takes every agent's focus away.
+pub fn clear_all_focus(tx: &mut dyn Tx, project: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET focus = '' WHERE project = $1 AND focus <> ''");
+    tx.defer(sql, vec![project.into()])
 }
 
 /// Takes a task out of an agent's focus if it is there.

@@ -31,6 +31,18 @@ pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
     (sql, vec![project.into(), list(tasks)])
 }
 
+/// The same for one task: without a list that SQLite would set up a virtual table for.
+pub fn of_one_call(project: &str, task: &str) -> (Sql, Vec<Value>) {
+    let sql = Sql::pair(
+        "SELECT d.task, d.after, t.status, t.number FROM dep d
+         CROSS JOIN task t ON t.project = $1 AND t.id = d.after WHERE d.project = $1 AND d.task = $2",
+        "SELECT d.task, d.after, t.status, t.number FROM dep d
+         CROSS JOIN LATERAL (SELECT status, number FROM task WHERE project = $1 AND id = d.after OFFSET 0) t
+         WHERE d.project = $1 AND d.task = $2",
+    );
+    (sql, vec![project.into(), task.into()])
+}
+
 /// Decodes rows of (task, after, status, number of what is after), and sorts them by the task and then by age: a list
 /// that travels as a parameter is joined row by row, and an ORDER BY would tempt planners into reading an index whole.
 pub fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {

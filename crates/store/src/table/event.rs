@@ -201,6 +201,16 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
     i64::try_from(dropped).map_err(|_| Error::bug("more events than numbers"))
 }
 
+/// How many events there are, and the numbers of the oldest and the newest; zeros for none.
+pub fn extent(tx: &mut dyn Tx, project: &str) -> Result<(i64, i64, i64)> {
+    let sql =
+        Sql::same("SELECT COUNT(*), COALESCE(MIN(number), 0), COALESCE(MAX(number), 0) FROM event WHERE project = $1");
+    match first(tx.query(sql, &[project.into()])?) {
+        Some(row) => Ok((row.int(0)?, row.int(1)?, row.int(2)?)),
+        None => Ok((0, 0, 0)),
+    }
+}
+
 /// The time of the first event at or after a number.
 pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Time>> {
     let sql = Sql::same("SELECT at FROM event WHERE project = $1 AND number >= $2 ORDER BY number LIMIT 1");

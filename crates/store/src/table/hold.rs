@@ -3,7 +3,7 @@
 use tenure_core::hold::Ending;
 use tenure_core::{Result, Span, Time};
 
-use crate::tx::{Sql, Tx, Value, first};
+use crate::tx::{Sql, Tx, Value, first, list};
 
 /// A hold's row. `mode` is `exclusive` for tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,12 +125,27 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
 
 /// How many holds have time left, and when the first of them ends.
 pub fn summary(tx: &mut dyn Tx, project: &str, now: Time) -> Result<(i64, Option<Time>)> {
-    let sql =
-        Sql::same("SELECT COUNT(*), MIN(expires_at) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2");
+    let sql = Sql::same(
+        "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
+                   FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2",
+    );
     match first(tx.query(sql, &[project.into(), now.into()])?) {
         Some(row) => Ok((row.int(0)?, row.int_or_null(1)?.map(Time))),
         None => Ok((0, None)),
     }
+}
+
+/// The longest time to live of the live holds of some agents, for each that has one.
+pub fn longest(tx: &mut dyn Tx, project: &str, agents: &[String], now: Time) -> Result<Vec<(String, Span)>> {
+    let sql = Sql::pair(
+        "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $3
+           AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
+        "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $3
+           AND holder = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
+         GROUP BY holder ORDER BY holder",
+    );
+    let rows = tx.query(sql, &[project.into(), list(agents), now.into()])?;
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, Span(row.int(1)?)))).collect()
 }
 
 /// Grants a hold on a task.

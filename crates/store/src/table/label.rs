@@ -44,15 +44,15 @@ pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) 
     tx.defer(sql, vec![project.into(), list(tasks), ready.into()])
 }
 
-/// Writes the rows of many new tasks: each item is (label, ready, priority, number, task).
+/// Writes the rows of many new tasks: each item is (label, status, ready, priority, number, task).
 pub fn insert_many(tx: &mut dyn Tx, project: &str, json: String) -> Result<()> {
     let sql = Sql::pair(
         "INSERT INTO task_label (project, label, status, ready, priority, number, task)
-         SELECT $1, json_extract(value, '$[0]'), 'open', json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-                json_extract(value, '$[3]'), json_extract(value, '$[4]') FROM json_each($2)",
+         SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+                json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]') FROM json_each($2)",
         "INSERT INTO task_label (project, label, status, ready, priority, number, task)
-         SELECT $1, value->>0, 'open', CAST(value->>1 AS BIGINT), CAST(value->>2 AS BIGINT),
-                CAST(value->>3 AS BIGINT), value->>4 FROM json_array_elements(CAST($2 AS JSON))",
+         SELECT $1, value->>0, value->>1, CAST(value->>2 AS BIGINT), CAST(value->>3 AS BIGINT),
+                CAST(value->>4 AS BIGINT), value->>5 FROM json_array_elements(CAST($2 AS JSON))",
     );
     tx.defer(sql, vec![project.into(), json.into()])
 }

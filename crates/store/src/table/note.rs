@@ -1,8 +1,9 @@
 //! Notes on tasks.
 
+use serde_json::json;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx};
+use crate::tx::{Sql, Tx, list};
 
 /// One note.
 #[derive(Clone, Debug)]
@@ -50,6 +51,57 @@ pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<crate::Value>) {
     (Sql::same("SELECT 1 FROM note WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
 }
 
+fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row {
+        id: row.text(0)?,
+        task: row.text(1)?,
+        number: row.int(2)?,
+        agent: row.text(3)?,
+        at: row.time(4)?,
+        text: row.text(5)?,
+        data: row.text(6)?,
+        late: row.flag(7)?,
+    })
+}
+
+/// The ids of all notes of a project, oldest first.
+pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM note WHERE project = $1 ORDER BY number, id");
+    tx.query(sql, &[project.into()])?.into_iter().map(|mut row| row.text(0)).collect()
+}
+
+/// Several notes by id, oldest first; those that do not exist are not among them.
+pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
+    let sql = Sql::pair(
+        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late
+         FROM json_each($2) j CROSS JOIN note n ON n.project = $1 AND n.id = j.value",
+        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late
+         FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM note WHERE project = $1 AND id = j.value OFFSET 0) n",
+    );
+    let rows = tx.query(sql, &[project.into(), list(ids)])?;
+    let mut notes = rows.into_iter().map(decode).collect::<Result<Vec<_>>>()?;
+    notes.sort_by(|a, b| (a.number, &a.id).cmp(&(b.number, &b.id)));
+    Ok(notes)
+}
+
+/// Adds many notes by one statement.
+pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
+    let item =
+        |row: &Row| json!([row.id, row.task, row.number, row.agent, row.at.0, row.text, row.data, i64::from(row.late)]);
+    let json = serde_json::Value::Array(rows.iter().map(item).collect()).to_string();
+    let sql = Sql::pair(
+        "INSERT INTO note (project, id, task, number, agent, at, text, data, late)
+         SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+                json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
+                json_extract(value, '$[6]'), json_extract(value, '$[7]') FROM json_each($2)",
+        "INSERT INTO note (project, id, task, number, agent, at, text, data, late)
+         SELECT $1, value->>0, value->>1, CAST(value->>2 AS BIGINT), value->>3, CAST(value->>4 AS BIGINT), value->>5,
+                value->>6, CAST(value->>7 AS BIGINT) FROM json_array_elements(CAST($2 AS JSON))",
+    );
+    tx.defer(sql, vec![project.into(), json.into()])
+}
+
 /// The newest notes on a task, oldest first.
 pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(
@@ -59,18 +111,7 @@ pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Resul
     let mut notes = tx
         .query(sql, &[project.into(), task.into(), limit.into()])?
         .into_iter()
-        .map(|mut row| {
-            Ok(Row {
-                id: row.text(0)?,
-                task: row.text(1)?,
-                number: row.int(2)?,
-                agent: row.text(3)?,
-                at: row.time(4)?,
-                text: row.text(5)?,
-                data: row.text(6)?,
-                late: row.flag(7)?,
-            })
-        })
+        .map(decode)
         .collect::<Result<Vec<_>>>()?;
     notes.reverse();
     Ok(notes)

@@ -287,6 +287,11 @@ pub(crate) fn insert_store(tx: &mut dyn Tx, identity: &Identity, now: Time) -> R
     tx.execute(sql, &args).map(|_| ())
 }
 
+/// Begins a new history of event numbers.
+pub fn set_incarnation(tx: &mut dyn Tx, incarnation: &str) -> Result<()> {
+    tx.execute(Sql::same("UPDATE store SET incarnation = $1"), &[incarnation.into()]).map(|_| ())
+}
+
 /// Takes the store's own row away: an empty store that stands for one that does not exist.
 pub(crate) fn forget_store(tx: &mut dyn Tx) -> Result<()> {
     tx.execute(Sql::same("DELETE FROM store"), &[]).map(|_| ())

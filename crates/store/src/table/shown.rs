@@ -15,6 +15,15 @@ pub fn decode(rows: Vec<crate::Row>) -> Result<Option<i64>> {
     first(rows).map(|row| row.int(0)).transpose()
 }
 
+/// Forgets what was shown of tasks that there are none of.
+pub(crate) fn forget_unknown(tx: &mut dyn Tx) -> Result<()> {
+    let sql = Sql::same(
+        "DELETE FROM shown WHERE NOT EXISTS
+             (SELECT 1 FROM task WHERE task.project = shown.project AND task.id = shown.task)",
+    );
+    tx.execute(sql, &[]).map(|_| ())
+}
+
 /// Remembers what a response shows.
 pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, task: &str, fence: i64) -> Result<()> {
     let sql = Sql::same(

@@ -1,5 +1,7 @@
 //! Tasks.
 
+pub mod whole;
+
 use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
 use tenure_core::task::Status;
@@ -234,6 +236,13 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Fu
     Ok(found)
 }
 
+/// Nobody whose hold ran out of time may act late any more: a newer fence has come.
+pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: i64) -> Result<()> {
+    let sql =
+        Sql::same("UPDATE task SET last_fence = $2, last_holder = '', lapsed = 0 WHERE project = $1 AND lapsed <> 0");
+    tx.defer(sql, vec![project.into(), fence.into()])
+}
+
 /// A stream of tasks in the order of choice, each a range of one index.
 #[derive(Clone, Debug)]
 pub enum Stream {
@@ -309,24 +318,27 @@ impl Stream {
     }
 }
 
-/// Which of some ids exist, with their status, in no order.
+/// Which of some ids exist, with their status, the oldest task first: the order in which dependencies are shown.
 pub fn existing(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<(String, Status)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let sql = Sql::pair(
-        "SELECT t.id, t.status FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value",
-        "SELECT t.id, t.status FROM json_array_elements_text(CAST($2 AS JSON)) j
-         CROSS JOIN LATERAL (SELECT id, status FROM task WHERE project = $1 AND id = j.value OFFSET 0) t",
+        "SELECT t.id, t.status, t.number FROM json_each($2) j CROSS JOIN task t ON t.project = $1 AND t.id = j.value",
+        "SELECT t.id, t.status, t.number FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT id, status, number FROM task WHERE project = $1 AND id = j.value OFFSET 0) t",
     );
-    tx.query(sql, &[project.into(), list(ids)])?
+    let mut found = tx
+        .query(sql, &[project.into(), list(ids)])?
         .into_iter()
         .map(|mut row| {
             let status = row.text(1)?;
             let status = Status::from_stored(&status).ok_or_else(|| corrupt(format!("unknown status {status}")))?;
-            Ok((row.text(0)?, status))
+            Ok((row.int(2)?, row.text(0)?, status))
         })
-        .collect()
+        .collect::<Result<Vec<_>>>()?;
+    found.sort_by(|(a_number, a, _), (b_number, b, _)| (a_number, a).cmp(&(b_number, b)));
+    Ok(found.into_iter().map(|(_, id, status)| (id, status)).collect())
 }
 
 /// Which of some tasks are blocked on another one: (task, blocker), in no order.

@@ -9,12 +9,55 @@ use tenure_kernel::{Call, Op, RequestId};
 
 use super::Case;
 use super::shorthand::{claiming, words};
-use crate::fixture::{Engine, World};
+use crate::fixture::{Engine, World, code_of};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t8_every_refusal_carries_code_kind_stage_entity_and_advice", refusals),
+    Case::everywhere("an_id_of_any_characters_names_nothing_on_every_engine", any_characters),
     Case::only(&[Engine::Memory], "inv_t8_no_code_matches_the_text_of_an_error", no_text_is_matched),
 ];
+
+/// NUL is what PostgreSQL cannot take even as a question: no engine is asked.
+fn any_characters(world: &World) {
+    let task = world.add("one");
+    let call = world.call("a");
+    for odd in ["t-\0", "\0", "t-abcde\0", "ü", "h-\0", "t-'; DROP TABLE task; --"] {
+        let named = Some(odd.to_owned());
+        let on = block::Request {
+            task: Some(task.clone()),
+            reason: "x".into(),
+            on: named.clone(),
+            ..block::Request::default()
+        };
+        for op in [
+            claiming(odd),
+            Op::Add(add::Request { after: words(&[odd]), ..add::Request::titled("x") }),
+            Op::Edit(edit::Request { task: odd.into(), priority: Some(1), ..edit::Request::default() }),
+            Op::Edit(edit::Request { task: task.clone(), after: Some(words(&[odd])), ..edit::Request::default() }),
+            Op::Note(note::Request { task: named.clone(), text: "x".into(), ..note::Request::default() }),
+            Op::Done(done::Request { task: named, ..done::Request::default() }),
+            Op::Block(on),
+        ] {
+            let name = op.name();
+            assert_eq!(code_of(world.unchanged(&task, || world.run("person:ann", op))), "not_found", "{name} {odd:?}");
+        }
+        let answers = [
+            world.kernel.show(&call, odd).map(drop),
+            world.kernel.show_hold(&call, odd).map(drop),
+            world.kernel.why(&call, odd).map(drop),
+            world.kernel.graph(&call, odd).map(drop),
+            world.kernel.task_id(&call, odd).map(drop),
+        ];
+        answers.into_iter().for_each(|answer| assert_eq!(code_of(answer), "not_found", "{odd:?}"));
+        let cursor = Some(format!("1.1.{odd}"));
+        let filter = list::Filter { cursor: cursor.clone(), ..list::Filter::default() };
+        assert_eq!(code_of(world.kernel.list(&call, &filter)), "bad_cursor");
+        assert_eq!(code_of(world.kernel.holds(&call, None, 5, cursor.as_deref())), "bad_cursor");
+        assert_eq!(code_of(world.kernel.agents(&call, None, 5, cursor.as_deref())), "bad_cursor");
+        let filter = list::Filter { holder: Some(odd.into()), ..list::Filter::default() };
+        assert_eq!(code_of(world.kernel.list(&call, &filter)), "bad_name");
+    }
+}
 
 /// Every refusal that can be had from the kernel without breaking anything.
 fn gather(world: &World) -> Vec<Error> {

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tenure_core::Stage;
 use tenure_kernel::op::note;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
@@ -23,6 +24,8 @@ pub(super) const CASES: &[Case] = &[
     Case::only(HERE, "inv_t4_a_session_killed_at_any_statement_leaves_nothing_and_the_call_goes_on", killed_at_any),
     Case::only(HERE, "inv_t4_a_session_killed_between_calls_is_not_noticed", killed_between),
     Case::only(HERE, "inv_t6_a_commit_whose_answer_was_lost_is_answered_from_its_record", answer_lost),
+    Case::only(HERE, "inv_t6_a_commit_whose_answer_stays_lost_is_unknown_and_the_same_call_finds_out", stays_lost),
+    Case::only(HERE, "a_schema_that_the_login_may_not_use_is_an_error_and_no_empty_store", hidden_schema),
     Case::only(HERE, "inv_t2_a_writer_that_waits_too_long_is_busy_and_changes_nothing", waits_too_long),
     Case::only(HERE, "inv_t2_a_writer_that_stops_inside_its_turn_is_thrown_out", stopped_writer),
     Case::only(HERE, "a_server_that_is_not_there_is_busy", not_there),
@@ -108,6 +111,58 @@ fn answer_lost(world: &World) {
     assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 2);
     let again = world.kernel.run(&call, &noting(&task)).unwrap();
     assert_eq!(again, reply);
+}
+
+/// The server commits, the line is cut before it can say so, and stays cut: the retry cannot find out either.
+fn stays_lost(world: &World) {
+    let task = world.add("first");
+    let relay = Relay::to(&world.location);
+    let kernel = Kernel::new(relay.location(), Options { ..world.options.clone() }).unwrap();
+    kernel.run(&world.call("a"), &noting(&task)).unwrap();
+    let last = world.last_event();
+    relay.swallow_next_commit_and_stay_cut();
+    let call = world.call("a");
+    let error = refusal(kernel.run(&call, &noting(&task)));
+    assert!(relay.has_swallowed());
+    // Not "nothing was changed": it was, and nobody could know.
+    assert_eq!(world.last_event(), last + 1);
+    assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("busy", "connection_lost", Stage::Commit));
+    assert!(error.retryable() && error.advice().unwrap().contains("not known"), "{error:?}");
+    assert_eq!(code_of(kernel.run(&world.call("a"), &noting(&task))), "unreachable", "this one never got there");
+    relay.mend();
+    let reply = kernel.run(&call, &noting(&task)).unwrap();
+    assert!(reply.replayed, "the same call finds out");
+    assert_eq!(world.last_event(), last + 1);
+}
+
+/// To a login without rights PostgreSQL shows a schema as if it were not there. Answering for it as for an empty store
+/// would tell an agent that all its tasks are gone.
+fn hidden_schema(world: &World) {
+    let task = world.add("first");
+    let before = dump(&world.kernel);
+    let login = server().fresh_schema();
+    server().batch(&format!("CREATE ROLE {login} LOGIN PASSWORD 'x'"));
+    let Location::Postgres(url) = &world.location else { panic!("this is about PostgreSQL") };
+    let (_, place) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).unwrap();
+    let stranger = open(&format!("postgres://{login}:x@{place}"));
+    let call = world.call("a");
+    for error in [
+        refusal(stranger.status(&call)),
+        refusal(stranger.show(&call, &task)),
+        refusal(stranger.run(&call, &claiming(&task))),
+        refusal(stranger.store().identity()),
+        refusal(stranger.store().create()),
+        refusal(stranger.store().schema_version()),
+        refusal(stranger.store().integrity()),
+    ] {
+        assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("denied", "postgres_privilege", false));
+        assert!(error.about() == Some(raw::schema(world)) && error.advice().is_some(), "{error:?}");
+    }
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    // One that is really not there is still empty.
+    let fresh = open(&format!("postgres://{login}:x@{}", place.replace(raw::schema(world), &server().fresh_schema())));
+    assert_eq!(fresh.store().identity().unwrap(), None);
+    server().batch(&format!("DROP ROLE {login}"));
 }
 
 fn waits_too_long(world: &World) {

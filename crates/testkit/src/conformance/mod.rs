@@ -2,6 +2,7 @@
 
 mod agents;
 mod atomicity;
+mod backups;
 mod bulk;
 mod choice;
 mod clock;
@@ -11,12 +12,14 @@ mod dependencies;
 mod editing;
 mod errors;
 mod events;
+mod export;
 mod faults;
 mod fencing;
 mod focus;
 mod growth;
 mod holds;
 mod idempotency;
+mod import;
 mod keeping;
 mod listing;
 mod lost;
@@ -25,9 +28,11 @@ mod places;
 mod plans;
 mod purity;
 mod random;
+mod restoring;
 mod shorthand;
 mod transfer;
 mod transitions;
+mod turns;
 mod walk;
 
 pub use self::purity::die_if_asked;
@@ -81,15 +86,20 @@ pub fn cases() -> Vec<&'static Case> {
         damage::CASES,
         errors::CASES,
         events::CASES,
+        export::CASES,
         faults::CASES,
         growth::CASES,
         idempotency::CASES,
+        import::CASES,
         keeping::CASES,
         lost::CASES,
         opening::CASES,
         places::CASES,
         plans::CASES,
         purity::CASES,
+        backups::CASES,
+        restoring::CASES,
+        turns::CASES,
     ]
     .into_iter()
     .flatten()

@@ -167,6 +167,7 @@ fn hot_statements(world: &World) {
         agent::clear_focus(tx, p, "agent-1", id)?;
         agent::mark_gone(tx, p, "agent-1")?;
         dep::of(tx, p, &some)?;
+        tx.query_all(vec![dep::of_one_call(p, id)])?;
         dep::dependents(tx, p, id, 100)?;
         // PostgreSQL cannot know how far a graph reaches and may rightly hash all edges once; this one is for people.
         if world.engine == Engine::File {

@@ -79,6 +79,12 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         log(log::Filter { since: Some(log::Since::Number(3)), limit: 5, ..log::Filter::default() }),
         log(log::Filter { subject: Some(task.to_owned()), limit: 5, ..log::Filter::default() }),
         kernel.store().identity().map(drop),
+        kernel.export(call, true, &mut Vec::new()).map(drop),
+        kernel.store().size().map(drop),
+        kernel.store().rows().map(drop),
+        kernel.store().clock_ahead().map(drop),
+        // Another case may be in the middle of a write: a turn may not be had at once, and that is an answer too.
+        kernel.store().queue(std::time::Duration::ZERO).map(drop),
     ];
     assert!(kernel.show(call, "t-00000").is_err());
     let asked = answers.len() + 1;

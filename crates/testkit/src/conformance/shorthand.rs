@@ -104,7 +104,7 @@ impl World {
 
     /// Asserts what must be true of every project at every moment: the log replays without a conflict and leads to
     /// the holds there are, and the counters count right.
-    pub(super) fn sound(&self) {
+    pub(crate) fn sound(&self) {
         let call = self.call("person:ann");
         let replay = crate::replay::replay(&self.events());
         for interval in &replay.intervals {

@@ -1,9 +1,9 @@
 //! A walk through every op once, for what must be true of each of them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, forget, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, done, edit, forget, import, join, note, release, reopen, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
 use tenure_store::table::project;
@@ -53,6 +53,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     go(ann, Op::Cancel(cancel::Request { task: Some(fourth.clone()), ..cancel::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: fourth, ..reopen::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: first, ..reopen::Request::default() }));
+    go(ann, Op::Import(brought()));
     send(joined, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };
@@ -65,6 +66,25 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     all.sort_unstable();
     assert_eq!(met, all, "the walk meets every op");
     walked
+}
+
+/// Two tasks and a note from elsewhere, one of the tasks for somebody whom nobody has seen.
+fn brought() -> import::Request {
+    let at = "2033-01-01T00:00:00.000000Z";
+    let own = json!({ "title": "brought", "created_by": "z", "created_at": at, "updated_at": at });
+    let task = |id: &str, more: Value| {
+        let mut task = own.clone();
+        task["id"] = json!(id);
+        more.as_object().unwrap().iter().for_each(|(field, value)| task[field.as_str()] = value.clone());
+        task
+    };
+    let done = json!({ "status": "done", "finished_by": "z", "finished_at": at, "labels": ["x"] });
+    let request = json!({
+        "tasks": [task("t-zzzzz", done), task("t-zzzzy", json!({ "after": ["t-zzzzz"], "assignee": "unseen" }))],
+        "notes": [{ "id": "n-zzzzz", "task": "t-zzzzz", "agent": "z", "at": at, "text": "so far" }],
+    });
+    // Through text: data that is kept to the letter cannot be read from anything else.
+    serde_json::from_str(&request.to_string()).unwrap()
 }
 
 fn copy() -> Checkout {

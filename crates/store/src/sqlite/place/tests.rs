@@ -170,12 +170,16 @@ fn open_permissions_are_remarked() {
     let path = dir.path().join("t.db");
     prepare(&path).unwrap();
     chmod(dir.path(), 0o700);
-    assert_eq!(permissions(&path), Vec::<String>::new());
+    let me = rustix::process::geteuid().as_raw();
+    assert_eq!(permissions(&path, me), Vec::<String>::new());
+    let remarks = permissions(&path, me + 1);
+    assert_eq!(remarks.len(), 1);
+    assert!(remarks[0].contains(&format!("t.db belongs to the user {me}, not to you")), "{remarks:?}");
     chmod(&path, 0o640);
     fs::write(dir.path().join("t.db-wal"), "").unwrap();
     chmod(&dir.path().join("t.db-wal"), 0o604);
     chmod(dir.path(), 0o777);
-    let remarks = permissions(&path);
+    let remarks = permissions(&path, me);
     assert_eq!(remarks.len(), 3, "{remarks:?}");
     assert!(remarks[0].contains("t.db is open to its group (mode 0640)"), "{remarks:?}");
     assert!(remarks[1].contains("t.db-wal is open to everyone (mode 0604)"), "{remarks:?}");

@@ -1,39 +1,60 @@
-//! Measures the command line as somebody feels it: whole processes, from start to end, on stores that are thrown away.
+//! Measures Tenure on stores that are thrown away: whole processes as somebody feels them, and calls of the library.
 //!
-//! `floor` sets single calls against `tenure-floor`, `growth` the same calls among 100 and among 100,000 tasks, `many`
-//! runs 64 loops of writes at once. What counts are the ratios; docs/performance.md says how they are meant. It needs
-//! `cargo build --release --workspace` first, and a machine with nothing else to do.
+//! `floor` sets single calls against `tenure-floor`, `library` single ops against the database alone, `growth` the same
+//! calls among 100 to 100,000 tasks, `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
+//! `trips` counts the waits for PostgreSQL. What counts are the ratios; docs/performance.md says how they are meant. It
+//! needs `cargo build --release --workspace` first, and a machine with nothing else to do.
 
 // A measurement reads clocks, arguments and files, stops at the first surprise and prints what it saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Barrier;
 use std::time::Instant;
 use std::{env, thread};
 
-use serde_json::json;
 use tempfile::TempDir;
+use tenure_testkit::pg;
 
 use crate::home::{Engine, Home, Programs};
+use crate::plot::Plot;
 use crate::table::{Table, ms, quantile};
 
+mod caller;
+mod growth;
 mod home;
+mod library;
+mod plot;
+mod postgres;
+mod race;
 mod table;
+mod tape;
+mod trips;
 
-const USAGE: &str = "usage: tenure-bench [floor] [growth] [many] [--runs N] [--postgres] [--markdown]";
+const USAGE: &str = "usage: tenure-bench [floor] [library] [growth] [many] [race] [trips]
+                    [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
+
+  --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
+  --fsync      the throw-away server syncs as one in use does (without it, it does not)
+  --plots DIR  write the growth curves there, as SVG";
+const SECTIONS: [&str; 6] = ["floor", "library", "growth", "many", "race", "trips"];
 /// Rounds before those that count: caches fill, the first write-ahead log is made.
 const WARM_UP: usize = 10;
-const FEW: usize = 100;
-const MANY: usize = 100_000;
 const LOOPS: usize = 64;
 const WRITES: usize = 50;
 
 fn main() -> ExitCode {
-    let result = Options::parse(env::args().skip(1)).and_then(|options| Ok((options, Programs::find()?)));
+    let words: Vec<String> = env::args().skip(1).collect();
+    if let [part, store, agent] = words.as_slice()
+        && part == race::PART
+    {
+        race::part(store, agent);
+        return ExitCode::SUCCESS;
+    }
+    let result = Options::parse(words.into_iter()).and_then(|options| Ok((options, Programs::find()?)));
     match result {
         Ok((options, programs)) => {
             run(&options, &programs);
@@ -52,16 +73,44 @@ fn run(options: &Options, programs: &Programs) {
     let cores = thread::available_parallelism().unwrap();
     println!("{cores} cores, load {load} at the start, f = {:.2} ms, {} runs", sync_time() * 1e3, options.runs);
     let engines: &[Engine] = if options.postgres { &[Engine::Sqlite, Engine::Postgres] } else { &[Engine::Sqlite] };
+    if options.postgres {
+        if options.fsync {
+            pg::serve_durably();
+        }
+        let said = pg::server().query("SELECT version(); SHOW fsync; SHOW synchronous_commit");
+        let said: Vec<_> = said.into_iter().flatten().flatten().collect();
+        let version = said[0].split(" (").next().unwrap();
+        println!("{version}, fsync {}, synchronous_commit {}", said[1], said[2]);
+    }
+    let print = |table: Table| table.print(options.markdown);
     if options.wants("floor") {
-        floor(programs, options.runs).print(options.markdown);
+        print(floor(programs, options.runs));
+    }
+    if options.wants("library") {
+        print(library::against_sqlite(options.runs));
+        if options.postgres {
+            print(postgres::against_postgres(options.runs));
+        }
     }
     if options.wants("growth") {
         for engine in engines {
-            growth(programs, *engine, options.runs).print(options.markdown);
+            for (table, plot) in [
+                growth::of_the_library(*engine, options.runs),
+                growth::of_the_command_line(programs, *engine, options.runs),
+            ] {
+                print(table);
+                options.keep(&plot);
+            }
         }
     }
     if options.wants("many") {
-        many(programs, engines).print(options.markdown);
+        print(many(programs, engines));
+    }
+    if options.wants("race") {
+        print(race::race(engines, options.runs));
+    }
+    if options.wants("trips") && options.postgres {
+        print(trips::trips());
     }
 }
 
@@ -130,55 +179,6 @@ fn sync_time() -> f64 {
     quantile(times.collect(), 0.5)
 }
 
-// ---- growth ----
-
-fn growth(programs: &Programs, engine: Engine, runs: usize) -> Table {
-    let mut table = Table::new(
-        &format!("Growth on {}", engine.name()),
-        &["call", "among 100,000 p50", "among 100 p50", "ratio", "100,000 p99", "100 p99", "p99 ratio"],
-    );
-    let [few, many] = [FEW, MANY].map(|tasks| Home::with_batch(programs, engine, &batch(tasks)));
-    // Each round adds one task and finishes one, so both stores keep what is ready.
-    let calls: [(&str, &[&str]); 7] = [
-        ("`add`", &["add", "one more"]),
-        ("`claim`", &["claim", "--agent", "worker"]),
-        ("`done`", &["done", "--agent", "worker"]),
-        ("`next`", &["next"]),
-        ("`list --limit 20`", &["list", "--limit", "20"]),
-        ("`log`", &["log"]),
-        ("`status`", &["status"]),
-    ];
-    let mut pairs = vec![Vec::new(); calls.len()];
-    for _ in 0..WARM_UP + runs {
-        for ((_, call), pairs) in calls.iter().zip(&mut pairs) {
-            let small = few.time(call);
-            pairs.push((many.time(call), small));
-        }
-    }
-    calls.iter().zip(pairs).for_each(|((name, _), pairs)| table.compare(name, &pairs));
-    table
-}
-
-/// A batch for `add --stdin`: the first half ready, each of the others after four earlier ones; so twice as many
-/// dependencies as tasks, and about four tasks that wait for each.
-fn batch(tasks: usize) -> String {
-    let mut seed = 1_u64;
-    let mut draw = |below: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % below
-    };
-    let mut lines = String::new();
-    for i in 0..tasks {
-        let mut after = BTreeSet::new();
-        while i >= tasks / 2 && after.len() < 4 {
-            after.insert(format!("k{}", draw(i)));
-        }
-        let line = json!({"title": format!("task {i}"), "key": format!("k{i}"), "priority": i % 5, "after": after});
-        lines.push_str(&format!("{line}\n"));
-    }
-    lines
-}
-
 // ---- many processes ----
 
 fn many(programs: &Programs, engines: &[Engine]) -> Table {
@@ -236,17 +236,22 @@ struct Options {
     sections: Vec<String>,
     runs: usize,
     postgres: bool,
+    fsync: bool,
     markdown: bool,
+    plots: Option<PathBuf>,
 }
 
 impl Options {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-        let mut options = Options { sections: Vec::new(), runs: 200, postgres: false, markdown: false };
+        let mut options =
+            Options { sections: Vec::new(), runs: 200, postgres: false, fsync: false, markdown: false, plots: None };
         while let Some(word) = words.next() {
             match word.as_str() {
-                "floor" | "growth" | "many" => options.sections.push(word),
+                section if SECTIONS.contains(&section) => options.sections.push(word),
                 "--postgres" => options.postgres = true,
+                "--fsync" => options.fsync = true,
                 "--markdown" => options.markdown = true,
+                "--plots" => options.plots = Some(words.next().ok_or("--plots takes a directory")?.into()),
                 "--runs" => {
                     let runs = words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
                     options.runs = runs.ok_or("--runs takes a number above 0")?;
@@ -254,10 +259,21 @@ impl Options {
                 _ => return Err(USAGE.to_owned()),
             }
         }
+        // Whoever calls stands elsewhere by the time they are written.
+        if let Some(dir) = &mut options.plots {
+            fs::create_dir_all(&*dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+            *dir = dir.canonicalize().map_err(|error| format!("{}: {error}", dir.display()))?;
+        }
         Ok(options)
     }
 
     fn wants(&self, section: &str) -> bool {
         self.sections.is_empty() || self.sections.iter().any(|s| s == section)
+    }
+
+    fn keep(&self, plot: &Plot) {
+        if let Some(dir) = &self.plots {
+            fs::write(dir.join(plot.file()), plot.svg()).unwrap();
+        }
     }
 }

@@ -23,6 +23,10 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn new(title: &str, head: &[&str]) -> Table {
         eprintln!("measuring: {title}");
+        Table::quiet(title, head)
+    }
+
+    pub(crate) fn quiet(title: &str, head: &[&str]) -> Table {
         Table { title: title.to_owned(), head: head.iter().map(|s| (*s).to_owned()).collect(), rows: Vec::new() }
     }
 

@@ -1,22 +1,38 @@
-//! The long runs, one report: `tenure-soak [SECTION …] [--minutes N] [--seed N] [--markdown]`.
+//! The long runs, one report: `tenure-soak [SECTION …] [--minutes N] [--seed N] [--seeds N]`, or
+//! `tenure-soak --plan FILE`, which runs one plan of the simulator on every engine.
 
 // A long run reads clocks and arguments, and prints what it saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tenure_testkit::evidence::soaks;
 use tenure_testkit::report::{Budget, markdown};
-use tenure_testkit::worker;
+use tenure_testkit::{sim, worker};
 
 fn main() -> ExitCode {
     worker::play_if_asked();
     match Options::parse(std::env::args().skip(1)) {
+        Ok(Options { plan: Some(file), .. }) => replay(&file),
         Ok(options) => run(&options),
         Err(why) => {
             eprintln!("{why}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn replay(file: &Path) -> ExitCode {
+    match sim::replay(file) {
+        Ok(()) => {
+            println!("{} holds on every engine", file.display());
+            ExitCode::SUCCESS
+        }
+        Err(report) => {
+            println!("{report}");
+            ExitCode::FAILURE
         }
     }
 }
@@ -29,7 +45,7 @@ fn run(options: &Options) -> ExitCode {
         let time = options.time * soak.share / shares.max(1);
         eprintln!("{} for about {} s …", soak.name, time.as_secs());
         let start = Instant::now();
-        let mut section = (soak.run)(Budget { time, seed: options.seed });
+        let mut section = (soak.run)(Budget { time, seed: options.seed, seeds: options.seeds });
         section.figure("time", format!("{} s", start.elapsed().as_secs()));
         eprintln!("{}: {} violations", soak.name, section.violations.len());
         sections.push(section);
@@ -44,11 +60,14 @@ struct Options {
     sections: Vec<String>,
     time: Duration,
     seed: u64,
+    seeds: Option<u64>,
+    plan: Option<PathBuf>,
 }
 
 impl Options {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-        let mut options = Options { sections: Vec::new(), time: Duration::from_secs(600), seed: 1 };
+        let mut options =
+            Options { sections: Vec::new(), time: Duration::from_secs(600), seed: 1, seeds: None, plan: None };
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--minutes" => {
@@ -59,11 +78,16 @@ impl Options {
                     let seed = words.next().and_then(|n| n.parse().ok());
                     options.seed = seed.ok_or("--seed takes a number")?;
                 }
+                "--seeds" => {
+                    let seeds = words.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                    options.seeds = Some(seeds.ok_or("--seeds takes a number of 1 or more")?);
+                }
+                "--plan" => options.plan = Some(words.next().ok_or("--plan takes a file")?.into()),
                 section if soaks().iter().any(|soak| soak.name == section) => options.sections.push(word),
                 other => {
                     let names: Vec<_> = soaks().iter().map(|soak| soak.name).collect();
                     return Err(format!(
-                        "unknown: {other}\nusage: tenure-soak [{}] [--minutes N] [--seed N]",
+                        "unknown: {other}\nusage: tenure-soak [{}] [--minutes N] [--seed N] [--seeds N]\n       tenure-soak --plan FILE",
                         names.join("] [")
                     ));
                 }

@@ -1,12 +1,16 @@
 //! `tenure doctor`: a query that says what is wrong and what to do about it.
 
+mod files;
+
 use serde::Serialize;
 use tenure_core::{Error, Result};
-use tenure_store::migrate;
+use tenure_kernel::query::health::Health;
+use tenure_store::{Store, migrate};
 
 use super::{Group, Spec};
 use crate::context::Context;
 use crate::output::table::table;
+use crate::output::time::short;
 use crate::output::{Ink, Printer};
 use crate::place::Location;
 
@@ -28,6 +32,9 @@ pub(super) const SPEC: Spec = Spec {
         Ok(u8::from(!healthy))
     },
 };
+
+/// Clocks further apart than this are worth a word.
+const CLOCKS_APART_S: i64 = 5;
 
 #[derive(Serialize)]
 struct Report {
@@ -116,34 +123,19 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     checks.push(schema(store.schema_version()));
     checks.push(match store.integrity() {
         Ok(found) if found.is_empty() => ok("integrity", "no damage found"),
-        Ok(found) => wrong("integrity", found.join("; "), "Restore a backup; nothing was changed by this check."),
+        Ok(found) => wrong(
+            "integrity",
+            found.join("; "),
+            "Move the file away and restore a backup; nothing was changed by this check.",
+        ),
         Err(error) => fault("integrity", &error),
     });
     if let Location::Sqlite(path) = &place.store {
-        let dir = path.parent().unwrap_or(path);
-        checks.push(match store.check_file_system() {
-            Ok(()) => ok("file system", format!("{} is local", dir.display())),
-            Err(error) => fault("file system", &error),
-        });
-        let remarks = store.permissions();
-        checks.push(match remarks.is_empty() {
-            true => ok("permissions", "only you can read and write the store"),
-            false => remark("permissions", remarks.join("; "), Some("Take the rights of others away with chmod.")),
-        });
-        if store.is_read_only() {
-            checks.push(remark(
-                "writing",
-                "the store cannot be written from here: queries answer, changes are refused",
-                Some("In a sandbox, allow writing the directory of the store."),
-            ));
-        }
-        let mut wal = path.clone().into_os_string();
-        wal.push("-wal");
-        if std::fs::metadata(&wal).is_ok_and(|file| file.len() > 0) {
-            checks.push(remark("wal", "there is a -wal file: another process is at work, or one was killed", None));
-        }
+        checks.extend(files::examine(store, path));
     }
-    checks.extend(rows(context));
+    checks.extend(files::size(store));
+    checks.extend(rows(context, store));
+    checks.push(hooks());
     checks
 }
 
@@ -160,36 +152,71 @@ fn schema(version: Result<i64>) -> Check {
     }
 }
 
-fn rows(context: &Context<'_>) -> Vec<Check> {
+/// None can be installed yet.
+fn hooks() -> Check {
+    ok("hooks", "none: this version installs none")
+}
+
+fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
     let health = match context.ask(|kernel, call| kernel.health(call)) {
         Ok(health) => health,
         Err(error) => return vec![fault("rows", &error)],
     };
-    let mut checks = Vec::new();
     if !health.switched_on {
-        checks.push(remark("rows", "nothing has happened in this project yet", None));
-        return checks;
+        return vec![clock(&health, store), remark("rows", "nothing has happened in this project yet", None)];
     }
+    let mut checks = vec![clock(&health, store), retention(&health)];
     checks.push(if health.wrong_counters.is_empty() {
-        ok("counters", format!("as counted; {} events", health.last_event))
+        ok("counters", "as counted")
     } else {
         wrong(
             "counters",
             format!("{} counters differ from what they count", health.wrong_counters.len()),
-            "Please report this.",
+            "Please report this. A restored backup has them counted anew.",
         )
     });
     if health.lapsed > 0 {
         checks.push(remark("holds", format!("{} holds have lapsed: the next write ends them", health.lapsed), None));
     }
+    checks
+}
+
+/// What is kept of the log, and whether it is what the project's row says.
+fn retention(health: &Health) -> Check {
+    if !health.events_fit {
+        return wrong(
+            "retention",
+            "the events are not those that the project's row speaks of",
+            "Restore a backup, and please report this.",
+        );
+    }
+    let (number, at) = health.oldest;
+    ok(
+        "retention",
+        format!("all {} events are kept, the oldest is {number} of {}", health.events, short(&at.to_string())),
+    )
+}
+
+fn clock(health: &Health, store: &Store) -> Check {
     if health.clock_behind_s > 60 {
-        checks.push(remark(
+        return remark(
             "clock",
             format!("the clock is {} s behind the last event", health.clock_behind_s),
             Some("Check the date of this machine."),
-        ));
+        );
     }
-    checks
+    match store.clock_ahead() {
+        Ok(Some(ahead)) if ahead.as_seconds().abs() > CLOCKS_APART_S => remark(
+            "clock",
+            format!(
+                "this machine's clock and the database's are {} s apart; the database's counts",
+                ahead.as_seconds().abs()
+            ),
+            Some("Check the date of this machine and of the database server."),
+        ),
+        Ok(_) => ok("clock", "not behind the last event"),
+        Err(error) => fault("clock", &error),
+    }
 }
 
 fn page(out: &Printer, checks: &[Check], healthy: bool) -> String {

@@ -1,0 +1,153 @@
+//! `tenure backup`: the whole store as one file, while everybody goes on.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args as _;
+use serde_json::json;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::backup::Taken;
+use tenure_store::copy::Existing;
+use tenure_store::{Clock, SystemClock};
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::time::short;
+use crate::place::scratch::{Scratch, may_write};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "backup",
+    aliases: &["snapshot"],
+    group: Group::People,
+    about: "Write a verified backup of the whole store, while everybody goes on",
+    examples: &[
+        "tenure backup",
+        "tenure backup /backups/tenure.db --force",
+        "tenure backup - | ssh host 'cat > tenure.db'",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        match &args.file {
+            Some(file) if file.as_os_str() == "-" => to_stdout(context, args.force),
+            Some(file) => to_file(context, &context.env.cwd()?.join(file), args.force),
+            None => {
+                let name = format!("tenure-{}.backup", stamp());
+                to_file(context, &context.env.cwd()?.join(name), args.force)
+            }
+        }
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// The file to write, or - for standard output; without it a new file in this directory
+    file: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+fn to_file(context: &Context<'_>, path: &Path, force: bool) -> Result<u8> {
+    let existing = if force { Existing::Replace } else { Existing::Keep };
+    let hinted = |error: Error| match error.code() {
+        "file_exists" => error.hint("Nothing was written. Name another file; --force replaces this one."),
+        _ => error,
+    };
+    may_write(path, existing, &context.place()?.store).map_err(hinted)?;
+    let taken = context
+        .ask(|kernel, call| kernel.backup(call, path, existing, &progress(context, "copied")))
+        .map_err(hinted)?;
+    let report = describe(&path.display().to_string(), &taken);
+    if context.out.is_json() {
+        context.out.data(&report);
+    } else {
+        context.out.text(&page(&format!("Backed up to {}", path.display()), &taken));
+    }
+    Ok(0)
+}
+
+/// The backup is made and checked as a whole before its first byte is written.
+fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
+    if force {
+        return Err(Error::usage("bad_arguments", "--force is about a file, and - is none"));
+    }
+    if context.out.is_terminal() {
+        return Err(Error::usage("terminal_output", "a backup is not for a terminal")
+            .hint("Send it to a file or a program, or name a file."));
+    }
+    let scratch = Scratch::new(context.env)?;
+    let path = scratch.file("backup.db");
+    let taken =
+        context.ask(|kernel, call| kernel.backup(call, &path, Existing::Replace, &progress(context, "copied")))?;
+    match stream(&path) {
+        Ok(()) => {
+            let report = describe("-", &taken);
+            context.out.aside(&match context.out.is_json() {
+                true => json!({ "ok": true, "data": report }).to_string(),
+                false => page("Backed up to standard output", &taken),
+            });
+            Ok(0)
+        }
+        // Not on standard output, which has a part of the backup in it already.
+        Err(error) => {
+            let why = match error.kind() {
+                ErrorKind::BrokenPipe => "its reader hung up".to_owned(),
+                _ => error.to_string(),
+            };
+            let error =
+                Error::new(Kind::Storage, "output_cut", Stage::Reply, format!("the backup was cut short: {why}"))
+                    .hint("What was written so far is not a backup.");
+            context.out.complain(&match context.out.is_json() {
+                true => json!({ "ok": false, "error": error.to_json() }).to_string(),
+                false => format!("tenure: {}\n  What was written so far is not a backup.", error.message()),
+            });
+            Ok(error.kind().exit())
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a copy of our own, closed by SQLite before")]
+fn stream(path: &Path) -> std::io::Result<()> {
+    let mut file = std::fs::File::open(path)?;
+    let mut stdout = std::io::stdout().lock();
+    std::io::copy(&mut file, &mut stdout)?;
+    stdout.flush()
+}
+
+/// Says how far it is, to a person who watches.
+pub(super) fn progress<'a>(context: &'a Context<'_>, done: &'static str) -> impl Fn(u64) + 'a {
+    let watched = std::io::stderr().is_terminal();
+    move |rows| {
+        if watched && rows > 0 && rows.is_multiple_of(51_200) {
+            context.out.aside(&format!("{rows} rows {done} …"));
+        }
+    }
+}
+
+/// The time as it stands in the name of a file.
+pub(super) fn stamp() -> String {
+    SystemClock.now().to_string().chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// A backup as JSON.
+pub(super) fn describe(path: &str, taken: &Taken) -> serde_json::Value {
+    let mut report = json!(taken);
+    report["path"] = path.into();
+    report
+}
+
+fn page(heading: &str, taken: &Taken) -> String {
+    let mut text = format!(
+        "{heading}\n  size      {} bytes\n  sha256    {}\n  projects  {}\n  events    {}\n  taken at  {}\n",
+        taken.size,
+        taken.sha256,
+        taken.projects,
+        taken.events,
+        short(&taken.taken_at.to_string())
+    );
+    for remark in &taken.remarks {
+        text.push_str(&format!("  remark    {remark}: see tenure doctor\n"));
+    }
+    text
+}

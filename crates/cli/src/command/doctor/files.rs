@@ -1,0 +1,102 @@
+//! What `doctor` finds about the files of an embedded store, the turnstile beside it, and the size of any store.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tenure_core::Result;
+use tenure_store::{Queue, Size, Store};
+
+use super::{Check, fault, ok, remark, wrong};
+
+/// How long a writer waits for its turn before that is worth a word. A turn takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A log that is folded back into the database now and then stays far below this.
+const LOG_LARGE: u64 = 64 * 1024 * 1024;
+
+/// Looks at the files of an embedded store.
+pub(super) fn examine(store: &Store, database: &Path) -> Vec<Check> {
+    let dir = database.parent().unwrap_or(database);
+    let mut checks = vec![match store.check_file_system() {
+        Ok(()) => ok("file system", format!("{} is local", dir.display())),
+        Err(error) => fault("file system", &error),
+    }];
+    let remarks = store.permissions();
+    checks.push(match remarks.is_empty() {
+        true => ok("permissions", "only you can read and write the store"),
+        false => {
+            remark("permissions", remarks.join("; "), Some("Take the rights of others away with chmod and chown."))
+        }
+    });
+    if store.is_read_only() {
+        checks.push(remark(
+            "writing",
+            "the store cannot be written from here: queries answer, changes are refused",
+            Some("In a sandbox, allow writing the directory of the store."),
+        ));
+    }
+    checks.push(turnstile(store.queue(PATIENCE)));
+    checks
+}
+
+fn turnstile(queue: Result<Queue>) -> Check {
+    match queue {
+        Ok(Queue::None) => ok("turnstile", "nobody has written yet"),
+        Ok(Queue::Free) => ok("turnstile", "a writer gets its turn"),
+        Ok(Queue::Stuck { file, holder }) => {
+            let waited = format!("no turn to write within {} s: {} is held", PATIENCE.as_secs(), file.display());
+            match holder {
+                Some((pid, program)) => wrong(
+                    "turnstile",
+                    format!("{waited} by process {pid} ({program})"),
+                    "See whether that process is stopped: let it go on, or end it. Nothing is lost by that.",
+                ),
+                None => wrong(
+                    "turnstile",
+                    waited,
+                    "Find the process that has the file open (fuser, lsof) and let it go on, or end it.",
+                ),
+            }
+        }
+        Err(error) => fault("turnstile", &error),
+    }
+}
+
+/// How large a store is, and what it has in it.
+pub(super) fn size(store: &Store) -> Vec<Check> {
+    let (size, rows) = match store.size().and_then(|size| Ok((size, store.rows()?))) {
+        Ok(found) => found,
+        Err(error) => return vec![fault("size", &error)],
+    };
+    let Size { database, log, free } = size;
+    let mut text = bytes(database);
+    if log > 0 {
+        text.push_str(&format!(", {} in the -wal", bytes(log)));
+    }
+    if free > 0 {
+        text.push_str(&format!(", {} of it free", bytes(free)));
+    }
+    let rows: Vec<String> =
+        rows.iter().filter(|(_, rows)| *rows > 0).map(|(table, rows)| format!("{table} {rows}")).collect();
+    let mut checks = vec![ok("size", format!("{text}; rows: {}", rows.join(", ")))];
+    if log > LOG_LARGE {
+        checks.push(remark(
+            "wal",
+            format!(
+                "the -wal file has grown to {}: it is not folded back while somebody reads without an end",
+                bytes(log)
+            ),
+            Some("End long readers of the store; the next write after that folds it back."),
+        ));
+    }
+    checks
+}
+
+/// A number of bytes at a glance.
+fn bytes(count: u64) -> String {
+    match count {
+        0..1_024 => format!("{count} B"),
+        1_024..1_048_576 => format!("{} KiB", count / 1_024),
+        _ => format!("{} MiB", count / 1_048_576),
+    }
+}

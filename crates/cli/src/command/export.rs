@@ -1,0 +1,103 @@
+//! `tenure export`
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as _;
+use serde_json::json;
+use tenure_core::Result;
+use tenure_kernel::query::export::Sink;
+use tenure_kernel::shape::export::End;
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::draft::{Draft, check_target};
+use crate::place::Location;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "export",
+    aliases: &["dump"],
+    group: Group::People,
+    about: "Write all tasks and notes as JSON lines, to a file or standard output",
+    examples: &["tenure export tasks.jsonl", "tenure export --log | gzip > project.jsonl.gz"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        match args.file.filter(|file| *file != Path::new("-")) {
+            None => to_output(context, args.log),
+            Some(file) => to_file(context, &file, args.log, args.force),
+        }
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// The file to make; standard output without it or with -
+    #[arg(value_name = "FILE|-")]
+    file: Option<PathBuf>,
+    /// With the log; `import` leaves it out
+    #[arg(long)]
+    log: bool,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Where the lines are gathered while the snapshot is open. Nobody who reads slowly keeps the store from tidying up,
+/// and what was begun and lost can be begun again.
+enum Gathered {
+    File(Draft),
+    Memory(Vec<u8>),
+}
+
+impl Sink for Gathered {
+    fn begin(&mut self) -> Result<()> {
+        match self {
+            Gathered::File(draft) => draft.clear(),
+            Gathered::Memory(lines) => lines.begin(),
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        match self {
+            Gathered::File(draft) => draft.line(line),
+            Gathered::Memory(lines) => lines.line(line),
+        }
+    }
+}
+
+fn gather(context: &Context<'_>, with_log: bool, mut sink: Gathered) -> Result<(End, Gathered)> {
+    let cell = std::cell::RefCell::new(&mut sink);
+    let end = context.ask(|kernel, call| kernel.export(call, with_log, &mut **cell.borrow_mut()))?;
+    Ok((end, sink))
+}
+
+fn to_output(context: &Context<'_>, with_log: bool) -> Result<u8> {
+    let dir = context.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
+    // Where no file can be made, a read-only machine for one, there is still memory.
+    let sink = Draft::nameless(dir).map_or_else(|_| Gathered::Memory(Vec::new()), Gathered::File);
+    match gather(context, with_log, sink)?.1 {
+        Gathered::File(draft) => draft.read_back(|piece| context.out.raw(piece))?,
+        Gathered::Memory(lines) => _ = context.out.raw(&lines),
+    }
+    Ok(0)
+}
+
+fn to_file(context: &Context<'_>, file: &Path, with_log: bool, force: bool) -> Result<u8> {
+    let store = match &context.place()?.store {
+        Location::Sqlite(path) => Some(path.clone()),
+        Location::Postgres(_) => None,
+    };
+    check_target(file, force, store.as_deref())?;
+    let (end, sink) = gather(context, with_log, Gathered::File(Draft::beside(file)?))?;
+    let Gathered::File(draft) = sink else { return Ok(0) };
+    let bytes = draft.publish(file, force)?;
+    if context.out.is_json() {
+        let End { tasks, notes, events, .. } = end;
+        let file = file.display().to_string();
+        context.out.data(&json!({ "file": file, "tasks": tasks, "notes": notes, "events": events, "bytes": bytes }));
+    } else {
+        let log = if with_log { format!(" and {} events", end.events) } else { String::new() };
+        context.out.text(&format!("Exported {} tasks, {} notes{log} to {}", end.tasks, end.notes, file.display()));
+    }
+    Ok(0)
+}

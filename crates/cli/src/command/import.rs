@@ -1,0 +1,100 @@
+//! `tenure import`
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args as _;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::Op;
+use tenure_kernel::op::import::{BYTES_MAX, Request};
+use tenure_kernel::shape::export::Imported;
+
+use super::{Group, Spec, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "import",
+    aliases: &["load"],
+    group: Group::People,
+    about: "Take tasks and notes in that `export` wrote, all or none",
+    examples: &["tenure import tasks.jsonl --dry-run", "gunzip < project.jsonl.gz | tenure import -"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let input = input(&args.file)?;
+        let request = Request::parse(&input)?;
+        drop(input);
+        let count = request.tasks.len() + request.notes.len();
+        if count > 5_000 {
+            context.out.progress(&format!(
+                "importing {} tasks and {} notes …",
+                request.tasks.len(),
+                request.notes.len()
+            ));
+        }
+        if args.dry_run {
+            let imported = context.ask(|kernel, call| kernel.import_plan(call, &request))?;
+            if context.out.is_json() {
+                context.out.data(&imported);
+            } else {
+                context.out.text(&summary(&imported));
+            }
+            return Ok(0);
+        }
+        context.will_write();
+        let (imported, reply) = context.answer::<Imported>(&Op::Import(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+        } else {
+            context.out.text(&summary(&imported));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// The file that `export` wrote, or - for standard input
+    #[arg(value_name = "FILE|-")]
+    file: PathBuf,
+    /// Say what would happen, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Reads the file to its end, before the store is opened: it may be any file.
+#[expect(clippy::disallowed_methods, reason = "a file that the user named, closed before the store is opened")]
+fn input(file: &Path) -> Result<Vec<u8>> {
+    let named = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
+    let unreadable = |error: std::io::Error| {
+        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, format!("{named} cannot be read"))
+            .entity(named.clone())
+            .hint("Give a file that `tenure export` wrote, or - for standard input.")
+            .cause(error)
+    };
+    let mut input = Vec::new();
+    let most = BYTES_MAX as u64 + 1;
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(most).read_to_end(&mut input).map_err(unreadable)?;
+    } else {
+        let file = std::fs::File::open(file).map_err(unreadable)?;
+        file.take(most).read_to_end(&mut input).map_err(unreadable)?;
+    }
+    Ok(input)
+}
+
+fn summary(imported: &Imported) -> String {
+    let Imported { tasks, notes, unchanged, unchanged_notes, events_left_out, agents, dry_run } = imported;
+    let verb = if *dry_run { "Would import" } else { "Imported" };
+    let mut text = format!("{verb} {tasks} tasks and {notes} notes");
+    if unchanged + unchanged_notes > 0 {
+        text.push_str(&format!("; {unchanged} tasks and {unchanged_notes} notes are here already"));
+    }
+    if *events_left_out > 0 {
+        text.push_str(&format!("; {events_left_out} events of the file stay out"));
+    }
+    if *agents > 0 {
+        text.push_str(&format!("; {agents} agents are known by their tasks"));
+    }
+    text.push('\n');
+    text
+}

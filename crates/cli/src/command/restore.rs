@@ -1,0 +1,160 @@
+//! `tenure restore`: a backup becomes the store of this place.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args as _;
+use serde_json::json;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::restore::{Replace, Restored};
+use tenure_store::copy::{Backup, Existing, bad};
+
+use super::backup::{describe, progress, stamp};
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::place::scratch::{Scratch, may_read, may_write, unreadable};
+use crate::place::{Location, Place};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "restore",
+    aliases: &[],
+    group: Group::People,
+    about: "Bring a backup into the store of this place: all holds end, old cursors are stale (people only)",
+    examples: &[
+        "tenure restore /backups/tenure.db",
+        "tenure restore /backups/tenure.db --store /tmp/look.db",
+        "tenure restore - --replace < /backups/tenure.db",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| restore(context, &read(matches)?),
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// A file that `tenure backup` wrote, or - for standard input
+    file: PathBuf,
+    /// Replace what is in the store, after a backup of it
+    #[arg(long)]
+    replace: bool,
+    /// Where that backup goes; beside an embedded store unless given
+    #[arg(long, value_name = "FILE", requires = "replace")]
+    safety: Option<PathBuf>,
+}
+
+fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
+    let call = context.person("`restore`")?;
+    let place = context.place()?;
+    let safety = safety(context, place, args)?;
+    let scratch = Scratch::new(context.env)?;
+    let copy = scratch.file("backup.db");
+    fetch(context, place, &args.file, &copy)?;
+    let backup = Backup::open(&copy)?;
+    context.may_make_store();
+    let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
+    let restored = context.kernel()?.restore(&call, &backup, replace, &progress(context, "restored"))?;
+    report(context, place, safety.as_deref(), &restored)
+}
+
+/// Where the backup of what is replaced goes.
+fn safety(context: &Context<'_>, place: &Place, args: &Args) -> Result<Option<PathBuf>> {
+    if !args.replace {
+        return Ok(None);
+    }
+    let path = match (&args.safety, &place.store) {
+        (Some(given), _) => context.env.cwd()?.join(given),
+        (None, Location::Sqlite(database)) => database.with_file_name(format!("before-restore-{}.backup", stamp())),
+        (None, Location::Postgres(_)) => {
+            return Err(Error::usage("safety_needed", "--replace needs a place for a backup of what is there now")
+                .hint("Name a new file with --safety."));
+        }
+    };
+    may_write(&path, Existing::Keep, &place.store)?;
+    Ok(Some(path))
+}
+
+/// Copies what was given to a private file: what is checked is then what is used, whoever changes the original.
+#[expect(clippy::disallowed_methods, reason = "a backup and a new file; the store's own files are refused before")]
+fn fetch(context: &Context<'_>, place: &Place, given: &Path, to: &Path) -> Result<()> {
+    let mut output =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(|error| no_copy(to, error))?;
+    if given.as_os_str() == "-" {
+        if std::io::stdin().is_terminal() {
+            return Err(Error::usage("terminal_input", "a backup is not typed at a terminal")
+                .hint("Send a backup to standard input, or name a file."));
+        }
+        return copy(&mut std::io::stdin().lock(), &mut output, Path::new("standard input"), to);
+    }
+    let path = context.env.cwd()?.join(given);
+    may_read(&path, &place.store)?;
+    let mut wal = path.clone().into_os_string();
+    wal.push("-wal");
+    if std::fs::metadata(&wal).is_ok_and(|meta| meta.len() > 0) {
+        return Err(bad("there is a -wal file beside it, so it is a store in use and not whole without that")
+            .entity(path.display().to_string())
+            .hint("Nothing was changed. Take a backup of that store with `tenure backup --store FILE`."));
+    }
+    let mut input = std::fs::File::open(&path).map_err(|error| unreadable(&path, error))?;
+    copy(&mut input, &mut output, &path, to)
+}
+
+fn copy(input: &mut dyn Read, output: &mut dyn Write, from: &Path, to: &Path) -> Result<()> {
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => output.write_all(&buffer[..read]).map_err(|error| no_copy(to, error))?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(from, error)),
+        }
+    }
+}
+
+fn no_copy(to: &Path, error: std::io::Error) -> Error {
+    let message = format!("the backup cannot be copied to {}: {error}", to.display());
+    Error::new(Kind::Storage, "no_scratch", Stage::Open, message)
+        .hint("Nothing was changed. Set TMPDIR to a directory with room for the backup.")
+        .cause(error)
+}
+
+fn report(context: &Context<'_>, place: &Place, safety: Option<&Path>, restored: &Restored) -> Result<u8> {
+    let safety = restored.safety.as_ref().zip(safety).map(|(taken, path)| (path.display().to_string(), taken));
+    // The restore is done: a pin that cannot be read must not make it look as if it were not.
+    let elsewhere = place.pin().ok().flatten().filter(|pin| pin.store != restored.store);
+    let remarks: Vec<String> = elsewhere
+        .map(|pin| {
+            format!(
+                "this repository is pinned to another store, at {}; a person changes that with `tenure project pin`",
+                pin.location
+            )
+        })
+        .into_iter()
+        .collect();
+    if context.out.is_json() {
+        context.out.data(&json!({
+            "store": restored.store,
+            "location": place.store.display(),
+            "incarnation": restored.incarnation,
+            "projects": restored.projects,
+            "events": restored.events,
+            "ended_holds": restored.ended_holds,
+            "safety": safety.map(|(path, taken)| describe(&path, taken)),
+            "remarks": remarks,
+        }));
+        return Ok(0);
+    }
+    let mut text = format!(
+        "Restored into {}\n  projects     {}\n  events       {}\n  holds ended  {}\n",
+        place.store.display(),
+        restored.projects,
+        restored.events,
+        restored.ended_holds
+    );
+    if let Some((path, _)) = safety {
+        text.push_str(&format!("  before it    {path}\n"));
+    }
+    remarks.iter().for_each(|remark| text.push_str(&format!("  remark       {remark}\n")));
+    context.out.text(&text);
+    Ok(0)
+}

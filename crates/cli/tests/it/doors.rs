@@ -1,0 +1,54 @@
+//! Every op says which doors it has; the command line is one for exactly those that say so.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use tenure_kernel::op::{self, Door};
+
+use crate::home::{Engine, Home, text};
+
+#[test]
+fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
+    let home = Home::new(Engine::File);
+    let task = home.add("one");
+    home.call(&["add", "--stdin"]).input(b"{\"title\":\"two\"}\n{\"title\":\"three\"}\n").run();
+    let exported = home.run(&["export"]).stdout;
+    home.ok_as("b", &["note", &task, "seen"]);
+    for (agent, args) in [
+        ("person:ann", vec!["edit", &task, "--title", "first"]),
+        ("a", vec!["claim", &task]),
+        ("a", vec!["note", "half"]),
+        ("a", vec!["transfer", &task, "--to", "b"]),
+        ("b", vec!["claim", &task]),
+        ("b", vec!["block", &task, "--reason", "waits"]),
+        ("b", vec!["unblock", &task]),
+        ("b", vec!["claim", &task]),
+        ("b", vec!["release", &task]),
+        ("b", vec!["claim", &task]),
+        ("b", vec!["done", &task]),
+        ("person:ann", vec!["reopen", &task]),
+        ("person:ann", vec!["cancel", &task]),
+    ] {
+        home.ok_as(agent, &args);
+    }
+    let copy = Command::new("cp").arg("-a").arg(home.repo()).arg(home.path("copied")).status().unwrap();
+    assert!(copy.success());
+    let copied = |args: &[&str]| home.call(args).json().cwd(home.path("copied"));
+    copied(&["project", "join"]).run().data();
+
+    let other = |args: &[&str]| home.call(args).json().cwd(home.path("elsewhere"));
+    home.git_init("elsewhere");
+    other(&["import", "-"]).input(exported.as_bytes()).run().data();
+    let events = |items: &serde_json::Value| -> BTreeSet<String> {
+        items.as_array().unwrap().iter().map(|event| text(&event["op"])).collect()
+    };
+    let mut reached = events(&home.ok(&["log", "--limit", "1000"])["items"]);
+    reached.extend(events(&other(&["log", "--limit", "1000"]).run().data()["items"]));
+    // The one op that leaves no event of its own.
+    other(&["project", "forget", "elsewhere"]).run().data();
+    reached.insert("forget".to_owned());
+
+    let declared: BTreeSet<String> =
+        op::ALL.iter().filter(|about| about.doors.contains(&Door::Cli)).map(|about| about.name.to_owned()).collect();
+    assert_eq!(reached, declared);
+}

@@ -1,0 +1,115 @@
+//! `backup`: the whole store as one file, and what must be true of such a file.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tenure_core::{Error, Result, Time};
+use tenure_store::copy::{self, Backup, Copied, Draft, Existing, Progress};
+use tenure_store::table::{event, project};
+use tenure_store::{Entered, Tx};
+
+use crate::call::Call;
+use crate::kernel::{Kernel, check_store};
+
+/// No number of an event comes near this: what a restore adds still fits.
+const NUMBER_MAX: i64 = 1 << 62;
+
+/// A backup that was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The id of the store.
+    pub store: String,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// Projects in it.
+    pub projects: i64,
+    /// Events in it.
+    pub events: i64,
+    /// The time of the snapshot.
+    pub taken_at: Time,
+    /// What is wrong with the store itself, and so with its backup.
+    pub remarks: Vec<String>,
+}
+
+impl Kernel {
+    /// Copies one snapshot of the store to a file, checks the copy, and gives it its name. Writers go on meanwhile.
+    pub fn backup(&self, call: &Call, to: &Path, existing: Existing, progress: Progress<'_>) -> Result<Taken> {
+        let draft = Draft::beside(to)?;
+        let version = self.store().schema_version()?;
+        if version > tenure_store::migrate::VERSION {
+            return Err(tenure_store::error::newer_schema(version, tenure_store::migrate::VERSION));
+        }
+        let (copied, at) = self.store().read("", |tx, entered| {
+            check_store(call, &entered)?;
+            Ok((copy::write(tx, &entered, &draft, progress)?, entered.clock))
+        })?;
+        publish(draft, &copied, at, existing)
+    }
+}
+
+/// Takes a backup inside a transaction that keeps everybody else out.
+pub(crate) fn take(
+    tx: &mut dyn Tx,
+    entered: &Entered,
+    to: &Path,
+    existing: Existing,
+    progress: Progress<'_>,
+) -> Result<Taken> {
+    let draft = Draft::beside(to)?;
+    let copied = copy::write(tx, entered, &draft, progress)?;
+    publish(draft, &copied, entered.clock, existing)
+}
+
+/// Checks a copy by reading it as a restore would, and publishes it.
+fn publish(draft: Draft, copied: &Copied, taken_at: Time, existing: Existing) -> Result<Taken> {
+    let (projects, remarks) = {
+        let backup = Backup::open(draft.path())?;
+        if backup.identity() != &copied.identity || backup.counts() != copied.rows {
+            return Err(Error::bug("the copy is not what the store had"));
+        }
+        backup.read(|tx| {
+            let (mut projects, mut remarks) = (0, Vec::new());
+            for project in copy::projects(tx)? {
+                check_events(tx, &project)?;
+                projects += i64::from(project.is_switched_on());
+                if project::recount(tx, &project.id)? != project.counts {
+                    remarks.push(format!("counters of {} differ from what they count", project.key));
+                }
+            }
+            Ok((projects, remarks))
+        })?
+    };
+    let mut hasher = Sha256::new();
+    let size = draft.read(&mut |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    draft.publish(existing)?;
+    Ok(Taken {
+        store: copied.identity.id.clone(),
+        size,
+        sha256: hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        projects,
+        events: copied.count("event"),
+        taken_at,
+        remarks,
+    })
+}
+
+/// The numbers on a project's row are those of its events: what everything else is continued from.
+pub(crate) fn check_events(tx: &mut dyn Tx, project: &project::Row) -> Result<()> {
+    let (count, oldest, newest) = event::extent(tx, &project.id)?;
+    let fits = (1..=NUMBER_MAX).contains(&project.first_event) && (0..=NUMBER_MAX).contains(&project.last_event);
+    let sound = count == project.events
+        && match count {
+            0 => true,
+            _ => oldest >= project.first_event && newest == project.last_event,
+        };
+    if fits && sound {
+        return Ok(());
+    }
+    Err(copy::bad(format!("the events of {} are not those that its row speaks of", project.key)).entity(&*project.key))
+}

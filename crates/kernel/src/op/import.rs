@@ -1,0 +1,345 @@
+//! Takes tasks and notes that were exported elsewhere into a project, all or none. Rows go in by few statements.
+
+mod plan;
+mod read;
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::agent::Process;
+use tenure_core::task::{Status, priority};
+use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
+use tenure_store::table::{agent, dep, label, note, task};
+
+use self::plan::Plan;
+pub use self::read::BYTES_MAX;
+use super::note as noting;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::lines;
+use crate::shape::export::{Imported, Note, Task};
+use crate::unit::Unit;
+
+/// Most tasks in one request.
+pub const TASKS_MAX: usize = 200_000;
+/// Most notes in one request.
+pub const NOTES_MAX: usize = 1_000_000;
+/// Most grants, and the highest version, that anything comes with.
+const COUNT_MAX: i64 = 1_000_000_000;
+/// How many rows go into one statement.
+const ROWS: usize = 5_000;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The tasks, in the order in which they get their numbers.
+    #[serde(default)]
+    pub tasks: Vec<Task>,
+    /// The notes, oldest first.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+    /// How many events stood in the input; they are counted and left out.
+    #[serde(default)]
+    pub events: usize,
+}
+
+fn on_line(line: usize) -> impl Fn(Error) -> Error {
+    lines::on_line(line, "Nothing was imported.")
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        let too_many = |count: usize, what: &str, most: usize| {
+            Error::usage("too_many_items", format!("{count} {what} given, at most {most} fit into one import"))
+        };
+        if self.tasks.len() > TASKS_MAX {
+            return Err(too_many(self.tasks.len(), "tasks", TASKS_MAX));
+        }
+        if self.notes.len() > NOTES_MAX {
+            return Err(too_many(self.notes.len(), "notes", NOTES_MAX));
+        }
+        let places = self.places()?;
+        for given in &self.tasks {
+            fit_task(given).map_err(on_line(given.line))?;
+        }
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for given in &self.notes {
+            fit_note(given).map_err(on_line(given.line))?;
+            if let Some(first) = seen.insert(&given.id, given.line) {
+                return Err(on_line(given.line)(duplicate(&given.id, first)));
+            }
+        }
+        let edges: Vec<Vec<usize>> = self
+            .tasks
+            .iter()
+            .map(|given| given.after.iter().filter_map(|after| places.get(after.as_str()).copied()).collect())
+            .collect();
+        match graph::cycle(&edges) {
+            None => Ok(()),
+            Some(nodes) => Err(self.cycle(&nodes)),
+        }
+    }
+
+    /// Where each task stands.
+    fn places(&self) -> Result<HashMap<&str, usize>> {
+        let mut places = HashMap::with_capacity(self.tasks.len());
+        for (at, given) in self.tasks.iter().enumerate() {
+            if let Some(first) = places.insert(given.id.as_str(), at) {
+                return Err(on_line(given.line)(duplicate(&given.id, self.tasks[first].line)));
+            }
+        }
+        Ok(places)
+    }
+
+    fn cycle(&self, nodes: &[usize]) -> Error {
+        let named = |at: &usize| self.tasks[*at].id.clone();
+        let mut shown: Vec<String> = nodes.iter().take(8).map(named).collect();
+        if nodes.len() > shown.len() {
+            shown.push(format!("… {} more", nodes.len() - shown.len()));
+        }
+        shown.extend(nodes.first().map(named));
+        Error::refused(Kind::Conflict, "cycle", format!("these tasks wait for each other: {}", shown.join(" after ")))
+            .hint("Nothing was imported. Take one of these dependencies out.")
+            .detail("cycle", shown)
+    }
+}
+
+fn duplicate(id: &str, first: usize) -> Error {
+    let shown = text::excerpt(id);
+    Error::usage("duplicate_id", format!("`{shown}` stands on line {first} already")).entity(shown)
+}
+
+/// A task in the one spelling that is stored, with everything checked that needs no store.
+fn fit_task(given: &Task) -> Result<Task> {
+    id::check(&given.id, id::Sort::Task)?;
+    let mut after = given.after.clone();
+    after.sort();
+    after.dedup();
+    for id in after.iter().chain(&given.blocked_on) {
+        known_shape(id)?;
+        if *id == given.id {
+            return Err(Error::refused(Kind::Conflict, "cycle", format!("{id} waits for itself")).entity(id));
+        }
+    }
+    for name in [&given.assignee, &given.was_held_by, &given.finished_by].into_iter().flatten() {
+        name::check(name)?;
+    }
+    name::check(&given.created_by)?;
+    let reason = match (&given.reason, given.status) {
+        (Some(words), Status::Blocked) => Some(text::required(words, "reason")?),
+        (Some(words), _) => Some(text::body(words, "reason")?).filter(|words| !words.is_empty()),
+        (None, Status::Blocked) => return Err(shape(given, "is blocked and has no reason")),
+        (None, _) => None,
+    };
+    let closed = given.status.is_closed();
+    if given.status == Status::Started {
+        return Err(shape(given, "is started: holds are not imported, so it is open, and was_held_by says who had it"));
+    }
+    if given.finished_by.is_some() != closed || given.finished_at.is_some() != closed {
+        return Err(shape(given, "has finished_by and finished_at exactly if it is done or cancelled"));
+    }
+    if given.was_held_by.is_some() && closed {
+        return Err(shape(given, "is over, and so is its last hold: it has no was_held_by"));
+    }
+    if given.blocked_on.is_some() && given.status != Status::Blocked {
+        return Err(shape(given, "has blocked_on and is not blocked"));
+    }
+    count("attempt", given.attempt, 0)?;
+    count("version", given.version, 1)?;
+    Ok(Task {
+        title: text::title(&given.title)?,
+        description: text::body(&given.description, "description")?,
+        acceptance: text::body(&given.acceptance, "acceptance")?,
+        priority: priority(given.priority)?,
+        labels: text::labels(&given.labels)?,
+        after,
+        reason,
+        created_at: instant(&given.created_at)?.to_string(),
+        updated_at: instant(&given.updated_at)?.to_string(),
+        finished_at: given.finished_at.as_deref().map(instant).transpose()?.map(|at| at.to_string()),
+        ..given.clone()
+    })
+}
+
+/// A note in the one spelling that is stored.
+fn fit_note(given: &Note) -> Result<(Note, String)> {
+    id::check(&given.id, id::Sort::Note)?;
+    known_shape(&given.task)?;
+    name::check(&given.agent)?;
+    let data = match &given.data {
+        None => String::new(),
+        Some(raw) => noting::given(raw.get())?,
+    };
+    let words = text::required(&given.text, "note")?;
+    Ok((Note { text: words, at: instant(&given.at)?.to_string(), ..given.clone() }, data))
+}
+
+/// Whatever has not the shape of an id names nothing, here or in the file.
+fn known_shape(named: &str) -> Result<()> {
+    id::check(named, id::Sort::Task).map(|_| ()).map_err(|_| plan::unknown(named))
+}
+
+fn shape(given: &Task, what: &str) -> Error {
+    Error::usage("bad_task", format!("{} {what}", given.id)).entity(&given.id)
+}
+
+fn count(what: &str, value: i64, least: i64) -> Result<()> {
+    if (least..=COUNT_MAX).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::usage("bad_count", format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
+}
+
+/// A time that happened; 0 is how none is stored.
+fn instant(given: &str) -> Result<Time> {
+    match Time::parse(given)? {
+        at if at > Time(0) => Ok(at),
+        _ => Err(Error::usage("bad_time", format!("`{}` is before 1970", text::excerpt(given)))),
+    }
+}
+
+impl Kernel {
+    /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
+    pub fn import_plan(&self, call: &Call, request: &Request) -> Result<Imported> {
+        request.check()?;
+        self.ask(call, |tx, scene| {
+            let plan = plan::make(tx, scene.project_id(), request)?;
+            let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
+            Ok(Imported { dry_run: true, ..plan.summary(request, agents) })
+        })
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Imported> {
+    let project = unit.project.id.clone();
+    let plan = plan::make(unit.tx, &project, request)?;
+    let agents = meet(unit, &plan)?;
+    for page in plan.tasks.chunks(ROWS) {
+        add_tasks(unit, &project, &plan, page)?;
+    }
+    for page in plan.notes.chunks(ROWS) {
+        add_notes(unit, &project, page)?;
+    }
+    Ok(plan.summary(request, agents))
+}
+
+/// A task is for its assignee here too, so that one is known from now on and gone if it does not come within the time
+/// that any agent has: then the task is for anyone, as everywhere.
+fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
+    let project = unit.project.id.clone();
+    let me = unit.me().to_owned();
+    let strangers = plan.strangers(unit.tx, &project, &me)?;
+    for name in &strangers {
+        let process = Process { host: String::new(), boot: String::new(), pidns: String::new(), pid: 0, started: 0 };
+        let row = agent::Row {
+            name: name.clone(),
+            tool: String::new(),
+            registered_at: unit.now,
+            last_seen: unit.now,
+            ended_at: Time(0),
+            focus: String::new(),
+            process,
+        };
+        agent::insert(unit.tx, &project, &row)?;
+        unit.append(event::kind::AGENT_REGISTERED, name, "", None, &json!({ "imported": true }))?;
+    }
+    for name in plan.assignees().filter(|name| !strangers.contains(name)) {
+        unit.reserve_for(name)?;
+    }
+    Ok(strangers.len())
+}
+
+fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan, page: &[Task]) -> Result<()> {
+    let (mut rows, mut labels, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for given in page {
+        unit.project.last_task += 1;
+        let row = row(given, unit.project.last_task, &plan.dependencies(given)?)?;
+        unit.project.counts[row.class() as usize] += 1;
+        pairs.extend(given.after.iter().map(|after| (given.id.as_str(), after.as_str())));
+        let (status, ready) = (row.status.as_str(), i64::from(row.ready));
+        labels
+            .extend(row.labels.iter().map(|label| (label.clone(), status, ready, row.priority, row.number, &given.id)));
+        let data = json!({
+            "title": row.title, "priority": row.priority, "number": row.number, "after": given.after,
+            "imported": true, "status": status, "reason": given.reason, "was_held_by": given.was_held_by,
+            "attempt": row.attempt, "version": row.version, "created_by": row.created_by,
+            "created_at": given.created_at,
+        });
+        events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
+        rows.push(row);
+    }
+    task::whole::insert_many(unit.tx, project, &rows)?;
+    if !pairs.is_empty() {
+        dep::insert_many(unit.tx, project, &pairs)?;
+    }
+    if !labels.is_empty() {
+        let json = serde_json::to_string(&labels).map_err(|error| Error::bug(error.to_string()))?;
+        label::insert_many(unit.tx, project, json)?;
+    }
+    unit.append_all(&events)
+}
+
+/// The row of a task, with what follows from its dependencies as they are here.
+fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
+    let count = |wanted: &dyn Fn(&Status) -> bool| {
+        i64::try_from(deps.iter().filter(|status| wanted(status)).count()).unwrap_or(i64::MAX)
+    };
+    let unmet = count(&|status| *status != Status::Done);
+    let finished_at = given.finished_at.as_deref().map(instant).transpose()?;
+    Ok(task::Row {
+        id: given.id.clone(),
+        number,
+        title: given.title.clone(),
+        description: given.description.clone(),
+        acceptance: given.acceptance.clone(),
+        priority: given.priority,
+        labels: given.labels.clone(),
+        assignee: given.assignee.clone().unwrap_or_default(),
+        status: given.status,
+        ready: given.status == Status::Open && unmet == 0,
+        reason: given.reason.clone().unwrap_or_default(),
+        blocked_on: given.blocked_on.clone().unwrap_or_default(),
+        deps: count(&|_| true),
+        unmet,
+        cancelled_deps: count(&|status| *status == Status::Cancelled),
+        attempt: given.attempt,
+        version: given.version,
+        // No fence of another log means anything here.
+        last_fence: 0,
+        last_holder: given.was_held_by.clone().unwrap_or_default(),
+        lapsed: given.was_held_by.is_some(),
+        created_by: given.created_by.clone(),
+        created_at: instant(&given.created_at)?,
+        updated_at: instant(&given.updated_at)?,
+        finished_by: given.finished_by.clone().unwrap_or_default(),
+        finished_at: finished_at.unwrap_or(Time(0)),
+    })
+}
+
+fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[(Note, String)]) -> Result<()> {
+    let (mut rows, mut events) = (Vec::new(), Vec::new());
+    for (given, data) in page {
+        let told = json!({
+            "note": given.id, "text": given.text, "late": given.late, "imported": true, "agent": given.agent,
+            "at": given.at,
+        });
+        let event = unit.event(event::kind::TASK_NOTED, &given.task, "", None, &told);
+        rows.push(note::Row {
+            id: given.id.clone(),
+            task: given.task.clone(),
+            number: event.number,
+            agent: given.agent.clone(),
+            at: instant(&given.at)?,
+            text: given.text.clone(),
+            data: data.clone(),
+            late: given.late,
+        });
+        events.push(event);
+    }
+    note::insert_many(unit.tx, project, &rows)?;
+    unit.append_all(&events)
+}

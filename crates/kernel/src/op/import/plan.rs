@@ -1,0 +1,194 @@
+//! What an import would do, decided on the rows there are.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tenure_core::task::Status;
+use tenure_core::{Error, Kind, Result, id};
+use tenure_store::Tx;
+use tenure_store::table::{agent, note, task};
+
+use super::{Request, fit_note, fit_task, on_line};
+use crate::query::export::whole;
+use crate::shape::export::{Imported, Note, Task};
+
+/// How many ids one question asks about.
+const PAGE: usize = 1_000;
+/// How many differences an error names.
+const NAMED: usize = 20;
+
+/// What goes in, and what it is decided by.
+pub(super) struct Plan {
+    /// The tasks that are not here yet, in the order of the input.
+    pub(super) tasks: Vec<Task>,
+    /// The notes that are not here yet, with their data as it is stored.
+    pub(super) notes: Vec<(Note, String)>,
+    /// The status of every task that anything here refers to.
+    statuses: HashMap<String, Status>,
+}
+
+/// Compares the input with the rows there are. What is here with other content is refused, all of it at once.
+pub(super) fn make(tx: &mut dyn Tx, project: &str, request: &Request) -> Result<Plan> {
+    let mut statuses = known(tx, project, request)?;
+    let mut differing = Vec::new();
+    let here: Vec<String> =
+        request.tasks.iter().filter(|given| statuses.contains_key(&given.id)).map(|given| given.id.clone()).collect();
+    let mut stored: HashMap<String, Task> = HashMap::new();
+    for page in here.chunks(PAGE) {
+        stored.extend(whole(tx, project, page)?.into_iter().map(|task| (task.id.clone(), task)));
+    }
+    let mut tasks = Vec::new();
+    for given in &request.tasks {
+        let fitting = fit_task(given).map_err(on_line(given.line))?;
+        match stored.get(&given.id) {
+            Some(stored) => compare(&mut differing, &fitting.id, given.line, &fitting, stored)?,
+            None => {
+                statuses.insert(given.id.clone(), given.status);
+                tasks.push(fitting);
+            }
+        }
+    }
+    let notes = new_notes(tx, project, request, &mut differing)?;
+    if !differing.is_empty() {
+        return Err(differs(&differing));
+    }
+    let plan = Plan { tasks, notes, statuses };
+    for given in &plan.tasks {
+        plan.dependencies(given)?;
+        if let Some(on) = given.blocked_on.as_ref().filter(|on| !plan.statuses.contains_key(*on)) {
+            return Err(on_line(given.line)(unknown(on)));
+        }
+    }
+    for (given, _) in &plan.notes {
+        if !plan.statuses.contains_key(&given.task) {
+            return Err(on_line(given.line)(unknown(&given.task)));
+        }
+    }
+    Ok(plan)
+}
+
+/// The status of everything that the input names and that is here.
+fn known(tx: &mut dyn Tx, project: &str, request: &Request) -> Result<HashMap<String, Status>> {
+    let mut named: HashSet<&String> = HashSet::new();
+    for given in &request.tasks {
+        named.insert(&given.id);
+        named.extend(given.after.iter().chain(&given.blocked_on));
+    }
+    named.extend(request.notes.iter().map(|given| &given.task));
+    let mut named: Vec<String> = named.into_iter().cloned().collect();
+    named.sort();
+    let mut known = HashMap::new();
+    for page in named.chunks(PAGE * 10) {
+        known.extend(task::existing(tx, project, page)?);
+    }
+    Ok(known)
+}
+
+fn new_notes(
+    tx: &mut dyn Tx,
+    project: &str,
+    request: &Request,
+    differing: &mut Vec<Value>,
+) -> Result<Vec<(Note, String)>> {
+    let mut fresh = Vec::new();
+    for page in request.notes.chunks(PAGE) {
+        let ids: Vec<String> = page.iter().map(|given| given.id.clone()).collect();
+        let stored = note::get_many(tx, project, &ids)?.into_iter().map(|row| Ok((row.id.clone(), Note::of(row)?)));
+        let stored: HashMap<String, Note> = stored.collect::<Result<_>>()?;
+        for given in page {
+            let (fitting, data) = fit_note(given).map_err(on_line(given.line))?;
+            match stored.get(&given.id) {
+                Some(stored) => compare(differing, &fitting.id, given.line, &fitting, stored)?,
+                None => fresh.push((fitting, data)),
+            }
+        }
+    }
+    Ok(fresh)
+}
+
+/// Notes the fields in which two things of one id differ.
+fn compare<T: Serialize>(differing: &mut Vec<Value>, id: &str, line: usize, given: &T, stored: &T) -> Result<()> {
+    let (given, stored) = (fields(given)?, fields(stored)?);
+    let fields: Vec<&String> =
+        given.iter().filter(|(field, value)| stored.get(*field) != Some(value)).map(|(field, _)| field).collect();
+    if !fields.is_empty() {
+        differing.push(json!({ "id": id, "line": line, "fields": fields }));
+    }
+    Ok(())
+}
+
+fn fields<T: Serialize>(thing: &T) -> Result<Map<String, Value>> {
+    match serde_json::to_value(thing) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        other => Err(tenure_store::error::corrupt(format!("this is no object: {other:?}"))),
+    }
+}
+
+fn differs(differing: &[Value]) -> Error {
+    let named: Vec<String> = differing
+        .iter()
+        .take(NAMED)
+        .map(|one| {
+            let fields: Vec<&str> = one["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            format!("{} ({})", one["id"].as_str().unwrap_or_default(), fields.join(", "))
+        })
+        .collect();
+    let more = match differing.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Error::refused(
+        Kind::Conflict,
+        "import_differs",
+        format!("{} here with other content: {}{more}", are(differing.len()), named.join(", ")),
+    )
+    .hint("Nothing was imported. Import into a project that has none of these, or take their lines out.")
+    .attempt(format!("tenure show {}", differing[0]["id"].as_str().filter(|id| id.starts_with("t-")).unwrap_or("ID")))
+    .detail("differing", differing.iter().take(NAMED).cloned().collect::<Vec<_>>())
+    .detail("total", differing.len())
+}
+
+fn are(count: usize) -> String {
+    if count == 1 { "1 id is".to_owned() } else { format!("{count} ids are") }
+}
+
+pub(super) fn unknown(id: &str) -> Error {
+    id::unknown(id, id::Sort::Task).hint("It is neither in the file nor in this project.")
+}
+
+impl Plan {
+    /// How far everything is that a task comes after.
+    pub(super) fn dependencies(&self, given: &Task) -> Result<Vec<Status>> {
+        let status = |after: &String| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
+        given.after.iter().map(status).collect::<Result<_>>().map_err(on_line(given.line))
+    }
+
+    /// The agents that new tasks are for, each once.
+    pub(super) fn assignees(&self) -> impl Iterator<Item = &String> {
+        self.tasks.iter().filter_map(|given| given.assignee.as_ref()).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Those of them that nobody has seen here, `me` apart: who imports is registered by that.
+    pub(super) fn strangers(&self, tx: &mut dyn Tx, project: &str, me: &str) -> Result<Vec<String>> {
+        let named: Vec<String> = self.assignees().filter(|name| *name != me).cloned().collect();
+        let mut strangers = Vec::new();
+        for page in named.chunks(PAGE) {
+            let known: HashSet<String> = agent::existing(tx, project, page)?.into_iter().collect();
+            strangers.extend(page.iter().filter(|name| !known.contains(*name)).cloned());
+        }
+        Ok(strangers)
+    }
+
+    pub(super) fn summary(&self, request: &Request, agents: usize) -> Imported {
+        Imported {
+            tasks: self.tasks.len(),
+            notes: self.notes.len(),
+            unchanged: request.tasks.len() - self.tasks.len(),
+            unchanged_notes: request.notes.len() - self.notes.len(),
+            events_left_out: request.events,
+            agents,
+            dry_run: false,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Reads an export from its lines.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use tenure_core::{Error, Result, text};
+
+use super::{NOTES_MAX, Request, TASKS_MAX};
+use crate::lines;
+use crate::shape::export::{End, FORMAT, Header, Note, Task};
+
+/// Most bytes of an export that is read.
+pub const BYTES_MAX: usize = 512 * 1024 * 1024;
+
+/// One line after the first: exactly one of its sorts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    task: Option<Box<Task>>,
+    note: Option<Box<Note>>,
+    event: Option<IgnoredAny>,
+    end: Option<bool>,
+    tasks: Option<usize>,
+    notes: Option<usize>,
+    events: Option<usize>,
+}
+
+fn bad(line: usize, message: &str) -> Error {
+    Error::usage("bad_line", format!("line {line}: {message}"))
+        .hint("Nothing was imported. docs/export.md has the format.")
+        .detail("line", line)
+}
+
+/// Not an export, or not one that this version can read.
+fn bad_file(message: impl Into<String>) -> Error {
+    Error::usage("bad_export", message).hint("Nothing was imported. Give a file that `tenure export` wrote.")
+}
+
+/// It ends too soon, or says another number of lines than it has.
+fn truncated(message: impl Into<String>) -> Error {
+    Error::usage("export_truncated", message).hint("Nothing was imported. Get the whole file and try again.")
+}
+
+impl Request {
+    /// Reads an export from JSON lines. An error names its line; nothing of the input is used then.
+    pub fn parse(input: &[u8]) -> Result<Request> {
+        if input.len() > BYTES_MAX {
+            return Err(Error::usage(
+                "input_too_long",
+                format!("the file has more than {} MiB", BYTES_MAX / 1024 / 1024),
+            ));
+        }
+        let mut lines = lines::lines(input);
+        let (number, first) = lines.next().ok_or_else(|| bad_file("the file is empty"))?;
+        header(number, first)?;
+        let mut request = Request::default();
+        for (number, bytes) in lines.by_ref() {
+            let words = lines::text(bytes).map_err(|message| bad(number, &message))?;
+            let line: Line = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
+            if let Some(end) = request.take(number, line)? {
+                request.compare(end)?;
+                return match lines.next() {
+                    None => Ok(request),
+                    Some((number, _)) => Err(bad(number, "something stands after the end")),
+                };
+            }
+        }
+        Err(truncated("the file has no last line: it was cut off"))
+    }
+
+    /// Takes what a line has; the last one is handed back.
+    fn take(&mut self, number: usize, line: Line) -> Result<Option<End>> {
+        match line {
+            Line { task: Some(task), note: None, event: None, end: None, tasks: None, notes: None, events: None } => {
+                if self.tasks.len() == TASKS_MAX {
+                    return Err(too_many("tasks", TASKS_MAX));
+                }
+                self.tasks.push(Task { line: number, ..*task });
+                Ok(None)
+            }
+            Line { task: None, note: Some(note), event: None, end: None, tasks: None, notes: None, events: None } => {
+                if self.notes.len() == NOTES_MAX {
+                    return Err(too_many("notes", NOTES_MAX));
+                }
+                self.notes.push(Note { line: number, ..*note });
+                Ok(None)
+            }
+            Line { task: None, note: None, event: Some(_), end: None, tasks: None, notes: None, events: None } => {
+                self.events += 1;
+                Ok(None)
+            }
+            Line {
+                task: None,
+                note: None,
+                event: None,
+                end: Some(true),
+                tasks: Some(tasks),
+                notes: Some(notes),
+                events: Some(events),
+            } => Ok(Some(End { end: true, tasks, notes, events })),
+            _ => Err(bad(number, "a line is one task, one note, one event, or the end")),
+        }
+    }
+
+    /// Holds the file to what its last line says.
+    fn compare(&self, said: End) -> Result<()> {
+        let found = End { end: true, tasks: self.tasks.len(), notes: self.notes.len(), events: self.events };
+        if found == said {
+            return Ok(());
+        }
+        let told = |end: &End| format!("{} tasks, {} notes and {} events", end.tasks, end.notes, end.events);
+        Err(truncated(format!("the last line says {}, but there are {}", told(&said), told(&found))))
+    }
+}
+
+fn too_many(what: &str, most: usize) -> Error {
+    Error::usage("too_many_items", format!("the file has more than {most} {what}"))
+        .hint("Nothing was imported. Take a part of it, with the tasks that the others come after first.")
+}
+
+/// What is wrong with a line; one without a newline at the end of the file was cut off in the middle.
+fn told(number: usize, line: &[u8], error: &serde_json::Error, input: &[u8]) -> Error {
+    if error.is_eof() && input.ends_with(line) {
+        return truncated(format!("line {number} breaks off: the file was cut off")).detail("line", number);
+    }
+    bad(number, &lines::told(error))
+}
+
+/// Whether the first line says that this is an export of a format that is known here. The format is looked at first: a
+/// newer one may have fields that nobody knows yet.
+fn header(number: usize, line: &[u8]) -> Result<()> {
+    let not_one = || bad_file("this is not an export of Tenure: its first line does not say so");
+    let words = lines::text(line).map_err(|_| not_one())?;
+    let value: Value = serde_json::from_str(words.trim_start_matches('\u{feff}')).map_err(|_| not_one())?;
+    if value.get("tenure").and_then(Value::as_str) != Some("export") {
+        return Err(not_one());
+    }
+    match value.get("format").and_then(Value::as_i64) {
+        Some(FORMAT) => {}
+        Some(newer) if newer > FORMAT => {
+            return Err(Error::usage(
+                "newer_export",
+                format!("the file has format {newer}; this version reads up to {FORMAT}"),
+            )
+            .hint("Nothing was imported. Install the version of Tenure that wrote it."));
+        }
+        _ => return Err(bad_file("the first line names no format")),
+    }
+    match serde_json::from_value::<Header>(value) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(bad(number, &text::cut(&error.to_string(), 200))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = r#"{"tenure":"export","format":1,"project":{"key":"k","label":"l"},"exported_at":"x"}"#;
+    const TASK: &str = r#"{"task":{"id":"t-00000","title":"a","created_by":"a","created_at":"x","updated_at":"x"}}"#;
+    const END: &str = r#"{"end":true,"tasks":1,"notes":0,"events":0}"#;
+
+    fn code(input: &[u8]) -> (&'static str, Option<u64>) {
+        let error = Request::parse(input).unwrap_err();
+        (error.code(), error.get("line").and_then(Value::as_u64))
+    }
+
+    #[test]
+    fn lines_may_end_in_either_way_and_blank_ones_are_passed_over() {
+        for end in ["\n", "\r\n", "\n\n", "\r\n \r\n"] {
+            let file = [HEADER, TASK, END, ""].join(end);
+            let request = Request::parse(file.as_bytes()).unwrap();
+            assert_eq!((request.tasks.len(), request.notes.len(), request.events), (1, 0, 0));
+        }
+        let request = Request::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
+        assert_eq!(request.tasks[0].line, 2);
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_anywhere_is_refused() {
+        let file = [HEADER, TASK, r#"{"event":{}}"#, r#"{"end":true,"tasks":1,"notes":0,"events":1}"#, ""].join("\n");
+        assert!(Request::parse(file.as_bytes()).is_ok());
+        for cut in 0..file.len() - 1 {
+            let refused = code(&file.as_bytes()[..cut]).0;
+            let expected = if cut < HEADER.len() { "bad_export" } else { "export_truncated" };
+            assert_eq!(refused, expected, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_export_is_refused() {
+        let with = |line: &str| [HEADER, line, END].join("\n").into_bytes();
+        for (input, expected) in [
+            (b"".to_vec(), ("bad_export", None)),
+            (b"\n \n".to_vec(), ("bad_export", None)),
+            (b"\x7fELF\x02\x01\x01\0\0\0".to_vec(), ("bad_export", None)),
+            (b"{\"title\":\"a\"}\n".to_vec(), ("bad_export", None)),
+            (b"{\"tenure\":\"export\"}\n".to_vec(), ("bad_export", None)),
+            (HEADER.replace(":1,", ":0,").into_bytes(), ("bad_export", None)),
+            (HEADER.replace(":1,", ":2,\"new\":true,").into_bytes(), ("newer_export", None)),
+            (HEADER.replace(":1,", ":1,\"new\":true,").into_bytes(), ("bad_line", Some(1))),
+            (with("{}"), ("bad_line", Some(2))),
+            (with("[]"), ("bad_line", Some(2))),
+            (with(&TASK.replace("\"title\"", "\"colour\":1,\"title\"")), ("bad_line", Some(2))),
+            (with(&TASK.replace("}}", "},\"event\":{}}")), ("bad_line", Some(2))),
+            (with("{\"end\":false,\"tasks\":0,\"notes\":0,\"events\":0}"), ("bad_line", Some(2))),
+            ([HEADER, TASK, END, TASK].join("\n").into_bytes(), ("bad_line", Some(4))),
+            ([HEADER, TASK, TASK, END].join("\n").into_bytes(), ("export_truncated", None)),
+            ([HEADER.as_bytes(), b"\n{\"task\":\"\xff\"}\n"].concat(), ("bad_line", Some(2))),
+            ([HEADER.as_bytes(), b"\n", &vec![b'['; 5 << 20], b"\n"].concat(), ("bad_line", Some(2))),
+        ] {
+            assert_eq!(code(&input), expected, "{}", String::from_utf8_lossy(&input[..input.len().min(200)]));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `export`: everything of a project that is its own, line by line, over one snapshot.
+
+use std::cell::RefCell;
+
+use serde::Serialize;
+use tenure_core::{Error, Result};
+use tenure_store::Tx;
+use tenure_store::table::{event, note, task};
+
+use super::Scene;
+use super::list::with_edges;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::Event;
+use crate::shape::export::{End, FORMAT, Header, Line, Note, Project, Task};
+
+/// How many rows are read at a time.
+const PAGE: usize = 500;
+
+/// Where the lines go.
+///
+/// A snapshot that is lost is read anew from its beginning: whatever came before `begin` must be forgotten then. Lines
+/// come while the snapshot is open, so a sink must not make the reader wait for a person or another program.
+pub trait Sink {
+    /// The first line comes next; what came before it does not count.
+    fn begin(&mut self) -> Result<()>;
+
+    /// One line, without its newline.
+    fn line(&mut self, line: &str) -> Result<()>;
+}
+
+impl Sink for Vec<u8> {
+    fn begin(&mut self) -> Result<()> {
+        self.clear();
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<()> {
+        self.extend_from_slice(line.as_bytes());
+        self.push(b'\n');
+        Ok(())
+    }
+}
+
+impl Kernel {
+    /// Writes all tasks and notes of a project, and its log if that is wanted. Of a long project only the ids are kept
+    /// in memory; its rows are read page by page.
+    pub fn export(&self, call: &Call, with_log: bool, sink: &mut dyn Sink) -> Result<End> {
+        let sink = RefCell::new(sink);
+        self.ask(call, |tx, scene| {
+            let mut sink = sink.borrow_mut();
+            sink.begin()?;
+            everything(tx, scene, with_log, &mut **sink)
+        })
+    }
+}
+
+fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn Sink) -> Result<End> {
+    let name = &scene.call.project;
+    let header = Header {
+        tenure: "export".to_owned(),
+        format: FORMAT,
+        project: Project { key: name.key.clone(), label: name.label.clone() },
+        exported_at: scene.now.to_string(),
+    };
+    write(sink, &header)?;
+    let project = scene.project_id();
+    let tasks = task::whole::order(tx, project)?;
+    for page in tasks.chunks(PAGE) {
+        for task in whole(tx, project, page)? {
+            write(sink, &Line::Task(&task))?;
+        }
+    }
+    let notes = note::order(tx, project)?;
+    for page in notes.chunks(PAGE) {
+        for row in note::get_many(tx, project, page)? {
+            write(sink, &Line::Note(&Note::of(row)?))?;
+        }
+    }
+    let events = if with_log { log(tx, project, sink)? } else { 0 };
+    let end = End { end: true, tasks: tasks.len(), notes: notes.len(), events };
+    write(sink, &end)?;
+    Ok(end)
+}
+
+/// Tasks with their dependencies, in the order of their creation; those that do not exist are not among them.
+pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Task>> {
+    let mut found = task::get_many(tx, project, ids)?;
+    found.sort_by(|a, b| (a.task.number, &a.task.id).cmp(&(b.task.number, &b.task.id)));
+    with_edges(tx, project, &found, Task::of)
+}
+
+fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn Sink) -> Result<usize> {
+    let (mut above, mut count) = (0, 0);
+    loop {
+        let rows = event::page(tx, project, &event::Filter::default(), (above, i64::MAX), false, PAGE)?;
+        let more = rows.len() == PAGE;
+        count += rows.len();
+        for row in rows {
+            above = row.number;
+            write(sink, &Line::Event(&Event::of(row)?))?;
+        }
+        if !more {
+            return Ok(count);
+        }
+    }
+}
+
+fn write(sink: &mut dyn Sink, line: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_string(line).map_err(|error| Error::bug(format!("a line has no JSON: {error}")))?;
+    sink.line(&json)
+}

@@ -1,0 +1,244 @@
+//! `restore`: a backup becomes the content of a store, in one transaction.
+//!
+//! Nobody may go on as if nothing had happened: the store gets a new incarnation, so that old cursors are stale; numbers
+//! go on 2³² above everything that was ever handed out here, so that fences rise; all holds end, and no former holder
+//! may act late.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::hold::Ending;
+use tenure_core::task::Status;
+use tenure_core::time::reading;
+use tenure_core::{Error, Kind, Result, Stage, Time, event, id};
+use tenure_store::copy::{self, Backup, Existing, Progress};
+use tenure_store::table::{agent, hold, project, task};
+use tenure_store::{Entered, Present, Tx, Verdict};
+
+use crate::backup::{Taken, check_events, take};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::unit::{Unit, people_only};
+
+/// By how much numbers go up: more than any project hands out between a backup and its restore.
+pub const GAP: i64 = 1 << 32;
+
+/// What happens to a store that has something in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Replace<'a> {
+    /// It stays, and the restore is refused.
+    Never,
+    /// It is replaced, after a backup of it was written here.
+    After(&'a Path),
+}
+
+/// A restore that was carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restored {
+    /// The id of the store: that of the backup.
+    pub store: String,
+    /// The incarnation that begins now.
+    pub incarnation: String,
+    /// Projects that are switched on.
+    pub projects: i64,
+    /// Events of the backup.
+    pub events: i64,
+    /// Holds that were live in the backup and have ended.
+    pub ended_holds: i64,
+    /// The backup of what was there before.
+    pub safety: Option<Taken>,
+}
+
+impl Kernel {
+    /// Replaces everything in the store by a backup: all of it or nothing, seen by everybody at once. People only.
+    pub fn restore(
+        &self,
+        call: &Call,
+        backup: &Backup,
+        replace: Replace<'_>,
+        progress: Progress<'_>,
+    ) -> Result<Restored> {
+        if !call.actor.is_person() {
+            return Err(people_only("restore"));
+        }
+        backup.read(|tx| {
+            for project in copy::projects(tx)? {
+                check_events(tx, &project)?;
+            }
+            Ok(())
+        })?;
+        let incarnation = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
+        self.store()
+            .rewrite(|tx, present| {
+                let safety = make_room(tx, &present, backup, replace)?;
+                copy::replace(tx, backup, progress).map_err(|error| match error.kind() {
+                    // The rows were refused by the rules of the schema: the file is not what it says it is.
+                    Kind::Internal => copy::bad("its rows do not fit together").cause(error),
+                    _ => error,
+                })?;
+                project::set_incarnation(tx, &incarnation)?;
+                let mut ended_holds = 0;
+                let mut projects = 0;
+                for row in copy::projects(tx)? {
+                    let before = present.projects.iter().find(|before| before.key == row.key);
+                    projects += i64::from(row.is_switched_on());
+                    ended_holds += self.begin_again(tx, call, &present, row, before)?;
+                }
+                forget_newer(tx, &present)?;
+                Ok(Verdict::Commit(Restored {
+                    store: backup.identity().id.clone(),
+                    incarnation: incarnation.clone(),
+                    projects,
+                    events: backup.counts().iter().find(|(name, _)| *name == "event").map_or(0, |(_, rows)| *rows),
+                    ended_holds,
+                    safety,
+                }))
+            })
+            .map_err(|error| match error.code() {
+                "connection_lost" if error.stage() == Stage::Commit => error.hint(
+                    "Whether it was carried out is not known: the log then ends with project.restored. Look before \
+                     you call again.",
+                ),
+                "connection_lost" => error.hint("Nothing was changed. The same call may be made again."),
+                _ => error,
+            })
+    }
+
+    /// Lets a project go on from its backup. Returns how many holds ended.
+    fn begin_again(
+        &self,
+        tx: &mut dyn Tx,
+        call: &Call,
+        present: &Present,
+        mut row: project::Row,
+        before: Option<&project::Row>,
+    ) -> Result<i64> {
+        let (last_event, last_time) = (row.last_event, row.last_time);
+        let seen = |time: Time| before.map_or(time, |before| before.last_time.max(time));
+        let handed_out = before.map_or(last_event, |before| before.last_event.max(last_event));
+        if handed_out == 0 {
+            return Ok(0);
+        }
+        row.last_event = above(handed_out)?;
+        row.counts = project::recount(tx, &row.id)?;
+        if !row.is_switched_on() {
+            row.first_event = row.last_event + 1;
+            project::save(tx, &row)?;
+            return Ok(0);
+        }
+        let (now, stepped) = reading(present.clock, seen(last_time), present.own_clock);
+        if stepped.is_some() {
+            hold::cap(tx, &row.id, now)?;
+            agent::cap(tx, &row.id, now, now - tenure_core::hold::TASK_TTL)?;
+        }
+        let live = live(tx, &row.id)?;
+        let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
+        let project = row.id.clone();
+        let mut unit = Unit::new(tx, self.entropy(), call, "restore", now, row, None);
+        let data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
+        let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
+        if let Some(back) = stepped {
+            let data = json!({ "seconds": back.as_seconds() });
+            unit.append(event::kind::CLOCK_STEPPED, "", "", Some(number), &data)?;
+        }
+        for chunk in live.chunks(256) {
+            end_all(&mut unit, chunk, number)?;
+        }
+        let Unit { tx, project: row, .. } = unit;
+        task::fence_off_lapsed(tx, &project, number)?;
+        agent::clear_all_focus(tx, &project)?;
+        project::save(tx, &row)?;
+        Ok(ended)
+    }
+}
+
+/// Decides whether what is there may go, and saves it first.
+fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Replace<'_>) -> Result<Option<Taken>> {
+    let used = present.projects.iter().filter(|project| project.is_switched_on()).count();
+    if used == 0 {
+        return Ok(None);
+    }
+    let refuse = |code, text: String| Error::refused(Kind::Conflict, code, text).entity(&*present.identity.id);
+    if present.identity.id != backup.identity().id {
+        return Err(refuse("restore_other_store", "the backup is of another store than the one here".to_owned())
+            .hint("Nothing was changed. Name a place for it where no store is, with --store.")
+            .detail("found", present.identity.id.clone())
+            .detail("backup", backup.identity().id.clone()));
+    }
+    let Replace::After(path) = replace else {
+        return Err(refuse("store_not_empty", format!("the store is not empty: projects in it: {used}"))
+            .hint("Nothing was changed. Name a place where no store is, with --store, to look at the backup there.")
+            .person("A person replaces what is there with --replace; a backup of it is taken first.")
+            .detail("projects", used));
+    };
+    let entered = Entered {
+        identity: present.identity.clone(),
+        project: None,
+        clock: present.clock,
+        own_clock: present.own_clock,
+    };
+    take(tx, &entered, path, Existing::Keep, &|_| {}).map(Some)
+}
+
+/// Projects that began after the backup are as if forgotten: their numbers are not handed out again.
+fn forget_newer(tx: &mut dyn Tx, present: &Present) -> Result<()> {
+    let kept: Vec<String> = copy::projects(tx)?.into_iter().map(|row| row.key).collect();
+    for before in present.projects.iter().filter(|before| before.last_event > 0 && !kept.contains(&before.key)) {
+        let last_event = above(before.last_event)?;
+        let row = project::Row { last_event, first_event: last_event + 1, events: 0, counts: [0; 7], ..before.clone() };
+        project::insert(tx, &row)?;
+        project::save(tx, &row)?;
+    }
+    Ok(())
+}
+
+fn above(number: i64) -> Result<i64> {
+    number.checked_add(GAP).ok_or_else(|| copy::bad("its numbers are beyond all measure"))
+}
+
+/// All holds that have not been ended.
+fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
+    const PAGE: usize = 1_000;
+    let mut all: Vec<hold::Row> = Vec::new();
+    loop {
+        let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.clone()));
+        let page = hold::page(tx, project, (after.0, &after.1), PAGE)?;
+        let more = page.len() == PAGE;
+        all.extend(page);
+        if !more {
+            return Ok(all);
+        }
+    }
+}
+
+/// Ends holds because of a restore. Unlike a lapse it leaves nobody who may still act late: the restoring event is a
+/// newer fence than theirs.
+fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
+    let ids: Vec<String> = holds.iter().map(|hold| hold.subject.clone()).collect();
+    let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
+    for held in holds {
+        let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
+        let data = json!({
+            "holder": held.holder,
+            "fence": held.fence,
+            "granted_at": held.granted_at,
+            "expires_at": held.expires_at,
+            "ended_at": ended_at,
+            "restored": true,
+        });
+        unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
+        hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
+        let Some(at) = tasks.iter().position(|full| full.task.id == held.subject) else { continue };
+        let mut full = tasks.swap_remove(at);
+        let before = full.task.class();
+        if full.task.status == Status::Started {
+            full.task.set_status(Status::Open);
+        }
+        full.task.last_fence = restored;
+        full.task.last_holder = String::new();
+        full.task.lapsed = false;
+        unit.store_task(before, &full.task)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! A file that is said to be a backup. It may come from anywhere, so nothing in it is believed before it was looked at.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode};
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::{counts, layout, plain};
+use crate::error;
+use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
+use crate::sqlite::{Keep, SqliteTx};
+use crate::store::Identity;
+use crate::table::project;
+use crate::tx::Tx;
+
+/// A backup that was looked over: an undamaged database of the schema that this program knows, with one store in it.
+pub struct Backup {
+    connection: Connection,
+    steps: AtomicU64,
+    identity: Identity,
+    counts: Vec<(&'static str, i64)>,
+}
+
+impl Backup {
+    /// Looks over the file at `path`, which must be the caller's own and open nowhere else: one of an older schema is
+    /// brought up to date in place, and SQLite may make files beside it.
+    ///
+    /// The schema is compared before anything in the file is run: afterwards every table, index and check in it is one
+    /// of ours, and damage can only be in pages and rows.
+    pub fn open(path: &Path) -> Result<Backup> {
+        look_over(path).map_err(|error| match error.code() {
+            // What went wrong with our own copy of the file says nothing about the file.
+            "newer_schema" | "bad_backup" | "disk_full" | "io_failure" => error,
+            _ => bad("it cannot be read as one").cause(error),
+        })
+    }
+
+    /// The store it is of.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The rows of each table.
+    pub fn counts(&self) -> &[(&'static str, i64)] {
+        &self.counts
+    }
+
+    /// Reads in it.
+    pub fn read<T>(&self, body: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+        body(&mut SqliteTx::new(&self.connection, &self.steps, Keep::Connection))
+    }
+}
+
+/// The refusal of a file that is not a backup, or is a damaged one.
+pub fn bad(why: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Storage, "bad_backup", Stage::Read, format!("this is not a sound backup of a Tenure store: {why}"))
+        .hint("Nothing was changed. Give a file that `tenure backup` made, as it was made.")
+}
+
+fn look_over(path: &Path) -> Result<Backup> {
+    let open = |error| error::sqlite(error, Stage::Open);
+    let connection = plain(path).map_err(open)?;
+    for (setting, on) in
+        [(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true), (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)]
+    {
+        connection.set_db_config(setting, on).map_err(open)?;
+    }
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id").map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => bad("it is not a database").cause(error),
+        Some(ErrorCode::DatabaseCorrupt) => bad("it is damaged or cut short").cause(error),
+        _ => open(error),
+    })?;
+    if application != APPLICATION_ID {
+        return Err(bad("it is empty, or a database of another program"));
+    }
+    let version = number("PRAGMA user_version").map_err(open)?;
+    if version > VERSION {
+        return Err(error::newer_schema(version, VERSION));
+    }
+    // SQLite reads the missing end of a last page as zeros, and a row that lies there would be another one.
+    let whole = number("PRAGMA page_count").map_err(open)?.saturating_mul(number("PRAGMA page_size").map_err(open)?);
+    if std::fs::metadata(path).map(|meta| i64::try_from(meta.len())).ok() != Some(Ok(whole)) {
+        return Err(bad("it is cut short"));
+    }
+    if version < 1 || schema(&connection).map_err(open)? != expected(version)? {
+        return Err(bad("its tables are not those of a store"));
+    }
+    let damage: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(open)?;
+    if damage != "ok" {
+        return Err(bad("it is damaged").cause(damage));
+    }
+    if version < VERSION {
+        connection.execute_batch("BEGIN").map_err(open)?;
+        for step in STEPS.iter().filter(|step| step.version > version) {
+            connection.execute_batch(&step.sqlite()).map_err(open)?;
+        }
+        connection.pragma_update(None, "user_version", VERSION).map_err(open)?;
+        connection.execute_batch("COMMIT").map_err(open)?;
+    }
+    let steps = AtomicU64::new(0);
+    let mut tx = SqliteTx::new(&connection, &steps, Keep::Connection);
+    project::set_schema(&mut tx, VERSION)?;
+    let (identity, _, _) = project::enter(&mut tx, "", project::Lock::Read)?;
+    let is_id = |id: &str| id.len() > 2 && id.starts_with("s-") && tenure_core::id::is_prefix(id);
+    if !is_id(&identity.id) || !is_id(&identity.incarnation) {
+        return Err(bad("it does not say which store it is of"));
+    }
+    for (table, statements) in layout::all() {
+        let Some(orphans) = statements.orphans else { continue };
+        if tx.query(orphans, &[])?.first().map(|row| row.int(0)).transpose()? != Some(0) {
+            return Err(bad(format!("{} has rows of projects that are not in it", table.name)));
+        }
+    }
+    let counts = counts(&mut tx)?;
+    drop(tx);
+    Ok(Backup { connection, steps, identity, counts })
+}
+
+/// What makes a schema: every object with its text.
+type Objects = Vec<(String, String, String, Option<String>)>;
+
+fn schema(connection: &Connection) -> rusqlite::Result<Objects> {
+    let mut statement = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2, 3")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    rows.collect()
+}
+
+/// The schema that the steps up to a version make.
+fn expected(version: i64) -> Result<Objects> {
+    let open = |error| error::sqlite(error, Stage::Open);
+    let model = Connection::open_in_memory().map_err(open)?;
+    for step in STEPS.iter().filter(|step| step.version <= version) {
+        model.execute_batch(&step.sqlite()).map_err(open)?;
+    }
+    schema(&model).map_err(open)
+}

@@ -1,0 +1,326 @@
+//! The tables by name, columns and key, and the statements that move all of their rows. Columns are named one by one:
+//! whatever else a file brings along is never looked at.
+
+use std::sync::OnceLock;
+
+use crate::tx::{Row, Sql, Value};
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Never null.
+    Text(&'static str),
+    /// A number; null where the schema allows it.
+    Int(&'static str),
+}
+
+impl Column {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Text(name) | Int(name) => name,
+        }
+    }
+}
+
+use Column::{Int, Text};
+
+/// A table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [Column],
+    /// The primary key: the order in which rows are read.
+    pub(crate) key: &'static [&'static str],
+}
+
+/// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
+pub(crate) const TABLES: [Table; 12] = [
+    Table {
+        name: "store",
+        columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
+        key: &["one"],
+    },
+    Table {
+        name: "project",
+        columns: &[
+            Text("id"),
+            Text("key"),
+            Text("label"),
+            Int("schema_version"),
+            Int("first_event"),
+            Int("last_event"),
+            Int("last_time"),
+            Int("last_task"),
+            Int("holds_issued"),
+            Int("tasks_ready"),
+            Int("tasks_waiting"),
+            Int("tasks_stuck"),
+            Int("tasks_started"),
+            Int("tasks_blocked"),
+            Int("tasks_done"),
+            Int("tasks_cancelled"),
+            Int("created_at"),
+            Int("events"),
+        ],
+        key: &["key"],
+    },
+    Table {
+        name: "checkout",
+        columns: &[
+            Text("project"),
+            Text("host"),
+            Text("path"),
+            Text("id"),
+            Text("common_path"),
+            Int("common_device"),
+            Int("common_inode"),
+            Int("created_at"),
+        ],
+        key: &["project", "host", "path"],
+    },
+    Table {
+        name: "agent",
+        columns: &[
+            Text("project"),
+            Text("name"),
+            Text("tool"),
+            Int("registered_at"),
+            Int("last_seen"),
+            Int("ended_at"),
+            Int("gone"),
+            Text("focus"),
+            Text("host"),
+            Text("boot"),
+            Text("pidns"),
+            Int("pid"),
+            Int("started"),
+        ],
+        key: &["project", "name"],
+    },
+    Table {
+        name: "task",
+        columns: &[
+            Text("project"),
+            Text("id"),
+            Int("number"),
+            Text("title"),
+            Text("description"),
+            Text("acceptance"),
+            Int("priority"),
+            Text("labels"),
+            Text("assignee"),
+            Text("status"),
+            Int("ready"),
+            Text("reason"),
+            Text("blocked_on"),
+            Int("deps"),
+            Int("unmet"),
+            Int("cancelled_deps"),
+            Int("attempt"),
+            Int("version"),
+            Int("last_fence"),
+            Text("last_holder"),
+            Int("lapsed"),
+            Text("created_by"),
+            Int("created_at"),
+            Int("updated_at"),
+            Text("finished_by"),
+            Int("finished_at"),
+        ],
+        key: &["project", "id"],
+    },
+    Table {
+        name: "task_label",
+        columns: &[
+            Text("project"),
+            Text("label"),
+            Text("status"),
+            Int("ready"),
+            Int("priority"),
+            Int("number"),
+            Text("task"),
+        ],
+        key: &["project", "label", "status", "ready", "priority", "number", "task"],
+    },
+    Table { name: "dep", columns: &[Text("project"), Text("task"), Text("after")], key: &["project", "task", "after"] },
+    Table {
+        name: "hold",
+        columns: &[
+            Text("project"),
+            Text("id"),
+            Text("kind"),
+            Text("subject"),
+            Text("mode"),
+            Text("holder"),
+            Int("fence"),
+            Int("granted_at"),
+            Int("expires_at"),
+            Int("ttl"),
+            Text("renewal"),
+            Text("reason"),
+            Int("ended_at"),
+            Text("ended_how"),
+        ],
+        key: &["project", "id"],
+    },
+    Table {
+        name: "shown",
+        columns: &[Text("project"), Text("agent"), Text("task"), Int("fence")],
+        key: &["project", "agent", "task"],
+    },
+    Table {
+        name: "note",
+        columns: &[
+            Text("project"),
+            Text("id"),
+            Text("task"),
+            Int("number"),
+            Text("agent"),
+            Int("at"),
+            Text("text"),
+            Text("data"),
+            Int("late"),
+        ],
+        key: &["project", "id"],
+    },
+    Table {
+        name: "event",
+        columns: &[
+            Text("project"),
+            Int("number"),
+            Int("at"),
+            Text("kind"),
+            Text("actor"),
+            Text("subject"),
+            Text("hold"),
+            Text("op"),
+            Text("request_id"),
+            Int("cause"),
+            Text("data"),
+        ],
+        key: &["project", "number"],
+    },
+    Table {
+        name: "request",
+        columns: &[
+            Text("project"),
+            Text("actor"),
+            Text("op"),
+            Text("request_id"),
+            Text("fingerprint"),
+            Text("response"),
+            Int("expires_at"),
+        ],
+        key: &["project", "actor", "op", "request_id"],
+    },
+];
+
+/// The statements of one table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Statements {
+    /// The first page: `$1` rows.
+    pub(crate) first: Sql,
+    /// A page of `$1` rows after the key `$2`, `$3`, …
+    pub(crate) next: Sql,
+    /// Inserts the rows of the JSON list `$1`, each a list of its values.
+    pub(crate) insert: Sql,
+    pub(crate) count: Sql,
+    pub(crate) clear: Sql,
+    /// Rows of projects that there are none of.
+    pub(crate) orphans: Option<Sql>,
+}
+
+impl Table {
+    /// Where the columns of the key stand among all columns.
+    pub(crate) fn key_of(&self, row: &Row) -> Vec<Value> {
+        let at = |name: &&str| self.columns.iter().position(|column| column.name() == *name);
+        self.key.iter().filter_map(at).map(|at| row.0[at].clone()).collect()
+    }
+
+    fn statements(&self) -> Statements {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name()).collect();
+        let (name, columns, key) = (self.name, names.join(", "), self.key.join(", "));
+        let marks: Vec<String> = (2..2 + self.key.len()).map(|n| format!("${n}")).collect();
+        let sqlite: Vec<String> = (0..names.len()).map(|n| format!("json_extract(value, '$[{n}]')")).collect();
+        let postgres: Vec<String> = (0..names.len())
+            .map(|n| match self.columns[n] {
+                Text(_) => format!("value->>{n}"),
+                Int(_) => format!("CAST(value->>{n} AS BIGINT)"),
+            })
+            .collect();
+        let into = format!("INSERT INTO {name} ({columns}) SELECT");
+        // What somebody was shown outlives a restore, see `shown`; any other row that is there already is an error.
+        let known = if name == "shown" { " ON CONFLICT DO NOTHING" } else { "" };
+        let orphans = (names[0] == "project")
+            .then(|| same(format!("SELECT COUNT(*) FROM {name} WHERE project NOT IN (SELECT id FROM project)")));
+        Statements {
+            first: same(format!("SELECT {columns} FROM {name} ORDER BY {key} LIMIT $1")),
+            next: same(format!(
+                "SELECT {columns} FROM {name} WHERE ({key}) > ({}) ORDER BY {key} LIMIT $1",
+                marks.join(", ")
+            )),
+            insert: Sql::pair(
+                // The condition keeps SQLite from reading ON as the beginning of a join.
+                keep(format!("{into} {} FROM json_each($1) WHERE TRUE{known}", sqlite.join(", "))),
+                keep(format!("{into} {} FROM json_array_elements(CAST($1 AS JSON)){known}", postgres.join(", "))),
+            ),
+            count: same(format!("SELECT COUNT(*) FROM {name}")),
+            clear: same(format!("DELETE FROM {name}")),
+            orphans,
+        }
+    }
+}
+
+/// All tables with their statements, in the order of [`TABLES`].
+pub(crate) fn all() -> impl Iterator<Item = (&'static Table, Statements)> {
+    static MADE: OnceLock<Vec<Statements>> = OnceLock::new();
+    let made = MADE.get_or_init(|| TABLES.iter().map(Table::statements).collect());
+    TABLES.iter().zip(made.iter().copied())
+}
+
+fn same(text: String) -> Sql {
+    Sql::same(keep(text))
+}
+
+/// Statements are static; these are made once in the life of the process.
+fn keep(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::migrate::STEPS;
+
+    #[test]
+    fn the_layout_is_the_schema() {
+        let connection = Connection::open_in_memory().unwrap();
+        for step in &STEPS {
+            connection.execute_batch(&step.sqlite()).unwrap();
+        }
+        let list = |sql: &str| -> Vec<String> {
+            let mut statement = connection.prepare(sql).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        };
+        let mut names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        names.sort_unstable();
+        assert_eq!(list("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"), names);
+        for table in &TABLES {
+            let of = |what: &str, rest: &str| {
+                list(&format!("SELECT {what} FROM pragma_table_info('{}') {rest}", table.name))
+            };
+            let columns: Vec<String> = table
+                .columns
+                .iter()
+                .map(|column| match column {
+                    Text(name) => format!("{name} TEXT"),
+                    Int(name) => format!("{name} INTEGER"),
+                })
+                .collect();
+            assert_eq!(of("name || ' ' || type", "ORDER BY cid"), columns, "{}", table.name);
+            assert_eq!(of("name", "WHERE pk > 0 ORDER BY pk"), table.key, "{}", table.name);
+        }
+    }
+}

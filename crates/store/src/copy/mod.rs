@@ -1,0 +1,181 @@
+//! Moving all rows of a store: out of it into a file, and out of such a file into a store.
+//!
+//! A copy is one SQLite file with the schema of a store, whichever engine the store is on: made by the migrations and
+//! filled row by row inside one read transaction, so that writers go on and the copy is one snapshot. Nothing of the
+//! source's pages is taken over: what was deleted from the store is not in its copy.
+
+mod backup;
+mod draft;
+mod layout;
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use rusqlite::{Connection, OpenFlags};
+use tenure_core::{Error, Result, Stage};
+
+pub use self::backup::Backup;
+pub use self::backup::bad;
+pub use self::draft::{Draft, Existing, exists};
+use crate::error::{self, corrupt};
+use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
+use crate::sqlite::{Keep, SqliteTx};
+use crate::store::{Entered, Identity};
+use crate::table::{project, shown};
+use crate::tx::{Tx, Value};
+
+/// Rows that are in memory at once.
+const PAGE: usize = 256;
+
+/// Told how many rows have been moved so far.
+pub type Progress<'a> = &'a dyn Fn(u64);
+
+/// What is in a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The store it is of.
+    pub identity: Identity,
+    /// The rows of each table.
+    pub rows: Vec<(&'static str, i64)>,
+}
+
+impl Copied {
+    /// The rows of a table.
+    pub fn count(&self, table: &str) -> i64 {
+        self.rows.iter().find(|(name, _)| *name == table).map_or(0, |(_, rows)| *rows)
+    }
+}
+
+/// Writes everything that a transaction sees to a file that is there and empty. May be called again after a failure.
+pub fn write(tx: &mut dyn Tx, entered: &Entered, to: &Draft, progress: Progress<'_>) -> Result<Copied> {
+    let found = project::schema(tx)?;
+    if entered.identity.id.is_empty() {
+        return Err(error::absent().hint("There is nothing to back up: the first write makes the store."));
+    }
+    if found > VERSION {
+        // Its rows have columns that this program does not know, and would lose.
+        return Err(error::newer_schema(found, VERSION));
+    }
+    let expected = counts(tx)?;
+    to.empty()?;
+    let connection = fresh(to)?;
+    let failed = |error: Error| to.unwritable(error);
+    let steps = AtomicU64::new(0);
+    pour(tx, &mut SqliteTx::new(&connection, &steps, Keep::Connection), progress).map_err(failed)?;
+    let sqlite = |error| to.unwritable(error::sqlite(error, Stage::Write));
+    connection.pragma_update(None, "user_version", VERSION).map_err(sqlite)?;
+    connection.execute_batch("COMMIT").map_err(sqlite)?;
+    connection.close().map_err(|(_, error)| sqlite(error))?;
+    Ok(Copied { identity: entered.identity.clone(), rows: expected })
+}
+
+/// Replaces all rows by those of a backup. What agents were shown stays where the task is still known: a holder whose
+/// hold began after the backup is then told that it is over, and is not taken for somebody who never held anything.
+pub fn replace(tx: &mut dyn Tx, backup: &Backup, progress: Progress<'_>) -> Result<()> {
+    for (table, statements) in layout::all() {
+        if table.name != "shown" {
+            tx.execute(statements.clear, &[])?;
+        }
+    }
+    backup.read(|from| pour(from, tx, progress)).map_err(|error| match (error.code(), error.stage()) {
+        // Damage that is met while reading is the backup's; the store is only written here.
+        ("corrupt_store", Stage::Read) => bad("a row of it is damaged").cause(error),
+        _ => error,
+    })?;
+    shown::forget_unknown(tx)?;
+    // Rows that did not arrive are not in the store either: nothing is kept that the backup has and the store lacks.
+    for ((name, found), (_, wanted)) in counts(tx)?.into_iter().zip(backup.counts()) {
+        if name != "shown" && found != *wanted {
+            return Err(Error::bug(format!("{found} of {wanted} rows of {name} arrived")));
+        }
+    }
+    Ok(())
+}
+
+/// All projects of a store, by key.
+pub fn projects(tx: &mut dyn Tx) -> Result<Vec<project::Row>> {
+    let keys = tx.query(crate::Sql::same("SELECT key FROM project ORDER BY key"), &[])?;
+    let mut rows = Vec::with_capacity(keys.len());
+    for mut key in keys {
+        let (_, row, _) = project::enter(tx, &key.text(0)?, project::Lock::Read)?;
+        rows.extend(row);
+    }
+    Ok(rows)
+}
+
+/// The rows of each table.
+pub fn counts(tx: &mut dyn Tx) -> Result<Vec<(&'static str, i64)>> {
+    let calls = layout::all().map(|(_, statements)| (statements.count, Vec::new())).collect();
+    let answers = tx.query_all(calls)?;
+    layout::all()
+        .zip(answers)
+        .map(|((table, _), rows)| {
+            let row = rows.first().ok_or_else(|| Error::bug("a count without a row"))?;
+            Ok((table.name, row.int(0)?))
+        })
+        .collect()
+}
+
+/// Copies all rows of all tables.
+fn pour(from: &mut dyn Tx, into: &mut dyn Tx, progress: Progress<'_>) -> Result<()> {
+    let mut moved = 0;
+    for (table, statements) in layout::all() {
+        let mut after: Option<Vec<Value>> = None;
+        loop {
+            let mut args = vec![Value::from(PAGE)];
+            let rows = match after.take() {
+                None => from.query(statements.first, &args)?,
+                Some(key) => {
+                    args.extend(key);
+                    from.query(statements.next, &args)?
+                }
+            };
+            let Some(last) = rows.last() else { break };
+            after = (rows.len() == PAGE).then(|| table.key_of(last));
+            let items = rows.iter().map(encode).collect::<Result<Vec<_>>>()?;
+            let json = serde_json::to_string(&items).map_err(|error| Error::bug(error.to_string()))?;
+            into.execute(statements.insert, &[json.into()])?;
+            moved += rows.len() as u64;
+            progress(moved);
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn encode(row: &crate::Row) -> Result<Vec<serde_json::Value>> {
+    row.0
+        .iter()
+        .map(|value| match value {
+            // No door lets one in, and PostgreSQL cannot store it.
+            Value::Text(text) if text.contains('\0') => Err(corrupt("a stored text has a NUL character in it")),
+            Value::Text(text) => Ok(text.as_str().into()),
+            Value::Int(number) => Ok((*number).into()),
+            Value::NullInt => Ok(serde_json::Value::Null),
+        })
+        .collect()
+}
+
+/// A new store without rows, in a transaction that has not ended. Nobody else sees the file and nothing of it is kept
+/// if this fails, so it needs neither a journal nor a sync before the last one.
+fn fresh(to: &Draft) -> Result<Connection> {
+    let fail = |error| to.unwritable(error::sqlite(error, Stage::Write));
+    let connection = plain(to.path()).map_err(fail)?;
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE",
+        )
+        .map_err(fail)?;
+    for step in &STEPS {
+        connection.execute_batch(&step.sqlite()).map_err(fail)?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
+    Ok(connection)
+}
+
+/// Opens a file of our own that nobody else has open.
+fn plain(path: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}

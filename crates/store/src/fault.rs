@@ -1,0 +1,71 @@
+//! Failures on purpose, in front of whichever engine runs a write: the moments are the same on both.
+
+use std::cell::Cell;
+
+use tenure_core::Result;
+
+use crate::store::{Body, Entered, Verdict};
+use crate::tx::{Row, Sql, Tx, Value};
+use crate::world::{Faults, Moment};
+
+/// Runs a write whose moments may fail. `write` is the engine's, with its own retries inside: what strikes here is not
+/// tried again.
+pub(crate) fn struck<T>(
+    faults: &dyn Faults,
+    body: &Body<'_, T>,
+    write: impl FnOnce(&Body<'_, T>) -> Result<T>,
+) -> Result<T> {
+    faults.strike(Moment::Lock)?;
+    let committed = Cell::new(false);
+    let answer = write(&|tx: &mut dyn Tx, entered: Entered| {
+        let verdict = body(&mut Struck { tx, faults }, entered)?;
+        committed.set(matches!(verdict, Verdict::Commit(_)));
+        if committed.get() {
+            faults.strike(Moment::Commit)?;
+        }
+        Ok(verdict)
+    })?;
+    if committed.get() {
+        faults.strike(Moment::Committed)?;
+    }
+    Ok(answer)
+}
+
+/// A transaction whose statements may fail before they reach the engine. A deferred statement strikes when it is handed
+/// over, so that the n-th is the n-th on every engine.
+struct Struck<'a> {
+    tx: &'a mut dyn Tx,
+    faults: &'a dyn Faults,
+}
+
+impl Tx for Struck<'_> {
+    fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.execute(sql, args)
+    }
+
+    fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.query(sql, args)
+    }
+
+    fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {
+        calls.iter().try_for_each(|_| self.faults.strike(Moment::Statement))?;
+        self.tx.query_all(calls)
+    }
+
+    fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.defer(sql, args)
+    }
+
+    fn savepoint(&mut self) -> Result<()> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.savepoint()
+    }
+
+    fn undo(&mut self) -> Result<()> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.undo()
+    }
+}

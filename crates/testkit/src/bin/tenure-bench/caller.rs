@@ -1,0 +1,75 @@
+//! The kernel inside this process, called as by a program that links it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenure_kernel::op::{add, add_many, claim, done, note};
+use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_store::table::project;
+use tenure_store::{Location, Options, OsEntropy};
+
+/// One agent in one project. A kernel that is used by one thread has one connection.
+pub(crate) struct Caller {
+    pub(crate) kernel: Arc<Kernel>,
+    project: project::Name,
+    agent: String,
+}
+
+impl Caller {
+    pub(crate) fn new(location: &Location, project: &str, agent: &str) -> Caller {
+        let kernel = Arc::new(Kernel::new(location.clone(), Options::default()).unwrap());
+        Caller { kernel, project: name(project), agent: agent.to_owned() }
+    }
+
+    /// The same agent on the same connection in another project.
+    pub(crate) fn elsewhere(&self, project: &str) -> Caller {
+        Caller { kernel: self.kernel.clone(), project: name(project), agent: self.agent.clone() }
+    }
+
+    pub(crate) fn call(&self) -> Call {
+        Call {
+            project: self.project.clone(),
+            actor: Actor::named(&self.agent),
+            request_id: RequestId::draw(&OsEntropy),
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        }
+    }
+
+    /// Runs an op; its answer as it is stored.
+    pub(crate) fn run(&self, op: &Op) -> String {
+        self.kernel.run(&self.call(), op).unwrap().body
+    }
+
+    /// Adds a task and returns its id.
+    pub(crate) fn add(&self) -> String {
+        let answer: Value = serde_json::from_str(&self.run(&adding())).unwrap();
+        answer["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn add_many(&self, items: Vec<add_many::Item>) {
+        self.run(&Op::AddMany(add_many::Request { items }));
+    }
+}
+
+fn name(project: &str) -> project::Name {
+    project::Name { key: format!("name:{project}"), label: project.to_owned() }
+}
+
+pub(crate) fn adding() -> Op {
+    Op::Add(add::Request::titled("one more"))
+}
+
+pub(crate) fn claiming(task: &str) -> Op {
+    Op::Claim(claim::Request { task: Some(task.to_owned()), ..claim::Request::default() })
+}
+
+pub(crate) fn noting(task: &str) -> Op {
+    Op::Note(note::Request { task: Some(task.to_owned()), text: "half way".to_owned(), ..note::Request::default() })
+}
+
+pub(crate) fn finishing(task: &str) -> Op {
+    Op::Done(done::Request { task: Some(task.to_owned()), ..done::Request::default() })
+}

@@ -1,0 +1,268 @@
+//! Export: one snapshot, everything that is a project's own, and back again without a difference.
+
+use serde_json::{Value, json};
+use tenure_core::Span;
+use tenure_core::task::State;
+use tenure_kernel::Op;
+use tenure_kernel::op::import::Request;
+use tenure_kernel::op::{add, block, note};
+use tenure_kernel::query::export::Sink;
+use tenure_kernel::query::list;
+
+use super::Case;
+use super::shorthand::words;
+use crate::fixture::{Engine, World};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("an_export_has_every_task_and_note_and_its_own_end", has_everything),
+    Case::everywhere("what_is_exported_and_imported_is_exported_again_to_the_byte", round_trip),
+    Case::everywhere("an_export_of_nothing_is_an_export", of_nothing),
+    Case::shared("inv_t5_an_export_is_one_snapshot_beside_writers", beside_writers),
+    Case::shared("ten_thousand_tasks_go_there_and_back", many),
+];
+
+/// The lines of an export.
+pub(super) fn exported(world: &World, with_log: bool) -> Vec<u8> {
+    let mut lines = Vec::new();
+    world.kernel.export(&world.call("person:ann"), with_log, &mut lines).unwrap();
+    lines
+}
+
+/// All but the first line, which has the time in it.
+pub(super) fn content(export: &[u8]) -> &str {
+    std::str::from_utf8(export).unwrap().split_once('\n').unwrap().1
+}
+
+pub(super) fn lines(export: &[u8]) -> Vec<Value> {
+    std::str::from_utf8(export).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A project in which tasks are in every state, and everything that may be said of one is said of some.
+pub(super) fn furnish(world: &World) {
+    let first = world.add_with(add::Request {
+        description: "two\nlines \u{1f980} \"quoted\" \\".into(),
+        acceptance: "tests\tpass".into(),
+        priority: 0,
+        labels: words(&["z", "a b", "ü"]),
+        ..add::Request::titled("first — “with” words")
+    });
+    for agent in ["a", "b", "c"] {
+        world.note(agent, &first, "hello").unwrap();
+    }
+    let done = world.add_ranked("done", 1, &["x"]);
+    world.claim("a", &done).unwrap();
+    world.done("a", &done).unwrap();
+    let cancelled = world.add_after("cancelled", &[&first]);
+    world.cancel("person:ann", &cancelled).unwrap();
+    world.add_after("stuck", &[&cancelled, &first]);
+    world.add_after("ready after done", &[&done]);
+    world.add_after("waiting", &[&first, &done]);
+    let blocked = world.add_ranked("blocked", 3, &["x"]);
+    let on = Some(first.clone());
+    let reason = String::from("waits\nfor the first");
+    world
+        .run("b", Op::Block(block::Request { task: Some(blocked.clone()), reason, on, ..block::Request::default() }))
+        .unwrap();
+    let lapsing = world.add("lapsed");
+    world.claim_for("c", &lapsing, 60).unwrap();
+    let unsettled = world.add("unsettled");
+    world.claim_for("c", &unsettled, 600).unwrap();
+    world.advance(Span::seconds(61));
+    world.note("b", &lapsing, "settles what is over").unwrap();
+    let held = world.add_with(add::Request { assignee: Some("b".into()), ..add::Request::titled("held") });
+    world.claim("b", &held).unwrap();
+    // Numbers as no other program would write them: they are kept to the letter.
+    let data = serde_json::from_str(r#"{"b":[1.0,2e-7,0.1,18446744073709551615],"a":{"ü":null}}"#).unwrap();
+    let text = String::from("with data");
+    world.run("b", Op::Note(note::Request { task: None, text, data: Some(data), fence: None })).unwrap();
+    world
+        .run(
+            "a",
+            Op::Note(note::Request { task: Some(held), text: "null".into(), data: Some(json!(null)), fence: None }),
+        )
+        .unwrap();
+    let again = world.add("opened again");
+    world.claim("a", &again).unwrap();
+    world.done("a", &again).unwrap();
+    world.reopen("person:ann", &again).unwrap();
+    world.edit("person:ann", &again, |request| request.add_labels = words(&["late"])).unwrap();
+    world.advance(Span::seconds(600));
+}
+
+fn has_everything(world: &World) {
+    furnish(world);
+    let export = lines(&exported(world, true));
+    let header = &export[0];
+    assert_eq!((&header["tenure"], &header["format"]), (&json!("export"), &json!(1)));
+    assert_eq!(header["project"], json!({ "key": "name:p", "label": "p" }));
+    let sort = |name: &str| -> Vec<&Value> { export.iter().filter_map(|line| line.get(name)).collect() };
+    let (tasks, notes, events) = (sort("task"), sort("note"), sort("event"));
+    assert_eq!(
+        export.last().unwrap(),
+        &json!({ "end": true, "tasks": tasks.len(), "notes": notes.len(), "events": events.len() })
+    );
+    assert_eq!(tasks.len() + notes.len() + events.len() + 2, export.len());
+    // In the order of creation, with what `show` says.
+    let all = world.list(&list::Filter { all: true, ..list::Filter::default() });
+    assert_eq!(tasks.len(), all.len());
+    let mut by_number = all.clone();
+    by_number.sort_by_key(|task| task.number);
+    for (task, shown) in tasks.iter().zip(by_number) {
+        let shown = json!(shown);
+        for field in ["id", "title", "description", "acceptance", "priority", "labels", "assignee", "reason"] {
+            assert_eq!(task[field], shown[field], "{field}");
+        }
+        for field in ["blocked_on", "attempt", "version", "created_at", "updated_at", "finished_by", "finished_at"] {
+            assert_eq!(task[field], shown[field], "{field}");
+        }
+        let status = if shown["status"] == "started" { json!("open") } else { shown["status"].clone() };
+        assert_eq!(task["status"], status);
+        let held = if shown["holder"].is_null() { &shown["lapsed_from"] } else { &shown["holder"]["agent"] };
+        assert_eq!(task["was_held_by"], *held, "{task}");
+    }
+    let held: Vec<_> = tasks.iter().filter_map(|task| task["was_held_by"].as_str()).collect();
+    assert_eq!(held, ["c", "c", "b"], "lapsed, lapsed and not settled, held");
+    let log: Vec<Value> = world.events().iter().map(|event| json!(event)).collect();
+    assert_eq!(events.into_iter().cloned().collect::<Vec<_>>(), log);
+    assert_eq!(sort("event").len(), log.len());
+    let numbers: Vec<_> = notes.iter().map(|note| note["text"].as_str().unwrap()).collect();
+    assert_eq!(numbers, ["hello", "hello", "hello", "settles what is over", "with data", "null"]);
+    // Without the log there is only less.
+    let without = lines(&exported(world, false));
+    assert!(without.iter().all(|line| line.get("event").is_none()));
+    assert_eq!(without.len(), export.len() - log.len());
+    // The fields stand in one order.
+    let raw = String::from_utf8(exported(world, false)).unwrap();
+    assert!(raw.starts_with(r#"{"tenure":"export","format":1,"project":{"key":"name:p","label":"p"},"exported_at":""#));
+    let fields = "id title description acceptance priority labels after assignee status reason blocked_on was_held_by \
+                  attempt version created_by created_at updated_at finished_by finished_at";
+    let line = raw.lines().nth(1).unwrap();
+    let places: Vec<_> = fields.split_whitespace().map(|name| line.find(&format!("\"{name}\":")).unwrap()).collect();
+    assert!(places.is_sorted(), "{line}");
+}
+
+fn round_trip(world: &World) {
+    furnish(world);
+    let first = exported(world, true);
+    let mut request = Request::parse(&first).unwrap();
+    assert_eq!(request.events, world.events().len());
+    for engine in Engine::ALL {
+        let other = World::new(engine);
+        let planned = other.kernel.import_plan(&other.call("z"), &request).unwrap();
+        let imported = other.run("z", Op::Import(request.clone())).unwrap();
+        assert_eq!(imported["tasks"], request.tasks.len());
+        assert_eq!(json!(tenure_kernel::shape::export::Imported { dry_run: false, ..planned }), imported);
+        assert_eq!(content(&exported(&other, false)), content(&exported(world, false)), "{engine:?}");
+        compare_states(world, &other);
+        other.sound();
+    }
+    // Also where the input is spelled in another way.
+    request.tasks.iter_mut().for_each(|task| {
+        task.labels.reverse();
+        task.after.extend(task.after.clone());
+        task.title = format!(" {} ", task.title);
+        task.description = task.description.replace('\n', "\r\n");
+        task.created_at = task.created_at.replace("000Z", "000+00:00");
+    });
+    let other = World::new(world.engine);
+    other.run("z", Op::Import(request)).unwrap();
+    assert_eq!(content(&exported(&other, false)), content(&exported(world, false)));
+}
+
+/// What is derived is derived anew, and means the same; only holds stay behind.
+fn compare_states(world: &World, other: &World) {
+    let all = list::Filter { all: true, ..list::Filter::default() };
+    let theirs = other.list(&all);
+    for (at, task) in world.list(&all).into_iter().enumerate() {
+        assert_eq!((&theirs[at].id, theirs[at].number), (&task.id, task.number), "the same order of choice");
+        let expected = if task.state == State::Held { State::Ready } else { task.state };
+        assert_eq!(theirs[at].state, expected, "{}", task.id);
+        assert_eq!((&theirs[at].unmet, &theirs[at].after), (&task.unmet, &task.after));
+        let lapsed = task.holder.map(|holder| holder.agent).or(task.lapsed_from);
+        assert_eq!(theirs[at].lapsed_from, lapsed);
+    }
+    for label in ["x", "z", "late"] {
+        let filter = list::Filter { labels: words(&[label]), all: true, ..list::Filter::default() };
+        let ids = |world: &World| world.list(&filter).into_iter().map(|task| task.id).collect::<Vec<_>>();
+        assert_eq!(ids(other), ids(world), "{label}");
+        assert!(!ids(other).is_empty());
+    }
+    assert_eq!(other.kernel.holds(&other.call("z"), None, 10, None).unwrap().items.len(), 0);
+    assert_eq!(other.kernel.health(&other.call("z")).unwrap().wrong_counters, []);
+}
+
+fn of_nothing(world: &World) {
+    let empty = exported(world, true);
+    assert_eq!(content(&empty), "{\"end\":true,\"tasks\":0,\"notes\":0,\"events\":0}\n");
+    let none_made = world.engine == Engine::Memory || world.kernel.store().identity().unwrap().is_none();
+    assert!(none_made, "asking made a store");
+    let request = Request::parse(&empty).unwrap();
+    assert_eq!(world.run("z", Op::Import(request)).unwrap()["tasks"], 0);
+    assert_eq!(content(&exported(world, false)), content(&empty));
+}
+
+/// A sink that makes a change whenever a line comes.
+struct Meddling<'a> {
+    world: &'a World,
+    writer: tenure_kernel::Kernel,
+    lines: Vec<u8>,
+}
+
+impl Sink for Meddling<'_> {
+    fn begin(&mut self) -> tenure_core::Result<()> {
+        self.lines.begin()
+    }
+
+    fn line(&mut self, line: &str) -> tenure_core::Result<()> {
+        let request = add::Request::titled("added while the export was under way");
+        self.writer.run(&self.world.call("b"), &Op::Add(request))?;
+        self.lines.line(line)
+    }
+}
+
+fn beside_writers(world: &World) {
+    furnish(world);
+    let before = exported(world, true);
+    let mut sink = Meddling { world, writer: world.another(), lines: Vec::new() };
+    world.kernel.export(&world.call("a"), true, &mut sink).unwrap();
+    assert_eq!(content(&sink.lines), content(&before));
+    assert_ne!(content(&exported(world, true)), content(&before));
+}
+
+fn many(world: &World) {
+    let at = "2033-01-01T00:00:00.000000Z";
+    let id = |n: usize| {
+        tenure_core::id::draw(tenure_core::id::Sort::Task, 5, &mut |bytes| {
+            bytes
+                .iter_mut()
+                .enumerate()
+                .for_each(|(place, byte)| *byte = u8::try_from((n >> (5 * place)) & 31).unwrap());
+        })
+    };
+    let mut export = exported(world, false);
+    export.truncate(export.iter().position(|byte| *byte == b'\n').unwrap() + 1);
+    for n in 0..10_000 {
+        let after: Vec<String> = [n / 2, n / 3].into_iter().filter(|before| *before < n).map(id).collect();
+        let task = json!({ "task": {
+            "id": id(n), "title": format!("task {n}"), "after": after, "labels": ["x"], "created_by": "a",
+            "created_at": at, "updated_at": at,
+        }});
+        export.line(&task.to_string()).unwrap();
+    }
+    export.line("{\"end\":true,\"tasks\":10000,\"notes\":0,\"events\":0}").unwrap();
+    let request = Request::parse(&export).unwrap();
+    assert_eq!(world.run("z", Op::Import(request)).unwrap()["tasks"], 10_000);
+    let status = world.kernel.status(&world.call("z")).unwrap();
+    assert_eq!((status.ready, status.waiting), (1, 9_999));
+    // More than a page, and still in the order of creation, which is not that of the ids.
+    let order: Vec<Value> = lines(&exported(world, false))
+        .iter()
+        .filter_map(|line| line.get("task"))
+        .map(|task| task["id"].clone())
+        .collect();
+    assert_eq!(order, (0..10_000).map(|n| json!(id(n))).collect::<Vec<_>>());
+    let again = World::new(Engine::Memory);
+    again.run("z", Op::Import(Request::parse(&exported(world, false)).unwrap())).unwrap();
+    assert_eq!(content(&exported(&again, false)), content(&exported(world, false)));
+    assert_eq!(world.kernel.health(&world.call("z")).unwrap().wrong_counters, []);
+}

@@ -1,0 +1,267 @@
+//! Restore: all of it or nothing, and nobody goes on as if nothing had happened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tenure_core::{Error, Kind, Result, Span};
+use tenure_kernel::backup::Taken;
+use tenure_kernel::op::{add, block, claim, done, edit, note, release, transfer};
+use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::restore::{GAP, Replace, Restored};
+use tenure_kernel::{Call, Kernel, Op};
+use tenure_store::copy::{Backup, Existing};
+
+use super::Case;
+use super::shorthand::{fence, id};
+use super::walk::every_op;
+use crate::fixture::{Engine, Seeded, TestClock, World, code_of, refusal};
+use crate::raw::{self, differing, dump};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_l4_after_a_restore_no_old_holder_passes", no_old_holder_passes),
+    Case::everywhere("inv_l1_fences_rise_over_every_restore", fences_rise),
+    Case::everywhere("inv_t14_after_a_restore_old_cursors_are_stale", cursors_are_stale),
+    Case::everywhere("inv_t9_a_restore_under_a_clock_set_back_ends_holds_now", clock_set_back),
+    Case::everywhere("inv_t4_a_restore_that_is_refused_changes_nothing", refusals_change_nothing),
+    Case::shared("inv_t14_a_backup_is_restored_across_engines", across_engines),
+    Case::everywhere("a_restored_project_that_began_after_the_backup_is_forgotten", newer_projects),
+];
+
+pub(super) fn take(world: &World, name: &str) -> (PathBuf, Taken) {
+    let path = world.dir.path().join(name);
+    let taken = world.kernel.backup(&world.call("b"), &path, Existing::Keep, &|_| {}).unwrap();
+    (path, taken)
+}
+
+/// Restores a file as a door does: from a copy of its own.
+pub(super) fn restore(
+    world: &World,
+    kernel: &Kernel,
+    actor: &str,
+    path: &Path,
+    safety: Option<&str>,
+) -> Result<Restored> {
+    let scratch = tempfile::tempdir().unwrap();
+    let copy = scratch.path().join("copy.db");
+    std::fs::copy(path, &copy).unwrap();
+    let safety = safety.map(|name| world.dir.path().join(name));
+    let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
+    kernel.restore(&world.call(actor), &Backup::open(&copy)?, replace, &|_| {})
+}
+
+pub(super) fn again(world: &World, path: &Path, safety: &str) -> Restored {
+    restore(world, &world.kernel, "person:ann", path, Some(safety)).unwrap()
+}
+
+/// Every way of acting on a task by a former holder.
+fn acts(task: &str, given: Option<i64>) -> [Op; 5] {
+    let task = || Some(task.to_owned());
+    [
+        Op::Note(note::Request { task: None, text: "late".into(), fence: given, ..note::Request::default() }),
+        Op::Done(done::Request { task: task(), fence: given, ..done::Request::default() }),
+        Op::Block(block::Request { task: task(), reason: "r".into(), fence: given, ..block::Request::default() }),
+        Op::Release(release::Request { task: task(), fence: given, ..release::Request::default() }),
+        Op::Transfer(transfer::Request { task: task(), to: "e".into(), fence: given, ..transfer::Request::default() }),
+    ]
+}
+
+fn no_old_holder_passes(world: &World) {
+    let names = ["live", "lapsed", "settled", "after", "assigned"];
+    let [live, lapsed, settled, after, assigned] = names.map(|title| world.add(title));
+    world.note("e", &live, "here").unwrap();
+    let first = fence(&world.claim_for("b", &lapsed, 60).unwrap());
+    let second = fence(&world.claim_for("c", &settled, 60).unwrap());
+    world.advance(Span::seconds(61));
+    world.note("c", &settled, "settles both").unwrap();
+    assert_eq!(world.count("hold.expired"), 2);
+    let third = fence(&world.claim("a", &live).unwrap());
+    world
+        .run(
+            "person:ann",
+            Op::Edit(edit::Request { task: assigned.clone(), assignee: Some("e".into()), ..edit::Request::default() }),
+        )
+        .unwrap();
+    let (path, _) = take(world, "b.db");
+    let fourth = fence(&world.claim("d", &after).unwrap());
+    let lost = world.add("lost");
+    let restored = again(world, &path, "safety.db");
+    assert_eq!((restored.projects, restored.ended_holds), (1, 1));
+    for (agent, task, shown) in
+        [("a", &live, third), ("b", &lapsed, first), ("c", &settled, second), ("d", &after, fourth)]
+    {
+        for given in [None, Some(shown)] {
+            for op in &acts(task, given)[1..] {
+                let error = refusal(world.run(agent, op.clone()));
+                assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_fence"), "{agent} {op:?}: {error}");
+            }
+            // Without a task the focus is meant, and nobody has one.
+            assert_eq!(code_of(world.run(agent, acts(task, given)[0].clone())), "no_focus");
+        }
+        assert_eq!(world.show(task)["status"], "open");
+    }
+    assert_eq!(code_of(world.done("d", &lost)), "not_found");
+    assert_eq!(world.show(&assigned)["assignee"], "e");
+    world.sound();
+    // Whoever takes it now has it, and what was replaced is in the safety backup.
+    let taken = world.claim("b", &live).unwrap();
+    assert!(fence(&taken) > restored_number(world));
+    world.done("b", &live).unwrap();
+    world.sound();
+    let other = World::new(Engine::File);
+    restore(&other, &other.kernel, "person:ann", &world.dir.path().join("safety.db"), None).unwrap();
+    assert_eq!(other.show(&lost)["title"], "lost");
+    other.sound();
+}
+
+pub(super) fn restored_number(world: &World) -> i64 {
+    world.events().iter().rfind(|event| event.kind == "project.restored").unwrap().number
+}
+
+fn fences_rise(world: &World) {
+    let task = world.add("one");
+    world.claim("a", &task).unwrap();
+    let (path, _) = take(world, "b.db");
+    let mut highest = world.last_event();
+    for round in 0..3 {
+        let restored = again(world, &path, &format!("safety-{round}.db"));
+        assert_eq!(restored.ended_holds, 1);
+        let number = restored_number(world);
+        assert_eq!(number, highest + GAP + 1, "2³² above everything that was handed out here");
+        let fence = fence(&world.claim("a", &task).unwrap());
+        assert!(fence > number);
+        highest = world.last_event();
+        // The count is that of the events there are.
+        assert_eq!(
+            world.kernel.log(&world.call("a"), &Filter { limit: 1, ..Filter::default() }).unwrap().total,
+            Some(world.events().len() as i64)
+        );
+        world.sound();
+    }
+    // Ids do not grow with the jump: nothing was issued for the numbers in between.
+    assert_eq!(world.note("a", &task, "x").unwrap()["id"].as_str().unwrap().len(), "n-00000".len());
+    assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());
+}
+
+fn cursors_are_stale(world: &World) {
+    let task = world.add("one");
+    let read = |since| world.kernel.log(&world.call("a"), &Filter { since, limit: 2, ..Filter::default() });
+    let forward = read(Some(Since::Number(0))).unwrap();
+    let back = read(None).unwrap().next.unwrap();
+    let (path, _) = take(world, "b.db");
+    let before = world.kernel.store().identity().unwrap().unwrap();
+    again(world, &path, "safety.db");
+    let identity = world.kernel.store().identity().unwrap().unwrap();
+    assert_eq!(identity.id, before.id, "pins stay valid");
+    assert_ne!(identity.incarnation, before.incarnation);
+    for old in [forward.cursor.unwrap(), forward.next.unwrap(), back] {
+        let error = refusal(read(Some(Since::Cursor(old))));
+        assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_cursor"));
+        let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned();
+        assert_eq!(read(Some(Since::Cursor(oldest))).unwrap().items[0].number, 1);
+    }
+    world.note("a", &task, "goes on").unwrap();
+    // By time, over the gap.
+    let all = world
+        .kernel
+        .log(&world.call("a"), &Filter { since: Some(Since::Time(TestClock::START)), limit: 100, ..Filter::default() });
+    assert_eq!(all.unwrap().items.len(), world.events().len());
+}
+
+fn clock_set_back(world: &World) {
+    let task = world.add("one");
+    world.claim("a", &task).unwrap();
+    let (path, _) = take(world, "b.db");
+    world.advance(Span::hours(-2));
+    again(world, &path, "safety.db");
+    let kinds: Vec<_> = world.events().iter().rev().take(3).map(|event| event.kind.clone()).collect();
+    assert_eq!(kinds, ["hold.expired", "clock.stepped", "project.restored"]);
+    world.claim("b", &task).unwrap();
+    world.sound();
+    // Forward again: what is restored twice ends at the instant of the second.
+    world.advance(Span::hours(3));
+    again(world, &path, "safety-2.db");
+    world.sound();
+}
+
+fn refusals_change_nothing(world: &World) {
+    world.add("one");
+    let (path, _) = take(world, "b.db");
+    world.add("two");
+    let before = dump(&world.kernel);
+    let refused = |actor: &str, path: &Path, safety: Option<&str>| -> Error {
+        let error = refusal(restore(world, &world.kernel, actor, path, safety));
+        assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{error}");
+        error
+    };
+    let error = refused("person:ann", &path, None);
+    assert_eq!((error.kind(), error.code()), (Kind::Conflict, "store_not_empty"));
+    assert_eq!(refused("a", &path, Some("s.db")).code(), "people_only");
+    // A safety backup that cannot be written leaves everything as it is.
+    std::fs::write(world.dir.path().join("taken"), "x").unwrap();
+    assert_eq!(refused("person:ann", &path, Some("taken")).code(), "file_exists");
+    assert_eq!(refused("person:ann", &path, Some("no/such/directory")).code(), "backup_unwritable");
+    let other = World::with(Engine::Memory, |options| options.entropy = Arc::new(Seeded::new(7)));
+    other.add("of another store");
+    let (foreign, _) = take(&other, "foreign.db");
+    for safety in [None, Some("s2.db")] {
+        let error = refused("person:ann", &foreign, safety);
+        assert_eq!((error.kind(), error.code()), (Kind::Conflict, "restore_other_store"));
+    }
+    // A store in which nothing has happened takes any.
+    let empty = World::with(Engine::File, |options| options.entropy = Arc::new(Seeded::new(9)));
+    empty.kernel.store().create().unwrap();
+    restore(&empty, &empty.kernel, "person:ann", &foreign, None).unwrap();
+    assert_eq!(
+        empty.kernel.store().identity().unwrap().unwrap().id,
+        other.kernel.store().identity().unwrap().unwrap().id
+    );
+}
+
+fn across_engines(world: &World) {
+    every_op(world, |call, op| world.kernel.run(call, op));
+    let (path, _) = take(world, "b.db");
+    let other = World::with(
+        match world.engine {
+            Engine::Postgres => Engine::File,
+            _ => Engine::Postgres,
+        },
+        |options| options.entropy = Arc::new(Seeded::new(5)),
+    );
+    restore(&other, &other.kernel, "person:ann", &path, None).unwrap();
+    let (here, there) = (dump(&world.kernel), dump(&other.kernel));
+    for same in ["checkout", "dep", "note", "request", "shown"] {
+        assert_eq!(here[same], there[same], "{same}");
+    }
+    assert_eq!(here["event"][..], there["event"][..here["event"].len()]);
+    other.sound();
+    // And back again.
+    let (back, _) = take(&other, "back.db");
+    again(world, &back, "safety.db");
+    world.sound();
+    let task = id(&world.claim_any("z").unwrap()["task"]);
+    world.done("z", &task).unwrap();
+    world.sound();
+    assert!(raw::number(&world.kernel, "SELECT COUNT(*) FROM hold WHERE ended_at = 0", &[]) == 0);
+}
+
+fn newer_projects(world: &World) {
+    world.add("one");
+    let (path, _) = take(world, "b.db");
+    let call = |request: &Call| Call {
+        project: tenure_store::table::project::Name { key: "name:later".into(), label: "later".into() },
+        ..request.clone()
+    };
+    let add = || Op::Add(add::Request::titled("later"));
+    let run = |op: &Op| world.kernel.run(&call(&world.call("a")), op);
+    run(&add()).unwrap();
+    let claimed = run(&Op::Claim(claim::Request::default())).unwrap();
+    let old = fence(&serde_json::from_str(&claimed.body).unwrap());
+    again(world, &path, "safety.db");
+    let later = call(&world.call("a"));
+    assert!(!world.kernel.switched_on(&later).unwrap());
+    run(&add()).unwrap();
+    let claimed = run(&Op::Claim(claim::Request::default())).unwrap();
+    assert!(fence(&serde_json::from_str(&claimed.body).unwrap()) > old + GAP, "its numbers are not handed out again");
+    let page = world.kernel.log(&later, &Filter { since: None, limit: 10, ..Filter::default() }).unwrap();
+    assert_eq!((page.items.len(), page.total), (4, Some(4)));
+}

@@ -1,0 +1,253 @@
+//! What must be true of a store whose users were killed: all that they were told, once and whole, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenure_core::event::kind;
+use tenure_core::task::State;
+use tenure_core::{Span, Time};
+use tenure_kernel::op::{add, claim};
+use tenure_kernel::query::{list, log};
+use tenure_kernel::shape::Event;
+use tenure_kernel::{Kernel, Op};
+use tenure_store::{Clock, Options, Sql, SystemClock};
+
+use super::killing::Heard;
+use super::process::{Line, Sent, call, location};
+use crate::fixture::TestClock;
+use crate::replay::replay;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) answered: usize,
+    pub(super) refused: usize,
+    /// Ops that were cut off, and of these how many had been carried out.
+    pub(super) cut_off: usize,
+    pub(super) cut_off_and_done: usize,
+    pub(super) events: usize,
+    /// Holds of the dead that were taken over.
+    pub(super) taken_over: usize,
+    pub(super) violations: Vec<String>,
+}
+
+/// What became of an op, as far as its process could say.
+enum Fate {
+    Answered(String),
+    Refused,
+    CutOff,
+}
+
+struct Checker {
+    kernel: Kernel,
+    sent: BTreeMap<String, (Sent, Fate)>,
+    /// Stored responses by request id.
+    kept: BTreeMap<String, String>,
+    events: Vec<Event>,
+    by_request: BTreeMap<String, Vec<usize>>,
+    findings: Findings,
+}
+
+/// Looks at a store after all its users were killed.
+pub(super) fn check(store: &str, heard: &Heard) -> Findings {
+    if !heard.violations.is_empty() {
+        // Whoever asks a store that somebody is stuck on waits as long as they did.
+        return Findings { violations: heard.violations.clone(), ..Findings::default() };
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut checker = Checker::new(store, heard);
+        checker.promises();
+        checker.ask_again();
+        checker.take_over(store);
+        checker.findings
+    }));
+    outcome.unwrap_or_else(|panic| {
+        let why = panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic".into());
+        Findings { violations: vec![why], ..Findings::default() }
+    })
+}
+
+impl Checker {
+    fn new(store: &str, heard: &Heard) -> Checker {
+        let kernel = Kernel::new(location(store), Options::default()).unwrap();
+        let mut findings = Findings::default();
+        let sent = fates(&heard.lines, &mut findings.violations);
+        let damage = kernel.store().integrity().unwrap();
+        if !damage.is_empty() {
+            findings.violations.push(format!("damaged: {damage:?}"));
+        }
+        let kept = Sql::same("SELECT request_id, response FROM request ORDER BY request_id, actor, op");
+        let rows = kernel.store().read("", |tx, _| tx.query(kept, &[])).unwrap();
+        let kept = rows.into_iter().map(|mut row| (row.text(0).unwrap(), row.text(1).unwrap())).collect();
+        let events = all_events(&kernel);
+        findings.events = events.len();
+        let mut by_request: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (n, event) in events.iter().enumerate() {
+            by_request.entry(event.request_id.clone()).or_default().push(n);
+        }
+        Checker { kernel, sent, kept, events, by_request, findings }
+    }
+
+    fn promises(&mut self) {
+        // Numbers without gaps, one holder at a time, readiness told once.
+        replay(&self.events);
+        let wrong = self.kernel.health(&call("person:ann", "health", false)).unwrap().wrong_counters;
+        if !wrong.is_empty() {
+            self.findings.violations.push(format!("counters are wrong: {wrong:?}"));
+        }
+        let known: BTreeSet<&String> = self.sent.keys().collect();
+        let ghosts: Vec<_> = self.by_request.keys().chain(self.kept.keys()).filter(|id| !known.contains(id)).collect();
+        if !ghosts.is_empty() {
+            self.findings.violations.push(format!("nobody sent {ghosts:?}"));
+        }
+        let mut found = Vec::new();
+        for (id, (sent, fate)) in &self.sent {
+            let op = sent.op();
+            let kept = self.kept.get(id);
+            let own = self.own_events(id);
+            let whole = kept.map_or_else(|| own.is_empty(), |body| implied(&op, body, &own));
+            if !whole {
+                found.push(format!("{} {id} is half there: kept {kept:?}, events {own:?}", op.name()));
+            }
+            match fate {
+                Fate::Answered(body) if kept != Some(body) => {
+                    found.push(format!("{} {id} was answered with {body}, and {kept:?} is there", op.name()));
+                }
+                Fate::Refused if kept.is_some() => found.push(format!("{} {id} was refused and is there", op.name())),
+                Fate::Answered(_) => self.findings.answered += 1,
+                Fate::Refused => self.findings.refused += 1,
+                Fate::CutOff => {
+                    self.findings.cut_off += 1;
+                    self.findings.cut_off_and_done += usize::from(kept.is_some());
+                }
+            }
+        }
+        self.findings.violations.extend(found);
+    }
+
+    /// The events of a request, without what any op settles on its way and without those it sees for the first time.
+    fn own_events(&self, id: &str) -> Vec<(&str, &str)> {
+        let aside = [
+            kind::HOLD_EXPIRED,
+            kind::TASK_UNASSIGNED,
+            kind::CLOCK_STEPPED,
+            kind::PROJECT_CREATED,
+            kind::AGENT_REGISTERED,
+            kind::TASK_READY,
+            kind::TASK_WAITING,
+        ];
+        let events = self.by_request.get(id).into_iter().flatten().map(|n| &self.events[*n]);
+        let own = events.filter(|event| !aside.contains(&event.kind.as_str()));
+        own.map(|event| (event.kind.as_str(), event.subject.as_str())).collect()
+    }
+
+    /// What was cut off, and some of what was answered, is sent again: what is there is replayed byte for byte and adds
+    /// nothing; what is not there is carried out now.
+    fn ask_again(&mut self) {
+        let mut found = Vec::new();
+        for (n, (id, (sent, fate))) in self.sent.iter().enumerate() {
+            if matches!(fate, Fate::Refused) || (matches!(fate, Fate::Answered(_)) && n % 16 != 0) {
+                continue;
+            }
+            match (self.kernel.run(&sent.call(), &sent.op()), self.kept.get(id)) {
+                (Ok(reply), Some(body)) if reply.replayed && reply.body == *body => {}
+                (Ok(reply), None) if !reply.replayed => {}
+                (Err(error), None) if error.is_refusal() => {}
+                (again, kept) => found.push(format!("{id} sent again: {again:?}, kept {kept:?}")),
+            }
+        }
+        self.findings.violations.extend(found);
+    }
+
+    /// A day later every hold of the dead is over, and a stranger takes each task that one of them held.
+    fn take_over(&mut self, store: &str) {
+        let tomorrow: Time = SystemClock.now() + Span::hours(25);
+        let clock = Arc::new(TestClock::at(tomorrow));
+        let options = Options { clock, own_clock: true, ..Options::default() };
+        let held = list::Filter { states: vec![State::Held], ..list::Filter::default() };
+        let held = self.kernel.list(&call("person:ann", "held", false), &held).unwrap();
+        let later = Kernel::new(location(store), options).unwrap();
+        // One that waits for another again, which was opened anew under its holder, is nobody's to take.
+        for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
+            let old = task.holder.as_ref().map_or(0, |holder| holder.fence);
+            let op = Op::Claim(claim::Request { task: Some(task.id.clone()), ..claim::Request::default() });
+            let taken = later.run(&call("stranger", &format!("take-{}", task.id), false), &op);
+            match taken.map(|reply| serde_json::from_str::<Value>(&reply.body).unwrap()["hold"]["fence"].as_i64()) {
+                Ok(Some(fence)) if fence > old => self.findings.taken_over += 1,
+                other => self.findings.violations.push(format!("{} is not taken over: {other:?}", task.id)),
+            }
+        }
+        let op = Op::Add(add::Request::titled("after all of them"));
+        if let Err(error) = later.run(&call("stranger", "after-all", false), &op) {
+            self.findings.violations.push(format!("the next op fails: {error:?}"));
+        }
+        replay(&all_events(&later));
+    }
+}
+
+/// What became of each op. What was sent and not answered was cut off.
+fn fates(lines: &[Line], violations: &mut Vec<String>) -> BTreeMap<String, (Sent, Fate)> {
+    let mut fates = BTreeMap::new();
+    for line in lines {
+        if let Line::Sent(sent) = line {
+            fates.insert(sent.id.clone(), (sent.clone(), Fate::CutOff));
+        }
+    }
+    for line in lines {
+        let (id, fate) = match line {
+            Line::Sent(_) => continue,
+            Line::Answered { id, body } => (id, Fate::Answered(body.clone())),
+            Line::Refused { id, .. } => (id, Fate::Refused),
+            Line::Failed { id, error } => {
+                violations.push(format!("{id} failed: {error}"));
+                continue;
+            }
+        };
+        fates.get_mut(id).unwrap().1 = fate;
+    }
+    fates
+}
+
+/// Whether these are exactly the events that a response says.
+fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
+    let body: Value = serde_json::from_str(body).unwrap();
+    let one = |wanted: &str| matches!(own, [(found, _)] if *found == wanted);
+    match op {
+        Op::Add(_) => *own == [(kind::TASK_ADDED, body["id"].as_str().unwrap_or(""))],
+        Op::AddMany(_) => {
+            let ids: Vec<&str> = body["ids"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            own.iter().map(|(_, task)| *task).eq(ids) && own.iter().all(|(found, _)| *found == kind::TASK_ADDED)
+        }
+        Op::Claim(_) if matches!(body["rule"].as_str(), Some("none" | "own")) => own.is_empty(),
+        Op::Claim(_) => *own == [(kind::TASK_CLAIMED, body["task"]["id"].as_str().unwrap_or(""))],
+        Op::Edit(_) => own.is_empty() || one(kind::TASK_EDITED),
+        Op::Note(_) => one(kind::TASK_NOTED),
+        Op::Done(_) => one(kind::TASK_DONE),
+        Op::Block(_) => one(kind::TASK_BLOCKED),
+        Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
+        Op::Release(_) => one(kind::TASK_RELEASED),
+        Op::Cancel(_) => one(kind::TASK_CANCELLED),
+        Op::Reopen(_) => one(kind::TASK_REOPENED),
+        Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
+        Op::Join(_) => one(kind::CHECKOUT_JOINED),
+        Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
+        // Its own events go with everything else.
+        Op::Forget(_) => own.is_empty(),
+    }
+}
+
+fn all_events(kernel: &Kernel) -> Vec<Event> {
+    let mut since = log::Since::Number(0);
+    let mut all = Vec::new();
+    loop {
+        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
+        let page = kernel.log(&call("person:ann", "log", false), &filter).unwrap();
+        all.extend(page.items);
+        match page.next {
+            Some(next) => since = log::Since::Cursor(next),
+            None => return all,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a process does that is about to be killed: op after op, each said before it is sent and after it is answered.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::Result;
+use tenure_kernel::query::list;
+use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Trust};
+use tenure_store::table::project;
+use tenure_store::{Location, Options};
+
+use crate::wander::{AGENTS, Dice, any_op};
+
+/// Where the store is: a path, or a URL.
+pub(super) const STORE: &str = "TENURE_TESTKIT_STORE";
+/// The seed of everything random in the process.
+pub(super) const SEED: &str = "TENURE_TESTKIT_SEED";
+
+/// How many tasks a process knows at a time.
+const KNOWN: usize = 8;
+
+/// A line that a process writes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) enum Line {
+    /// About to be sent.
+    Sent(Sent),
+    /// Carried out, with this response.
+    Answered { id: String, body: String },
+    /// Refused, as the state did not allow it.
+    Refused { id: String, code: String },
+    /// What must never be: an op that failed.
+    Failed { id: String, error: String },
+}
+
+/// An op, said so that it can be made again: by the seed that it comes from and the tasks that were known.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Sent {
+    pub(super) id: String,
+    pub(super) agent: String,
+    seed: u64,
+    tasks: Vec<String>,
+}
+
+impl Sent {
+    pub(super) fn op(&self) -> Op {
+        let dice = Dice::new(self.seed);
+        let mut op = any_op(&dice, &self.tasks);
+        if let Op::Claim(claim) = &mut op {
+            // So short that holds of the living and of the dead lapse while the others go on.
+            claim.ttl_s = Some(1 + i64::try_from(dice.below(3)).unwrap());
+        }
+        op
+    }
+
+    pub(super) fn call(&self) -> Call {
+        call(&self.agent, &self.id, matches!(self.op(), Op::Join(_)))
+    }
+}
+
+/// A call in the project that all of them share.
+pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
+    let common = Some(("/copy/.git".to_owned(), 1, 2));
+    let copy = Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined };
+    Call {
+        project: project::Name { key: "name:p".into(), label: "p".into() },
+        actor: Actor::named(agent),
+        request_id: RequestId::given(id).unwrap(),
+        checkout: joins.then_some(copy),
+        pinned_store: None,
+        keep_events: None,
+        proven_dead: Vec::new(),
+    }
+}
+
+/// The store that a text names.
+pub(super) fn location(text: &str) -> Location {
+    match text.contains("://") {
+        true => Location::Postgres(text.to_owned()),
+        false => Location::File(PathBuf::from(text)),
+    }
+}
+
+/// Goes on until it is killed, or until nobody listens any more.
+pub(super) fn play() -> i32 {
+    let store = std::env::var(STORE).unwrap();
+    let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
+    let dice = Dice::new(seed);
+    let kernel = Kernel::new(location(&store), Options::default()).unwrap();
+    let mut tasks = Vec::new();
+    for n in 0_u64.. {
+        if n % 4 == 0
+            && let Ok(known) = some_tasks(&kernel, &dice)
+        {
+            tasks = known;
+        }
+        let agent = (*dice.one(&AGENTS)).to_owned();
+        let id = format!("{seed:x}-{n}");
+        let sent = Sent { id, agent, seed: seed.rotate_left(32) ^ n, tasks: tasks.clone() };
+        let line = Line::Sent(sent.clone());
+        let answer = |id: String| match kernel.run(&sent.call(), &sent.op()) {
+            Ok(reply) => Line::Answered { id, body: reply.body },
+            Err(error) if error.is_refusal() => Line::Refused { id, code: error.code().to_owned() },
+            Err(error) => Line::Failed { id, error: format!("{error:?}") },
+        };
+        if !say(&line) || !say(&answer(sent.id.clone())) {
+            return 0;
+        }
+    }
+    0
+}
+
+fn some_tasks(kernel: &Kernel, dice: &Dice) -> Result<Vec<String>> {
+    let filter = list::Filter { all: true, limit: 200, ..list::Filter::default() };
+    let page = kernel.list(&call("person:ann", "a-look", false), &filter)?;
+    let mut ids: Vec<String> = page.items.into_iter().map(|task| task.id).collect();
+    while ids.len() > KNOWN {
+        ids.swap_remove(dice.below(ids.len()));
+    }
+    Ok(ids)
+}
+
+/// Writes a line at once. Says whether somebody is still there to read it.
+fn say(line: &Line) -> bool {
+    let mut text = serde_json::to_string(line).unwrap();
+    text.push('\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}

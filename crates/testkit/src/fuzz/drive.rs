@@ -1,0 +1,132 @@
+//! Replays the corpus and goes on from it.
+
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::mutate::Mutator;
+use super::{TARGETS, Target};
+use crate::report::{Budget, Section};
+
+/// How often a broken input is tried in a shorter form.
+const SHRINKS: usize = 4_000;
+
+fn corpus(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus").join(target)
+}
+
+/// The inputs of a target that are kept, by name.
+pub(super) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
+    let dir = corpus(target);
+    let listed = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+    let mut found: Vec<_> = listed
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
+        .collect();
+    found.sort();
+    assert!(!found.is_empty(), "{} has no seed", dir.display());
+    found
+}
+
+/// Whether a target holds for an input.
+fn holds(target: &Target, input: &[u8]) -> bool {
+    catch_unwind(|| (target.run)(input)).is_ok()
+}
+
+/// An input that breaks a target, as short as a few tries make it, in words that make a file of it.
+fn told(target: &Target, mut input: Vec<u8>) -> String {
+    // Halves, then what characters of several bytes are made of.
+    let halves = std::iter::successors(Some(input.len() / 2), |size| Some(size / 2)).take_while(|size| *size > 4);
+    let mut tries = 0;
+    for size in halves.chain([4, 3, 2, 1]) {
+        let mut at = 0;
+        while at < input.len() && tries < SHRINKS {
+            let mut shorter = input.clone();
+            shorter.drain(at..(at + size).min(input.len()));
+            tries += 1;
+            if holds(target, &shorter) {
+                at += if size > 4 { size } else { 1 };
+            } else {
+                input = shorter;
+            }
+        }
+    }
+    let name: u64 = input.iter().fold(0, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+    // Octal, which every printf knows.
+    let bytes: String = input
+        .iter()
+        .map(|byte| match byte {
+            b'%' => "%%".to_owned(),
+            b' '..=b'~' if !b"'\\".contains(byte) => char::from(*byte).to_string(),
+            other => format!("\\{other:03o}"),
+        })
+        .collect();
+    format!(
+        "the target `{0}` does not hold; the panic above says why. To keep the input:\n  \
+         printf '{bytes}' > crates/testkit/fuzz-corpus/{0}/broke-{name:016x}",
+        target.name
+    )
+}
+
+/// Replays what is kept, then tries what a target's number allows, the same in every run.
+pub(super) fn check(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    let seeds = seeds(name);
+    for (file, input) in &seeds {
+        assert!(holds(target, input), "the kept input {} breaks the target", corpus(name).join(file).display());
+    }
+    let seeds: Vec<Vec<u8>> = seeds.into_iter().map(|(_, input)| input).collect();
+    if let Some(broken) = search(target, &seeds, &Mutator::new(20_330_518), target.tries) {
+        panic!("{}", told(target, broken));
+    }
+}
+
+/// The first of some inputs that breaks a target.
+fn search(target: &Target, seeds: &[Vec<u8>], mutator: &Mutator, tries: usize) -> Option<Vec<u8>> {
+    (0..tries).map(|_| mutator.input(seeds)).find(|input| !holds(target, input))
+}
+
+/// A driver that finds nothing anywhere would look like this one on a good day.
+pub(super) fn finds_a_planted_defect() {
+    fn planted(input: &[u8]) {
+        let Ok(text) = std::str::from_utf8(input) else { return };
+        if text.starts_with("t-") && text.contains('\u{202e}') {
+            // Without a word on standard error: this one is expected.
+            std::panic::resume_unwind(Box::new("planted"));
+        }
+    }
+    let target = Target { name: "ids", run: planted, tries: 0 };
+    let seeds: Vec<Vec<u8>> = seeds("ids").into_iter().map(|(_, input)| input).collect();
+    let broken = search(&target, &seeds, &Mutator::new(1), 20_000).expect("it is found");
+    let told = told(&target, broken);
+    assert!(told.contains("printf 't-\\342\\200\\256' > crates/testkit/fuzz-corpus/ids/broke-"), "{told}");
+}
+
+/// All targets in turn, until the time is over. One that broke is not tried again.
+pub(super) fn soak(budget: Budget) -> Section {
+    let mut section = Section::new("Fuzzing");
+    let start = Instant::now();
+    let mut standing: Vec<(&Target, usize)> = TARGETS.iter().map(|target| (target, 0)).collect();
+    let mut round = budget.seed.wrapping_mul(1_000_003);
+    while !standing.is_empty() {
+        standing.retain_mut(|(target, tried)| {
+            round = round.wrapping_add(1);
+            let seeds: Vec<Vec<u8>> = seeds(target.name).into_iter().map(|(_, input)| input).collect();
+            *tried += target.tries;
+            match search(target, &seeds, &Mutator::new(round), target.tries) {
+                None => true,
+                Some(input) => {
+                    section.violation(told(target, input));
+                    false
+                }
+            }
+        });
+        if start.elapsed() >= budget.time {
+            break;
+        }
+    }
+    for (target, tried) in standing {
+        section.figure(&format!("inputs of {}", target.name), tried);
+    }
+    section
+}

@@ -1,0 +1,54 @@
+//! Fuzzing: plain functions from bytes that must never panic, and a small driver that thinks of bytes.
+//!
+//! A target is a `fn(&[u8])` that panics when a stated property does not hold. Its seeds, and every input that ever broke
+//! it, are files in `fuzz-corpus/<target>/`; `./test` replays all of them and then as many mutations as a few seconds
+//! allow, the same in every run. `tenure-soak fuzz` goes on from there with other seeds.
+//!
+//! A new target: a function in one of the files here, its line in [`TARGETS`] and in `CHECKS`, a directory with seeds.
+
+mod drive;
+mod mutate;
+mod requests;
+mod words;
+
+use crate::evidence::{Check, Soak};
+
+/// One function that takes any bytes.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, and that of the directory of its corpus.
+    pub name: &'static str,
+    /// The function. It panics to fail.
+    pub run: fn(&[u8]),
+    /// How many mutated inputs `./test` tries.
+    pub tries: usize,
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "ids", run: words::ids, tries: 16_000 },
+    Target { name: "times", run: words::times, tries: 30_000 },
+    Target { name: "names", run: words::names, tries: 30_000 },
+    Target { name: "texts", run: words::texts, tries: 8_000 },
+    Target { name: "urls", run: words::urls, tries: 16_000 },
+    Target { name: "requests", run: requests::requests, tries: 2_000 },
+    Target { name: "batches", run: requests::batches, tries: 1_000 },
+    Target { name: "imports", run: requests::imports, tries: 1_000 },
+    Target { name: "cursors", run: requests::cursors, tries: 2_000 },
+];
+
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "fuzz_ids_resolve_or_are_refused", run: || drive::check("ids") },
+    Check { name: "fuzz_times_and_durations_are_read_as_they_are_written", run: || drive::check("times") },
+    Check { name: "fuzz_names_fit_the_grammar", run: || drive::check("names") },
+    Check { name: "fuzz_texts_keep_their_limits", run: || drive::check("texts") },
+    Check { name: "fuzz_store_urls_never_tell_a_password", run: || drive::check("urls") },
+    Check { name: "fuzz_requests_of_every_op_leave_a_sound_project", run: || drive::check("requests") },
+    Check { name: "fuzz_batches_are_added_or_refused", run: || drive::check("batches") },
+    Check { name: "fuzz_imports_go_there_and_back_or_are_refused", run: || drive::check("imports") },
+    Check { name: "fuzz_cursors_lead_to_pages_or_are_refused", run: || drive::check("cursors") },
+    Check { name: "fuzz_the_driver_finds_a_planted_defect", run: drive::finds_a_planted_defect },
+    Check { name: "fuzz_every_op_has_a_seed", run: requests::every_op_has_a_seed },
+];
+
+pub(crate) const SOAKS: &[Soak] = &[Soak { name: "fuzz", share: 2, run: drive::soak }];

@@ -1,0 +1,282 @@
+//! Requests of every op, batches, imports and cursors, on a project in memory.
+
+use std::cell::RefCell;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tenure_core::{Error, Kind, Result};
+use tenure_kernel::op::{
+    add, add_many, block, cancel, claim, done, edit, forget, import, join, note, release, reopen, transfer, unblock,
+};
+use tenure_kernel::query::{list, log};
+use tenure_kernel::{Op, op};
+
+use super::drive::seeds;
+use super::words::readable;
+use crate::fixture::{Engine, World};
+
+/// A project with a task in most states, and their ids.
+struct Scene {
+    world: World,
+    ids: Vec<String>,
+}
+
+impl Scene {
+    fn new(engine: Engine) -> Scene {
+        let world = World::new(engine);
+        let first = world.add("first");
+        for agent in ["a", "b"] {
+            world.note(agent, &first, "here").unwrap();
+        }
+        let second = world.add_after("second", &[&first]);
+        let (held, done, blocked) = (world.add("held"), world.add("done"), world.add("blocked"));
+        world.claim("a", &held).unwrap();
+        world.done("person:ann", &done).unwrap();
+        world.block("b", &blocked, "waits").unwrap();
+        Scene { world, ids: vec![first, second, held, done, blocked] }
+    }
+
+    /// What a refused op may not be, and may not leave behind.
+    fn refused(&self, error: &Error, events: i64) {
+        let expected = [Kind::Usage, Kind::Denied, Kind::NotFound, Kind::Conflict, Kind::Stale];
+        assert!(expected.contains(&error.kind()), "{error:?}");
+        readable(error);
+        assert_eq!(self.world.last_event(), events, "a refused op left events: {error:?}");
+    }
+
+    /// What must be true after an op that went through.
+    fn accepted(&self) {
+        self.world.sound();
+        for line in self.exported().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let value: Value = serde_json::from_slice(line).unwrap();
+            assert!(!has_nul(&value), "a NUL was stored: {value}");
+        }
+    }
+
+    fn exported(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        self.world.kernel.export(&self.world.call("person:ann"), true, &mut lines).unwrap();
+        lines
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(fields) => fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
+    }
+}
+
+thread_local! {
+    /// The project that was not changed yet. One that was is thrown away, so that an input means the same in every run.
+    static SCENES: [RefCell<Option<Scene>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+}
+
+fn on_scene<T>(engine: Engine, act: impl FnOnce(&Scene) -> (bool, T)) -> T {
+    SCENES.with(|scenes| {
+        let place = &scenes[usize::from(engine == Engine::Postgres)];
+        // Taken out, so that a panic throws it away too.
+        let scene = place.borrow_mut().take().unwrap_or_else(|| Scene::new(engine));
+        let (changed, answer) = act(&scene);
+        if !changed {
+            *place.borrow_mut() = Some(scene);
+        }
+        answer
+    })
+}
+
+/// Runs an op and says how it ended.
+fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option<Result<(), &'static str>> {
+    on_scene(engine, |scene| {
+        let Some(op) = op(scene) else { return (false, None) };
+        let events = scene.world.last_event();
+        match scene.world.run(agent, op) {
+            Ok(_) => {
+                scene.accepted();
+                (true, Some(Ok(())))
+            }
+            Err(error) => {
+                scene.refused(&error, events);
+                (false, Some(Err(error.code())))
+            }
+        }
+    })
+}
+
+/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are.
+pub(super) fn requests(input: &[u8]) {
+    let Ok(words) = std::str::from_utf8(input) else { return };
+    let Some((head, body)) = words.split_once('\n') else { return };
+    let Some((name, agent)) = head.split_once(' ') else { return };
+    if tenure_core::name::check(agent).is_err() {
+        return;
+    }
+    let op = |scene: &Scene| {
+        let mut body = body.to_owned();
+        for (n, id) in scene.ids.iter().enumerate() {
+            body = body.replace(&format!("${}", n + 1), id);
+        }
+        parse(name, &body)
+    };
+    let in_memory = run(Engine::Memory, agent, &op);
+    // SQLite stores a NUL and PostgreSQL does not: such a request must have been refused before it came to that.
+    if in_memory.is_some() && (body.contains('\0') || body.contains("\\u0000")) {
+        assert_eq!(run(Engine::Postgres, agent, &op), in_memory, "the engines differ");
+    }
+}
+
+/// The request of an op, if the text is one.
+fn parse(name: &str, body: &str) -> Option<Op> {
+    fn of<T: DeserializeOwned>(body: &str, make: fn(T) -> Op) -> Option<Op> {
+        serde_json::from_str(body).ok().map(make)
+    }
+    match name {
+        "add" => of::<add::Request>(body, Op::Add),
+        "add_many" => of::<add_many::Request>(body, Op::AddMany),
+        "edit" => of::<edit::Request>(body, Op::Edit),
+        "claim" => of::<claim::Request>(body, Op::Claim),
+        "note" => of::<note::Request>(body, Op::Note),
+        "done" => of::<done::Request>(body, Op::Done),
+        "block" => of::<block::Request>(body, Op::Block),
+        "unblock" => of::<unblock::Request>(body, Op::Unblock),
+        "release" => of::<release::Request>(body, Op::Release),
+        "reopen" => of::<reopen::Request>(body, Op::Reopen),
+        "cancel" => of::<cancel::Request>(body, Op::Cancel),
+        "transfer" => of::<transfer::Request>(body, Op::Transfer),
+        "import" => of::<import::Request>(body, Op::Import),
+        "join" => of::<join::Request>(body, Op::Join),
+        "forget" => of::<forget::Request>(body, Op::Forget),
+        _ => None,
+    }
+}
+
+/// A target that never met an op would not have looked at it.
+pub(super) fn every_op_has_a_seed() {
+    let kept = seeds("requests");
+    for about in op::ALL {
+        let head = format!("{} ", about.name);
+        let accepted = kept.iter().filter_map(|(_, input)| std::str::from_utf8(input).ok()).any(|words| {
+            let Some((first, body)) = words.split_once('\n').filter(|(first, _)| first.starts_with(&head)) else {
+                return false;
+            };
+            let scene = Scene::new(Engine::Memory);
+            let body = scene
+                .ids
+                .iter()
+                .enumerate()
+                .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
+            let op = parse(about.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
+            scene.world.run(&first[head.len()..], op).is_ok() || about.name == "join"
+        });
+        assert!(accepted, "no seed of `{}` that goes through", about.name);
+    }
+}
+
+/// JSON lines for `add --stdin`.
+pub(super) fn batches(input: &[u8]) {
+    match add_many::Request::parse(input) {
+        Ok(request) => _ = run(Engine::Memory, "a", &|_| Some(Op::AddMany(request.clone()))),
+        Err(error) => named(&error),
+    }
+}
+
+/// JSON lines for `import`. What comes in goes out again, into another project, and out of that as the same.
+pub(super) fn imports(input: &[u8]) {
+    let request = match import::Request::parse(input) {
+        Ok(request) => request,
+        Err(error) => return named(&error),
+    };
+    let op = Op::Import(request);
+    let export = on_scene(Engine::Memory, |scene| {
+        let events = scene.world.last_event();
+        match scene.world.run("a", op.clone()) {
+            Ok(_) => {
+                scene.accepted();
+                (true, Some(scene.exported()))
+            }
+            Err(error) => {
+                scene.refused(&error, events);
+                (false, None)
+            }
+        }
+    });
+    let Some(export) = export else { return };
+    let other = World::new(Engine::Memory);
+    let again = import::Request::parse(&export).expect("an export is one");
+    other.run("z", Op::Import(again)).expect("an export can be imported");
+    let mut second = Vec::new();
+    other.kernel.export(&other.call("z"), false, &mut second).unwrap();
+    assert_eq!(own(&second), own(&export), "it did not come back as it was");
+    other.sound();
+}
+
+/// The tasks and notes of an export.
+fn own(export: &[u8]) -> Vec<&str> {
+    let lines = std::str::from_utf8(export).unwrap().lines();
+    lines.filter(|line| line.starts_with("{\"task\"") || line.starts_with("{\"note\"")).collect()
+}
+
+/// A refusal of lines.
+fn named(error: &Error) {
+    assert_eq!(error.kind(), Kind::Usage, "{error:?}");
+    readable(error);
+    assert!(error.code() != "bad_line" || error.get("line").is_some(), "{error:?}");
+}
+
+/// Cursors of every list.
+pub(super) fn cursors(input: &[u8]) {
+    let words = String::from_utf8_lossy(input).into_owned();
+    look(Engine::Memory, &words);
+    if words.contains('\0') {
+        look(Engine::Postgres, &words);
+    }
+}
+
+fn look(engine: Engine, words: &str) {
+    on_scene(engine, |scene| {
+        let (kernel, call) = (&scene.world.kernel, scene.world.call("a"));
+        let cursor = Some(words.to_owned());
+        let since = kernel.store().identity().unwrap().unwrap().incarnation;
+        let words = words.replace("$i", &since);
+        let answers = [
+            kernel
+                .list(&call, &list::Filter { cursor, all: true, limit: 2, ..list::Filter::default() })
+                .map(|page| page.items.len()),
+            kernel
+                .log(
+                    &call,
+                    &log::Filter { since: Some(log::Since::Cursor(words.clone())), limit: 2, ..log::Filter::default() },
+                )
+                .map(|page| page.items.len()),
+            kernel.holds(&call, None, 2, Some(&words)).map(|page| page.items.len()),
+            kernel.agents(&call, None, 2, Some(&words)).map(|page| page.items.len()),
+            kernel.show(&call, &words).map(|_| 1),
+            kernel.show_hold(&call, &words).map(|_| 1),
+            kernel.why(&call, &words).map(|_| 1),
+            kernel.graph(&call, &words).map(|_| 1),
+            kernel
+                .log(&call, &log::Filter { subject: Some(words.clone()), limit: 2, ..log::Filter::default() })
+                .map(|_| 1),
+            kernel
+                .log(&call, &log::Filter { agent: Some(words.clone()), limit: 2, ..log::Filter::default() })
+                .map(|_| 1),
+            kernel.list(&call, &list::Filter { assignee: Some(words.clone()), ..list::Filter::default() }).map(|_| 1),
+            kernel.list(&call, &list::Filter { holder: Some(words.clone()), ..list::Filter::default() }).map(|_| 1),
+            kernel.next(&call, std::slice::from_ref(&words)).map(|_| 1),
+            kernel.task_id(&call, &words).map(|_| 1),
+            kernel.any_id(&call, &words).map(|_| 1),
+        ];
+        for answer in answers {
+            match answer {
+                Ok(items) => assert!(items <= 2),
+                Err(error) => {
+                    assert!(matches!(error.kind(), Kind::Usage | Kind::Stale | Kind::NotFound), "{error:?}");
+                    readable(&error);
+                }
+            }
+        }
+        (false, ())
+    });
+}

@@ -1,0 +1,149 @@
+//! Ids, times, names, texts and store URLs: what is read from words alone.
+
+use serde_json::json;
+use tenure_core::text::{LABEL_MAX, LABELS_MAX, TEXT_MAX, TITLE_MAX};
+use tenure_core::{Error, Kind, Span, Time, event, id, name, text};
+use tenure_store::{Location, Options, Store, redact};
+
+/// A refusal of words: of kind usage or not found, in one line that does nothing to a terminal.
+pub(super) fn refused(error: &Error) {
+    assert!(matches!(error.kind(), Kind::Usage | Kind::NotFound), "{error:?}");
+    readable(error);
+}
+
+/// What every error must be to whoever reads it.
+pub(super) fn readable(error: &Error) {
+    assert!(error.message().chars().all(|c| !c.is_control() && !text::is_deceptive(c)), "{:?}", error.message());
+    assert!(error.message().len() < 4_000, "{} bytes of message", error.message().len());
+    assert!(error.attempts().len() <= 3, "{error:?}");
+    assert!(!error.to_json()["message"].is_null());
+}
+
+/// An id typed by anyone is a prefix or not, and whole or not; what is whole is a prefix of itself.
+pub(super) fn ids(input: &[u8]) {
+    let words = String::from_utf8_lossy(input);
+    let mut lines = words.split('\n').map(str::to_owned);
+    let typed = lines.next().unwrap_or_default();
+    for sort in [id::Sort::Task, id::Sort::Hold, id::Sort::Note] {
+        match id::check(&typed, sort) {
+            Ok(whole) => assert!(id::is_prefix(whole) && whole.len() <= id::LONGEST + 2),
+            Err(error) => refused(&error),
+        }
+        let candidates: Vec<String> = lines.clone().filter(|candidate| candidate.starts_with(&typed)).collect();
+        match id::resolve(&typed, sort, candidates.clone()) {
+            Ok(found) => assert!(found == typed || candidates == [found]),
+            Err(error) => assert!(matches!(error.kind(), Kind::Usage | Kind::NotFound), "{error:?}"),
+        }
+    }
+    if id::is_prefix(&typed) {
+        assert!(typed.is_ascii() && typed.len() <= id::LONGEST + 2);
+    }
+    refused(&id::unknown(&typed, id::Sort::Task));
+}
+
+/// What is read is written, and read again as the same; nothing overflows.
+pub(super) fn times(input: &[u8]) {
+    let words = String::from_utf8_lossy(input);
+    match Span::parse(&words) {
+        Ok(span) => {
+            assert_eq!(Span::parse(&format!("{}s", span.as_seconds())).unwrap(), span);
+            assert!(!span.to_string().is_empty());
+        }
+        Err(error) => refused(&error),
+    }
+    match Time::parse(&words) {
+        Ok(time) => {
+            assert_eq!(Time::parse(&time.to_string()).unwrap(), time, "{time}");
+            assert_eq!(serde_json::from_value::<Time>(json!(time)).unwrap(), time);
+        }
+        Err(error) => refused(&error),
+    }
+    // Two instants as a damaged row may have them.
+    let number = |at: usize| input.get(at..at + 8).map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap()));
+    if let (Some(a), Some(b)) = (number(0), number(8)) {
+        let (at, other, span) = (Time(a), Time(b), Span(b));
+        let _ = (at + span, at - span, at - other, at.age(other), Span::days(a), Span::seconds(b));
+        assert!(!at.to_string().is_empty() && !span.to_string().is_empty());
+        assert!(at.age(other).0 >= 0);
+        let (now, _) = tenure_core::time::reading(at, other, true);
+        assert!(now == at || now == other);
+        assert_eq!(tenure_core::hold::lapsed(at, other), at >= other);
+    }
+}
+
+/// A name that was found is bent until it fits; one that was given fits or is refused.
+pub(super) fn names(input: &[u8]) {
+    let words = String::from_utf8_lossy(input);
+    match name::check(&words) {
+        Ok(fitting) => assert_eq!(name::fit(fitting), fitting),
+        Err(error) => refused(&error),
+    }
+    let bent = name::fit(&words);
+    // The beginning of people's names alone is nobody's; the door puts a name behind it.
+    assert!(name::check(&bent).is_ok() || bent == name::PERSON, "{bent:?}");
+}
+
+/// What is accepted is within its limits, does nothing to a terminal, and is accepted again as it is.
+pub(super) fn texts(input: &[u8]) {
+    let words = String::from_utf8_lossy(input);
+    let plain = |text: &str, allowed: &[char]| {
+        assert!(text.chars().all(|c| allowed.contains(&c) || !(c.is_control() || text::is_deceptive(c))));
+    };
+    match text::title(&words) {
+        Ok(title) => {
+            plain(&title, &[]);
+            assert!((1..=TITLE_MAX).contains(&title.chars().count()));
+            assert_eq!(text::title(&title).unwrap(), title);
+        }
+        Err(error) => refused(&error),
+    }
+    match text::body(&words, "note") {
+        Ok(body) => {
+            plain(&body, &['\n', '\t']);
+            assert!(body.len() <= TEXT_MAX);
+            assert_eq!(text::body(&body, "note").unwrap(), body);
+        }
+        Err(error) => refused(&error),
+    }
+    let labels: Vec<String> = words.split('\n').map(str::to_owned).collect();
+    match text::labels(&labels) {
+        Ok(kept) => {
+            assert!(kept.len() <= LABELS_MAX && kept.is_sorted());
+            assert!(kept.iter().all(|label| (1..=LABEL_MAX).contains(&label.chars().count())));
+            assert_eq!(text::labels(&kept).unwrap(), kept);
+        }
+        Err(error) => refused(&error),
+    }
+    for most in [0, 1, 40] {
+        let cut = text::cut(&words, most);
+        plain(&cut, &[]);
+        assert!(cut.chars().count() <= most.max(1));
+    }
+    for kind in event::kind::ALL {
+        let data =
+            json!({ "title": words, "text": words, "reason": words, "imported": labels.len().is_multiple_of(2) });
+        plain(&event::sentence(kind, "a", "t-00000", &data), &[]);
+    }
+}
+
+/// A URL is taken or refused, and in neither case is a password told.
+pub(super) fn urls(input: &[u8]) {
+    let words = String::from_utf8_lossy(input).into_owned();
+    let secret = "hunter2";
+    // Where a password stands at its place, and nowhere else, nothing may repeat it.
+    let at_its_place = ["postgres://", "postgresql://"].iter().any(|scheme| {
+        words.strip_prefix(scheme).and_then(|rest| rest.split_once(':')).is_some_and(|(user, rest)| {
+            user.bytes().all(|byte| byte.is_ascii_alphanumeric()) && rest.starts_with("hunter2@")
+        })
+    });
+    let told_once = at_its_place && words.matches(secret).count() == 1;
+    if told_once {
+        assert!(!redact(&words).contains(secret), "{}", redact(&words));
+    }
+    let options = Options { user: Some("u".into()), ..Options::default() };
+    if let Err(error) = Store::new(Location::Postgres(words), options) {
+        assert_eq!(error.kind(), Kind::Usage, "{error:?}");
+        readable(&error);
+        assert!(!told_once || !format!("{error:?} {}", error.to_json()).contains(secret), "{error:?}");
+    }
+}

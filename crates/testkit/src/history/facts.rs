@@ -1,0 +1,191 @@
+//! What the log itself must say about a history, whatever its order: each answered change once, in an order that real
+//! time allows, and nothing else.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tenure_core::event::kind;
+use tenure_kernel::shape::Event;
+
+use super::record::{Answer, Ask, Got, Reading, Record, digest};
+use super::search::Evidence;
+
+/// The event by which an op tells its effect.
+fn tells(event: &Event) -> bool {
+    matches!(
+        event.kind.as_str(),
+        kind::TASK_CLAIMED
+            | kind::HOLD_TRANSFERRED
+            | kind::TASK_DONE
+            | kind::TASK_RELEASED
+            | kind::TASK_BLOCKED
+            | kind::TASK_UNBLOCKED
+            | kind::TASK_REOPENED
+            | kind::TASK_NOTED
+            | kind::TASK_EDITED
+    )
+}
+
+/// What the log says about each request: the number of its event, and the task.
+pub(super) fn evidence(events: &[Event], tasks: &[String]) -> Evidence {
+    let place = |event: &Event| tasks.iter().position(|task| *task == event.subject);
+    events
+        .iter()
+        .filter(|event| tells(event))
+        .filter_map(|event| Some((event.request_id.clone(), (event.number, place(event)?))))
+        .collect()
+}
+
+/// Everything that is wrong.
+pub(super) fn violations(
+    records: &[&Record],
+    readings: &[&Reading],
+    events: &[Event],
+    tasks: &[String],
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for record in records {
+        if let Got::Odd(what) = &record.got {
+            wrong.push(format!("{record:?} was answered with {what}"));
+        }
+    }
+    wrong.extend(once_each(records, events));
+    wrong.extend(in_real_time(records, &evidence(events, tasks)));
+    wrong.extend(fences(records, events));
+    wrong.extend(versions(records, events, tasks));
+    wrong.extend(readers(readings, events));
+    wrong
+}
+
+/// Whether the answer says that something was changed and told.
+fn took_effect(record: &Record, numbers: &HashMap<&str, Vec<i64>>) -> Option<bool> {
+    match (&record.ask, &record.got) {
+        (_, Got::Unknown | Got::Odd(_)) => None,
+        (Ask::Show { .. }, _) | (_, Got::Undone | Got::Answer(Answer::Refused { .. } | Answer::Nothing)) => Some(false),
+        // A claim of what one has already is an answer without an event: then the fence is that of an earlier request.
+        (Ask::Claim { .. }, Got::Answer(Answer::Task { view, .. })) => {
+            let own =
+                numbers.get(record.request.as_str()).is_some_and(|told| view.holder.is_some_and(|(_, f)| told == &[f]));
+            if own { Some(true) } else { Some(false) }
+        }
+        _ => Some(true),
+    }
+}
+
+/// T6, T15: an answered change is in the log once, a refusal is not in it, an unanswered call at most once.
+fn once_each(records: &[&Record], events: &[Event]) -> Vec<String> {
+    let mut numbers: HashMap<&str, Vec<i64>> = HashMap::new();
+    for event in events.iter().filter(|event| tells(event)) {
+        numbers.entry(&event.request_id).or_default().push(event.number);
+    }
+    let mut wrong = Vec::new();
+    for record in records {
+        let told = numbers.get(record.request.as_str()).map_or(0, Vec::len);
+        let right = match took_effect(record, &numbers) {
+            Some(true) => told == 1,
+            Some(false) => told == 0,
+            None => told <= 1,
+        };
+        if !right {
+            wrong.push(format!("{record:?} is in the log {told} times"));
+        }
+    }
+    wrong
+}
+
+/// T3: what returned before something else was invoked has the smaller number.
+fn in_real_time(records: &[&Record], evidence: &Evidence) -> Vec<String> {
+    let mut numbered: Vec<(i64, &Record)> =
+        records.iter().filter_map(|record| Some((evidence.get(&record.request)?.0, *record))).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    // From the newest to the oldest: none may be invoked after the first return among those that come later.
+    let mut wrong = Vec::new();
+    let mut first_return = i64::MAX;
+    for (number, record) in numbered.into_iter().rev() {
+        if record.invoked > first_return {
+            wrong.push(format!("event {number} was asked for after a later event had been answered: {record:?}"));
+        }
+        if !matches!(record.got, Got::Unknown | Got::Undone) {
+            first_return = first_return.min(record.returned);
+        }
+    }
+    wrong
+}
+
+/// L1, L4: a fence goes to one holder of one task, and whoever finishes does so under the newest.
+fn fences(records: &[&Record], events: &[Event]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut owners: HashMap<i64, (usize, usize)> = HashMap::new();
+    for record in records {
+        let seen = match &record.got {
+            Got::Answer(Answer::Task { task, view, .. }) => view.holder.map(|(holder, fence)| (fence, (*task, holder))),
+            _ => None,
+        };
+        if let Some((fence, owner)) = seen
+            && *owners.entry(fence).or_insert(owner) != owner
+        {
+            wrong.push(format!("fence {fence} was given to {:?} and to {owner:?} (task, agent)", owners[&fence]));
+        }
+    }
+    let mut newest: BTreeMap<&str, i64> = BTreeMap::new();
+    let asked: HashMap<&str, &Record> = records.iter().map(|record| (record.request.as_str(), *record)).collect();
+    for event in events {
+        match (event.kind.as_str(), asked.get(event.request_id.as_str()).map(|record| &record.ask)) {
+            (kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED, _) => {
+                newest.insert(&event.subject, event.number);
+            }
+            (kind::TASK_DONE, Some(Ask::Done { fence: Some(fence), .. })) => {
+                let current = newest.get(event.subject.as_str()).copied().unwrap_or(0);
+                if *fence != current {
+                    wrong.push(format!(
+                        "event {} finished under {fence} while {current} had been granted",
+                        event.number
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// L9: each answered change raised the version once, and no two of them made the same one.
+fn versions(records: &[&Record], events: &[Event], tasks: &[String]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (place, task) in tasks.iter().enumerate() {
+        let raising =
+            events.iter().filter(|event| event.subject == *task && tells(event) && event.kind != kind::TASK_NOTED);
+        let last = 1 + i64::try_from(raising.count()).unwrap_or(i64::MAX);
+        let mut made: HashMap<i64, &Record> = HashMap::new();
+        for record in records {
+            let Got::Answer(Answer::Task { task, view, .. }) = &record.got else { continue };
+            if *task != place {
+                continue;
+            }
+            if view.version > last {
+                wrong.push(format!("version {} of {place} was told, and the log has {last}: {record:?}", view.version));
+            }
+            let reads = matches!(record.ask, Ask::Show { .. } | Ask::Claim { .. });
+            if !reads && let Some(other) = made.insert(view.version, record) {
+                wrong.push(format!("version {} of {place} was made twice: {other:?} and {record:?}", view.version));
+            }
+        }
+    }
+    wrong
+}
+
+/// T3: who has read up to N has read everything up to N: nothing new comes at or below it later.
+fn readers(readings: &[&Reading], events: &[Event]) -> Vec<String> {
+    let mut upto = vec![0];
+    for event in events {
+        upto.push(digest(*upto.last().unwrap_or(&0), event.number, &event.kind, &event.request_id));
+    }
+    let differs = |reading: &&&Reading| {
+        let end = usize::try_from(reading.upto).ok().and_then(|end| upto.get(end));
+        end != Some(&reading.digest)
+    };
+    readings
+        .iter()
+        .filter(differs)
+        .map(|reading| format!("process {} read other events up to {} than there are", reading.process, reading.upto))
+        .collect()
+}

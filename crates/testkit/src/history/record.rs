@@ -1,0 +1,157 @@
+//! What a process writes down: what it asked, when, and what it was told.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tenure_core::Error;
+
+/// An instant of the machine's monotonic clock in nanoseconds: the same for all its processes, and never set back.
+pub(super) type Nanos = i64;
+
+/// The monotonic clock.
+pub(super) fn monotonic() -> Nanos {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// What is asked for. Tasks and agents go by their place in the run's lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Ask {
+    Claim { task: Option<usize>, ttl_s: i64 },
+    Done { task: usize, fence: Option<i64> },
+    Release { task: usize, fence: Option<i64> },
+    Block { task: usize, fence: Option<i64> },
+    Unblock { task: usize },
+    Reopen { task: usize },
+    Transfer { task: usize, to: usize, fence: Option<i64> },
+    Note { task: usize, fence: Option<i64> },
+    Edit { task: usize, title: String, expect: Option<i64> },
+    Show { task: usize },
+}
+
+/// What an answer says about a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct View {
+    pub(super) status: String,
+    pub(super) version: i64,
+    pub(super) attempt: i64,
+    pub(super) title: String,
+    /// Who holds it, under which fence.
+    pub(super) holder: Option<(usize, i64)>,
+    pub(super) lapsed_from: Option<usize>,
+}
+
+/// What is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// A task, with whether it was finished late where that is said.
+    Task { task: usize, view: View, late: bool },
+    /// There is nothing to take.
+    Nothing,
+    /// A hold that went to another.
+    Transferred { to: usize, fence: i64 },
+    /// A note.
+    Noted { late: bool },
+    /// A refusal, with what it says about the task.
+    Refused { code: String, holder: Option<usize>, version: Option<i64>, fence: Option<i64>, status: Option<String> },
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Got {
+    /// With an answer.
+    Answer(Answer),
+    /// Without one: it took effect once, later, or never.
+    Unknown,
+    /// Without one, and with the word that nothing was changed.
+    Undone,
+    /// With an answer that must never be given.
+    Odd(String),
+}
+
+/// One call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) process: usize,
+    pub(super) project: usize,
+    pub(super) agent: usize,
+    /// The id that all its attempts carried.
+    pub(super) request: String,
+    pub(super) invoked: Nanos,
+    pub(super) returned: Nanos,
+    pub(super) ask: Ask,
+    pub(super) got: Got,
+}
+
+/// How far a process has read the log, and what it has read so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Reading {
+    pub(super) process: usize,
+    pub(super) project: usize,
+    pub(super) upto: i64,
+    pub(super) digest: u64,
+}
+
+/// A line of what a process writes down.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Line {
+    Call(Record),
+    Reading(Reading),
+}
+
+/// The name of an agent, and back.
+pub(super) fn agent(index: usize) -> String {
+    format!("a{index}")
+}
+
+fn agent_of(name: &Value) -> Option<usize> {
+    name.as_str().and_then(|name| name.strip_prefix('a')).and_then(|digits| digits.parse().ok())
+}
+
+/// Reads a task's answer.
+pub(super) fn view(task: &Value) -> View {
+    let holder = &task["holder"];
+    View {
+        status: task["status"].as_str().unwrap_or_default().to_owned(),
+        version: task["version"].as_i64().unwrap_or_default(),
+        attempt: task["attempt"].as_i64().unwrap_or_default(),
+        title: task["title"].as_str().unwrap_or_default().to_owned(),
+        holder: agent_of(&holder["agent"]).zip(holder["fence"].as_i64()),
+        lapsed_from: agent_of(&task["lapsed_from"]),
+    }
+}
+
+/// Reads the answer to an op.
+pub(super) fn answer(ask: &Ask, body: &Value, tasks: &[String]) -> Answer {
+    let place = |id: &Value| tasks.iter().position(|task| Some(task.as_str()) == id.as_str()).unwrap_or(usize::MAX);
+    match ask {
+        Ask::Claim { .. } if body["task"].is_null() => Answer::Nothing,
+        Ask::Claim { .. } => Answer::Task { task: place(&body["task"]["id"]), view: view(&body["task"]), late: false },
+        Ask::Transfer { .. } => {
+            let hold = &body["holds"][0];
+            Answer::Transferred {
+                to: agent_of(&hold["holder"]).unwrap_or(usize::MAX),
+                fence: hold["fence"].as_i64().unwrap_or_default(),
+            }
+        }
+        Ask::Note { .. } => Answer::Noted { late: body["late"] == true },
+        _ => Answer::Task { task: place(&body["id"]), view: view(body), late: body["late"] == true },
+    }
+}
+
+/// Reads a refusal.
+pub(super) fn refused(error: &Error) -> Answer {
+    let blockers = error.get("blockers");
+    Answer::Refused {
+        code: error.code().to_owned(),
+        holder: blockers.and_then(|blockers| agent_of(&blockers[0]["holder"])),
+        version: error.get("version").and_then(Value::as_i64),
+        fence: error.get("current_fence").and_then(Value::as_i64),
+        status: error.get("status").and_then(Value::as_str).map(str::to_owned),
+    }
+}
+
+/// A digest over the events read so far: what makes two readings the same. FNV-1a, over what names an event.
+pub(super) fn digest(before: u64, number: i64, kind: &str, request: &str) -> u64 {
+    let bytes = number.to_le_bytes().into_iter().chain(kind.bytes()).chain(request.bytes());
+    bytes.fold(before, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
+}

@@ -1,0 +1,128 @@
+//! A disk that is full or broken: what fails says so and changes nothing, queries answer, and once the disk works again
+//! the same request goes through.
+
+use std::sync::Arc;
+
+use tenure_core::{Kind, Result};
+use tenure_kernel::{Kernel, Reply};
+
+use super::shim::{Shim, Syncs};
+use super::tape::{Stay, Trouble};
+use super::work::call;
+use crate::fixture::{Engine, Seeded, World};
+use crate::raw::{Dump, differing, dump};
+use crate::wander::{AGENTS, Dice, added, any_op};
+
+/// How many faults were met; panics at the first that harms.
+pub(super) fn fails_at_every_call(seed: u64, ops: usize, trouble: Trouble, stay: Stay) -> usize {
+    let shim = Shim::register(Syncs::Kept);
+    let world = World::with(Engine::File, |options| {
+        options.vfs = Some(shim.name.clone());
+        options.entropy = Arc::new(Seeded::new(seed));
+    });
+    let broken = Broken { world: &world, shim: &shim, trouble, stay };
+    let mut met = broken.creates();
+    // Somebody who only reads is there all the time.
+    let watcher = world.another();
+    let dice = Dice::new(seed);
+    let mut tasks = Vec::new();
+    for n in 0..ops {
+        let op = any_op(&dice, &tasks);
+        let agent = *dice.one(&AGENTS);
+        let call = call(agent, &format!("request-{n}"), &op);
+        let (faults, answer) = broken.until_it_works(&watcher, || world.kernel.run(&call, &op));
+        met += faults;
+        if let Some(Reply { body, .. }) = answer {
+            assert_eq!(world.kernel.run(&call, &op).unwrap(), Reply { body: body.clone(), replayed: true });
+            tasks.extend(added(&op, &body));
+        }
+    }
+    let last = dump(&watcher);
+    drop(watcher);
+    met += broken.closes(&last);
+    assert_eq!(differing(&last, &dump(&world.another())), [""; 0]);
+    crate::replay::replay(&world.events());
+    // Nothing reads this recording.
+    shim.tape.take();
+    met
+}
+
+struct Broken<'a> {
+    world: &'a World,
+    shim: &'a Shim,
+    trouble: Trouble,
+    stay: Stay,
+}
+
+impl Broken<'_> {
+    /// Makes the store on a disk that fails at the first call, at the second, and so on.
+    fn creates(&self) -> usize {
+        let nothing = dump(&self.world.another());
+        for nth in 1.. {
+            self.shim.tape.set_fault(nth, self.trouble, self.stay);
+            let made = self.world.kernel.store().create();
+            let Err(error) = made else {
+                self.shim.tape.clear_fault();
+                return nth - 1;
+            };
+            assert!(matches!(error.kind(), Kind::Storage | Kind::Busy), "{error:?}");
+            assert_eq!(differing(&nothing, &dump(&self.world.another())), [""; 0], "a query while the disk fails");
+            assert!(self.shim.tape.clear_fault(), "{error:?} without a fault");
+            assert_eq!(differing(&nothing, &dump(&self.world.another())), [""; 0], "half a store at call {nth}");
+        }
+        unreachable!()
+    }
+
+    /// Sends a request until no fault is in its way. `None` is a refusal.
+    fn until_it_works(&self, watcher: &Kernel, send: impl Fn() -> Result<Reply>) -> (usize, Option<Reply>) {
+        let before: Dump = dump(watcher);
+        for nth in 1.. {
+            self.shim.tape.set_fault(nth, self.trouble, self.stay);
+            let error = match send() {
+                Ok(reply) => {
+                    self.shim.tape.clear_fault();
+                    assert!(!reply.replayed, "what failed before was carried out all the same");
+                    return (nth - 1, Some(reply));
+                }
+                Err(error) if error.is_refusal() => {
+                    self.shim.tape.clear_fault();
+                    return (nth - 1, None);
+                }
+                Err(error) => error,
+            };
+            assert!(matches!(error.kind(), Kind::Storage | Kind::Busy), "{error:?}");
+            for kernel in [watcher, &self.world.kernel] {
+                assert_eq!(
+                    differing(&before, &dump(kernel)),
+                    [""; 0],
+                    "at call {nth}, while the disk fails: {error:?}"
+                );
+            }
+            assert!(self.shim.tape.clear_fault(), "{error:?} without a fault");
+        }
+        unreachable!()
+    }
+
+    /// The last connection, which writes back what is in the log, meets a fault at the first call, at the second, and so
+    /// on. Whatever it could not do is done by the next one.
+    fn closes(&self, last: &Dump) -> usize {
+        for nth in 1.. {
+            let kernel = self.world.another();
+            kernel.store().create().unwrap();
+            let op = tenure_kernel::Op::Unblock(tenure_kernel::op::unblock::Request { task: "t-0000".into() });
+            // A refused op of a stranger changes nothing of the state but writes to the log, so there is work at the close.
+            let refused = kernel.run(&call("stranger", &format!("close-{nth}"), &op), &op);
+            assert!(refused.unwrap_err().is_refusal());
+            self.shim.tape.set_fault(nth, self.trouble, self.stay);
+            drop(kernel);
+            let met = self.shim.tape.clear_fault();
+            let after = dump(&self.world.another());
+            let differing = differing(last, &after);
+            assert!(differing.iter().all(|table| *table == "project"), "lost at call {nth} of a close: {differing:?}");
+            if !met {
+                return nth - 1;
+            }
+        }
+        unreachable!()
+    }
+}

@@ -1,0 +1,210 @@
+//! A client that stops inside its turn, with the project's lock in its hands: a laptop that is closed, a debugger, a
+//! container that is frozen.
+//!
+//! Ids are drawn under the lock, so a source of random bytes that stops its own process stops it there.
+
+use std::io::BufReader;
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use serde_json::{Value, json};
+use tenure_kernel::op::add;
+use tenure_kernel::{Call, Kernel, Op, RequestId};
+use tenure_store::{Entropy, Options, OsEntropy};
+
+use super::{Order, call, claiming, events, heard, location, say};
+use crate::report::{Budget, Section};
+
+/// How long a project may be held up by a client that stands still.
+const AT_MOST: Duration = Duration::from_secs(6);
+/// How long a client may stand still: what the server allows.
+const ALLOWED: Duration = Duration::from_secs(5);
+
+/// Stops the process at the first byte it is asked for.
+struct Stops(AtomicBool);
+
+impl Entropy for Stops {
+    fn fill(&self, buffer: &mut [u8]) {
+        if self.0.swap(false, Ordering::SeqCst) {
+            kill_process(getpid(), Signal::STOP).unwrap();
+        }
+        OsEntropy.fill(buffer);
+    }
+}
+
+fn stopping(project: &str) -> Call {
+    Call { request_id: RequestId::given("stopped").unwrap(), ..call(project, "stopped") }
+}
+
+/// The client: claims a task, stops in the middle of it, and says how it ended when it was continued.
+pub(super) fn play(store: &str, project: &str, task: &str) -> i32 {
+    let options = Options { entropy: Arc::new(Stops(AtomicBool::new(true))), ..Options::default() };
+    let kernel = Kernel::new(location(store), options).unwrap();
+    let answer = match kernel.run(&stopping(project), &claiming(task)) {
+        Ok(reply) => json!({ "body": reply.body, "replayed": reply.replayed }),
+        Err(error) => error.to_json(),
+    };
+    say(&mut std::io::stdout().lock(), &answer);
+    0
+}
+
+struct Client {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+/// A test that fails must leave nobody standing still for ever.
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Client {
+    /// Starts a client and waits until it has stopped.
+    fn stopped(store: &str, project: &str, task: &str) -> Client {
+        let mut child = crate::worker::command("race").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let order = Order::Stop { store: store.to_owned(), project: project.to_owned(), task: task.to_owned() };
+        say(&mut child.stdin.take().unwrap(), &order);
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let client = Client { child, out };
+        let (_, status) = waitpid(Some(client.pid()), WaitOptions::UNTRACED).unwrap().unwrap();
+        assert!(status.stopped(), "{status:?}");
+        client
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
+    }
+
+    /// Lets it go on, and hears how its call ended.
+    fn go_on(mut self) -> Value {
+        kill_process(self.pid(), Signal::CONT).unwrap();
+        let answer = heard(&mut self.out);
+        assert!(self.child.wait().unwrap().success());
+        answer
+    }
+}
+
+fn add(kernel: &Kernel, project: &str) -> String {
+    let reply = kernel.run(&call(project, "person:ann"), &Op::Add(add::Request::titled("a task"))).unwrap();
+    let task: Value = serde_json::from_str(&reply.body).unwrap();
+    task["id"].as_str().unwrap().to_owned()
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let begun = Instant::now();
+    let answer = work();
+    (answer, begun.elapsed())
+}
+
+fn grants(kernel: &Kernel, project: &str) -> Vec<(String, String)> {
+    let claimed = |event: &tenure_kernel::shape::Event| event.kind == tenure_core::event::kind::TASK_CLAIMED;
+    let events = events(kernel, project).unwrap();
+    events.into_iter().filter(claimed).map(|event| (event.actor, event.request_id)).collect()
+}
+
+pub(super) fn postgres() {
+    hold_up();
+}
+
+/// Two clients stop, each in a project of its own. One finds its task taken when it goes on, the other does not. Returns
+/// how long others had to wait.
+fn hold_up() -> Duration {
+    let server = crate::pg::server();
+    let store = server.url(&server.fresh_schema());
+    let kernel = Kernel::new(location(&store), Options::default()).unwrap();
+    let (contested, free) = (add(&kernel, "p"), add(&kernel, "r"));
+    let other = add(&kernel, "q");
+    let beaten = Client::stopped(&store, "p", &contested);
+    let begun = Instant::now();
+    let unbeaten = Client::stopped(&store, "r", &free);
+
+    let (answer, waited) = timed(|| kernel.run(&call("q", "b"), &claiming(&other)));
+    answer.unwrap();
+    assert!(waited < ALLOWED, "another project was held up for {waited:?}");
+    let winner = call("p", "b");
+    let (answer, _) = timed(|| kernel.run(&winner, &claiming(&contested)));
+    let held_up = begun.elapsed();
+    answer.unwrap();
+    assert!(held_up <= AT_MOST, "the project was held up for {held_up:?}");
+
+    // Its transaction is gone, so its call begins anew, and is answered by what is true now.
+    let refused = beaten.go_on();
+    assert_eq!((&refused["code"], &refused["details"]["blockers"][0]["holder"]), (&"task_held".into(), &"b".into()));
+    assert_eq!(grants(&kernel, "p"), [("b".to_owned(), winner.request_id.as_str().to_owned())]);
+    let granted = unbeaten.go_on();
+    assert_eq!(granted["replayed"], false, "{granted}");
+    assert_eq!(grants(&kernel, "r"), [("stopped".to_owned(), "stopped".to_owned())]);
+    let again = kernel.run(&stopping("r"), &claiming(&free)).unwrap();
+    assert!(again.replayed);
+    assert_eq!(granted["body"], again.body.as_str());
+    held_up
+}
+
+pub(super) fn sqlite() {
+    make_busy();
+}
+
+/// The file has one writer, and it stands still: all others are told that it is busy, in their time, and nothing is
+/// wrong; when it goes on so does everybody. Returns how long the others waited to be told.
+fn make_busy() -> Duration {
+    let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
+    let store = dir.path().join("tenure.db").display().to_string();
+    let options = |turnstile| Options { patience: Duration::from_millis(200), turnstile, ..Options::default() };
+    let kernel = Kernel::new(location(&store), options(true)).unwrap();
+    // Order is the turnstile's, exclusion is SQLite's own: without the one the other still stands.
+    let disorderly = Kernel::new(location(&store), options(false)).unwrap();
+    let (task, other) = (add(&kernel, "p"), add(&kernel, "q"));
+    let client = Client::stopped(&store, "p", &task);
+
+    let (call_p, call_q) = (call("p", "b"), call("q", "b"));
+    let mut longest = Duration::ZERO;
+    for (kernel, code) in [(&kernel, "turnstile"), (&disorderly, "store_busy")] {
+        for (call, task) in [(&call_p, &task), (&call_q, &other)] {
+            let (answer, waited) = timed(|| kernel.run(call, &claiming(task)));
+            let error = answer.unwrap_err();
+            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", code, true));
+            longest = longest.max(waited);
+        }
+    }
+    let seen = serde_json::to_value(kernel.show(&call_p, &task).unwrap()).unwrap();
+    assert_eq!((&seen["state"], &seen["version"]), (&"ready".into(), &1.into()), "queries see what was committed");
+
+    let granted = client.go_on();
+    assert_eq!(granted["replayed"], false, "{granted}");
+    assert_eq!(kernel.run(&call_p, &claiming(&task)).unwrap_err().code(), "task_held");
+    assert!(!kernel.run(&call_q, &claiming(&other)).unwrap().replayed);
+    assert_eq!(grants(&kernel, "p"), [("stopped".to_owned(), "stopped".to_owned())]);
+    longest
+}
+
+pub(super) fn soak(budget: Budget) -> Section {
+    let mut section = Section::new("Stopped clients");
+    let begun = Instant::now();
+    let mut rounds = 0;
+    let mut longest = [Duration::ZERO; 2];
+    while rounds < 3 || begun.elapsed() < budget.time {
+        rounds += 1;
+        for (engine, round) in [hold_up, make_busy].into_iter().enumerate() {
+            match std::panic::catch_unwind(round) {
+                Ok(waited) => longest[engine] = longest[engine].max(waited),
+                Err(panic) => section.violation(format!("round {rounds}: {:?}", panic.downcast_ref::<String>())),
+            }
+        }
+    }
+    section.figure("rounds on each engine", rounds);
+    section.figure(
+        "PostgreSQL: longest delay of the project's other writers",
+        format!("{:.2} s", longest[0].as_secs_f64()),
+    );
+    section.figure(
+        "SQLite: longest wait until others were told that it is busy, with a patience of 0.2 s",
+        format!("{:.2} s", longest[1].as_secs_f64()),
+    );
+    section
+}

@@ -1,0 +1,365 @@
+//! A second, small implementation of what the kernel promises, in memory and without a thought for cost.
+//!
+//! It is written from the contract, not from the kernel: it keeps no counters, no flags and no indexes, and looks at
+//! everything each time. What it shares with the kernel are words (statuses, kinds of events, sentences), never rules.
+//! Ids are drawn by the kernel, so the model is told those that the log names.
+
+mod rights;
+mod rules;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::{Value, json};
+use tenure_core::Time;
+use tenure_core::event::kind;
+use tenure_core::task::Status;
+use tenure_kernel::Op;
+use tenure_kernel::shape::Event;
+
+const SECOND: i64 = 1_000_000;
+const HOUR: i64 = 3_600 * SECOND;
+/// How many lapsed holds a write ends besides those it touches.
+const SETTLED_AT_ONCE: usize = 64;
+/// How often answers whose time is over are dropped, in events.
+const PRUNED_EVERY: i64 = 64;
+
+/// A hold on a task that has not been ended.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    /// Its id.
+    pub id: String,
+    /// Who has it.
+    pub holder: String,
+    /// The number of the event that granted it.
+    pub fence: i64,
+    /// Since when.
+    pub granted_at: i64,
+    /// Until when.
+    pub expires_at: i64,
+    /// By how much it is renewed.
+    pub ttl: i64,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Task {
+    pub id: String,
+    pub number: i64,
+    pub title: String,
+    pub priority: i64,
+    pub labels: BTreeSet<String>,
+    pub after: BTreeSet<String>,
+    pub status: Status,
+    pub assignee: String,
+    pub reason: String,
+    pub blocked_on: String,
+    pub hold: Option<Hold>,
+    /// All fences it ever had; an override counts as one.
+    pub fences: Vec<i64>,
+    /// Who had the newest, nobody after an override.
+    pub last_holder: String,
+    /// Whether the newest hold ended by running out of time.
+    pub lapsed: bool,
+    pub attempt: i64,
+    pub version: i64,
+    pub created_at: i64,
+    pub updated_at: i64,
+    pub finished_by: String,
+    pub finished_at: i64,
+}
+
+/// An agent.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Agent {
+    pub registered_at: i64,
+    pub last_seen: i64,
+    /// The task it means when it names none.
+    pub focus: String,
+}
+
+/// A note.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Note {
+    pub id: String,
+    pub task: String,
+    pub number: i64,
+    pub agent: String,
+    pub at: i64,
+    pub late: bool,
+}
+
+/// An event that the log must have, with those of its data that are promised.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Told {
+    pub number: i64,
+    pub at: i64,
+    pub kind: &'static str,
+    pub actor: String,
+    /// Empty where the model cannot know.
+    pub subject: String,
+    pub hold: String,
+    pub cause: Option<i64>,
+    pub data: Value,
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    payload: String,
+    answer: Value,
+    until: i64,
+}
+
+/// Everything that is true of a project.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Model {
+    pub agents: BTreeMap<String, Agent>,
+    pub tasks: BTreeMap<String, Task>,
+    pub last_event: i64,
+    pub last_time: i64,
+    notes: Vec<Note>,
+    numbered: i64,
+    shown: BTreeMap<(String, String), i64>,
+    log: Vec<Told>,
+    records: BTreeMap<(String, &'static str, String), Record>,
+}
+
+/// Ids that were drawn, taken from the events that name them.
+#[derive(Debug, Default)]
+pub struct Fresh {
+    tasks: VecDeque<String>,
+    holds: VecDeque<String>,
+    notes: VecDeque<String>,
+    invented: usize,
+}
+
+impl Fresh {
+    /// The ids in new events.
+    pub fn of(events: &[Event]) -> Fresh {
+        let mut fresh = Fresh::default();
+        for event in events {
+            match event.kind.as_str() {
+                kind::TASK_ADDED => fresh.tasks.push_back(event.subject.clone()),
+                kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED => fresh.holds.extend(event.hold.clone()),
+                kind::TASK_NOTED => fresh.notes.extend(event.data["note"].as_str().map(str::to_owned)),
+                _ => {}
+            }
+        }
+        fresh
+    }
+
+    /// Ids of the model's own, for a plan that is made before any kernel runs it.
+    pub fn invented(from: i64) -> Fresh {
+        Fresh { invented: usize::try_from(from).unwrap(), ..Fresh::default() }
+    }
+
+    fn invent(&mut self, letter: char) -> String {
+        self.invented += 1;
+        format!("{letter}-invented{}", self.invented)
+    }
+}
+
+/// A call as it reaches the kernel.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Asked<'a> {
+    pub actor: &'a str,
+    pub request: &'a str,
+    pub given: bool,
+    pub dead: &'a [String],
+    pub op: &'a Op,
+    pub clock: i64,
+}
+
+/// The kind and the code of a refusal.
+pub type Refusal = (&'static str, &'static str);
+
+/// What the model says about a call.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer.
+    pub answer: Result<Value, Refusal>,
+    /// Whether it is the answer to an earlier call.
+    pub replayed: bool,
+    /// The events that were appended.
+    pub events: Vec<Told>,
+}
+
+/// One op under way.
+struct Turn<'a> {
+    now: i64,
+    actor: &'a str,
+    dead: &'a [String],
+    fresh: Fresh,
+}
+
+impl Model {
+    /// The time of a transaction, and whether the clock was set back.
+    pub fn reading(&self, clock: i64) -> (i64, bool) {
+        let behind = self.last_time - clock;
+        if behind <= 0 {
+            (clock, false)
+        } else if behind > 60 * SECOND && self.last_event > 0 {
+            (clock, true)
+        } else {
+            (self.last_time, false)
+        }
+    }
+
+    /// Runs a call.
+    pub fn run(&mut self, asked: &Asked<'_>, fresh: Fresh) -> Outcome {
+        if let Err(refusal) = rules::check(asked.op) {
+            return Outcome { answer: Err(refusal), replayed: false, events: Vec::new() };
+        }
+        let (now, stepped) = self.reading(asked.clock);
+        let payload = format!("{:?}", asked.op);
+        let key = (asked.actor.to_owned(), asked.op.name(), asked.request.to_owned());
+        if let Some(record) = self.records.get(&key).filter(|record| record.until > now) {
+            let same = record.payload == payload;
+            let answer = if same { Ok(record.answer.clone()) } else { Err(("mismatch", "request_mismatch")) };
+            return Outcome { answer, replayed: same, events: Vec::new() };
+        }
+        let (first, from) = (self.last_event, self.log.len());
+        let mut turn = Turn { now, actor: asked.actor, dead: asked.dead, fresh };
+        self.last_time = now;
+        if stepped {
+            self.step_back(&turn);
+        }
+        self.settle(&turn);
+        self.be_present(&turn);
+        let before = self.clone();
+        self.register(&turn);
+        let answer = self.decide(&mut turn, asked.op);
+        match &answer {
+            Ok(body) => {
+                let until = now + if asked.given { 7 * 24 * HOUR } else { HOUR };
+                self.records.insert(key, Record { payload, answer: body.clone(), until });
+            }
+            Err(_) => *self = before,
+        }
+        if self.last_event / PRUNED_EVERY != first / PRUNED_EVERY {
+            self.records.retain(|_, record| record.until > now);
+        }
+        Outcome { answer, replayed: false, events: self.log[from..].to_vec() }
+    }
+
+    fn tell(&mut self, turn: &Turn<'_>, kind: &'static str, subject: &str, hold: &str, data: Value) -> i64 {
+        self.last_event += 1;
+        self.log.push(Told {
+            number: self.last_event,
+            at: turn.now,
+            kind,
+            actor: turn.actor.to_owned(),
+            subject: subject.to_owned(),
+            hold: hold.to_owned(),
+            cause: None,
+            data,
+        });
+        self.last_event
+    }
+
+    /// The clock was set back: no live hold outlasts its time to live from now, nobody was seen later than now.
+    fn step_back(&mut self, turn: &Turn<'_>) {
+        let now = turn.now;
+        self.tell(turn, kind::CLOCK_STEPPED, "", "", json!({}));
+        for hold in self.tasks.values_mut().filter_map(|task| task.hold.as_mut()) {
+            hold.granted_at = hold.granted_at.min(now);
+            hold.expires_at = hold.expires_at.min(now + hold.ttl);
+        }
+        for agent in self.agents.values_mut() {
+            agent.last_seen = agent.last_seen.min(now);
+        }
+    }
+
+    /// Ends what is over, and frees what is assigned to agents that are gone.
+    fn settle(&mut self, turn: &Turn<'_>) {
+        let mut due: Vec<(i64, String, String)> = self
+            .tasks
+            .values()
+            .filter_map(|task| task.hold.as_ref().map(|hold| (hold.expires_at, hold.id.clone(), task.id.clone())))
+            .filter(|(expires_at, _, _)| turn.now >= *expires_at)
+            .collect();
+        due.sort();
+        let mut gone: Vec<(i64, String)> = self
+            .agents
+            .iter()
+            .filter(|(name, _)| self.is_gone(name, turn.actor, turn.now))
+            .map(|(name, agent)| (agent.last_seen, name.clone()))
+            .collect();
+        gone.sort();
+        for (_, _, task) in due.into_iter().take(SETTLED_AT_ONCE) {
+            self.expire(turn, &task);
+        }
+        for (_, name) in gone {
+            for id in self.in_order(|task| task.assignee == name && !task.status.is_closed()) {
+                self.tell(turn, kind::TASK_UNASSIGNED, &id, "", json!({ "assignee": name }));
+                self.task(&id).assignee.clear();
+            }
+        }
+    }
+
+    fn expire(&mut self, turn: &Turn<'_>, id: &str) {
+        let task = self.task(id);
+        let Some(hold) = task.hold.take() else { return };
+        task.status = Status::Open;
+        task.lapsed = true;
+        let over = turn.now >= hold.expires_at;
+        let ended_at = if over { hold.expires_at } else { turn.now };
+        let data = json!({
+            "holder": hold.holder, "fence": hold.fence, "ended_at": Time(ended_at), "expires_at": Time(hold.expires_at),
+            "granted_at": Time(hold.granted_at), "proven_dead": !over,
+        });
+        self.tell(turn, kind::HOLD_EXPIRED, id, &hold.id, data);
+    }
+
+    /// The actor was here, and its live holds with less than three quarters of their time left are renewed.
+    fn be_present(&mut self, turn: &Turn<'_>) {
+        let Some(agent) = self.agents.get_mut(turn.actor) else { return };
+        agent.last_seen = turn.now;
+        for hold in self.tasks.values_mut().filter_map(|task| task.hold.as_mut()) {
+            let left = hold.expires_at - turn.now;
+            if hold.holder == turn.actor && left > 0 && left < hold.ttl - hold.ttl / 4 {
+                hold.expires_at = turn.now + hold.ttl;
+            }
+        }
+    }
+
+    fn register(&mut self, turn: &Turn<'_>) {
+        if self.last_event == 0 {
+            self.tell(turn, kind::PROJECT_CREATED, "", "", json!({}));
+        }
+        if !self.agents.contains_key(turn.actor) {
+            self.tell(turn, kind::AGENT_REGISTERED, turn.actor, "", json!({}));
+            let agent = Agent { registered_at: turn.now, last_seen: turn.now, focus: String::new() };
+            self.agents.insert(turn.actor.to_owned(), agent);
+        }
+    }
+
+    /// Whether what is assigned to an agent no longer counts: quiet for an hour, nothing held, not acting now. People stay.
+    fn is_gone(&self, name: &str, actor: &str, now: i64) -> bool {
+        let holds = |task: &Task| task.hold.as_ref().is_some_and(|hold| hold.holder == name && now < hold.expires_at);
+        let quiet = self.agents.get(name).is_some_and(|agent| agent.last_seen <= now - HOUR);
+        quiet && name != actor && !name.starts_with("person:") && !self.tasks.values().any(holds)
+    }
+
+    fn task(&mut self, id: &str) -> &mut Task {
+        self.tasks.get_mut(id).expect("a task that was looked up before")
+    }
+
+    /// Ids of some tasks in the order of choice: priority, creation number, id.
+    fn in_order(&self, wanted: impl Fn(&Task) -> bool) -> Vec<String> {
+        let mut found: Vec<&Task> = self.tasks.values().filter(|task| wanted(task)).collect();
+        found.sort_by_key(|task| (task.priority, task.number, task.id.clone()));
+        found.into_iter().map(|task| task.id.clone()).collect()
+    }
+
+    /// What a task comes after and is not done.
+    fn unmet(&self, task: &Task) -> Vec<String> {
+        task.after.iter().filter(|after| self.tasks[*after].status != Status::Done).cloned().collect()
+    }
+}

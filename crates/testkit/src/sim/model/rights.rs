@@ -1,0 +1,160 @@
+//! The right to act on a task, and how a hold begins and ends.
+
+use serde_json::{Value, json};
+use tenure_core::event::kind;
+use tenure_core::task::Status;
+
+use super::{Hold, Model, Refusal, Task, Turn};
+
+pub(super) const NOT_FOUND: Refusal = ("not_found", "not_found");
+const ILLEGAL: Refusal = ("conflict", "illegal_transition");
+const STALE: Refusal = ("stale", "stale_fence");
+pub(super) const PEOPLE_ONLY: Refusal = ("denied", "people_only");
+
+/// With what right an actor acts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Right {
+    Holder,
+    Late,
+    Free,
+}
+
+/// How an op names what it acts on.
+pub(super) struct Acting<'a> {
+    pub(super) task: Option<&'a String>,
+    pub(super) fence: Option<i64>,
+    pub(super) force: bool,
+}
+
+/// A task that the actor may act on: its id, the right, and the holder it overrode.
+pub(super) struct Granted {
+    pub(super) id: String,
+    pub(super) right: Right,
+    pub(super) overrode: Option<String>,
+}
+
+impl Model {
+    /// The task named, else the focus.
+    pub(super) fn meant(&self, turn: &Turn<'_>, named: Option<&String>) -> Result<String, Refusal> {
+        let focus = || self.agents[turn.actor].focus.clone();
+        let meant = named.cloned().unwrap_or_else(focus);
+        if named.is_none() && meant.is_empty() { Err(("usage", "no_focus")) } else { Ok(meant) }
+    }
+
+    /// Looks a task up, and ends its hold first if that is over.
+    pub(super) fn load(&mut self, turn: &Turn<'_>, id: &str) -> Result<(), Refusal> {
+        let hold = &self.tasks.get(id).ok_or(NOT_FOUND)?.hold;
+        if hold.as_ref().is_some_and(|hold| turn.now >= hold.expires_at || turn.dead.contains(&hold.holder)) {
+            self.expire(turn, id);
+        }
+        Ok(())
+    }
+
+    /// A fence is proof of a grant: that of the live hold for its holder, the newest for whoever had it last.
+    pub(super) fn right(&self, turn: &Turn<'_>, id: &str, given: Option<i64>) -> Result<Right, Refusal> {
+        let task = &self.tasks[id];
+        let fence = given.or_else(|| self.shown.get(&(turn.actor.to_owned(), id.to_owned())).copied());
+        match (&task.hold, fence) {
+            (Some(hold), Some(fence)) if hold.holder == turn.actor && hold.fence == fence => Ok(Right::Holder),
+            (Some(hold), None) if hold.holder != turn.actor => Err(("conflict", "task_held")),
+            (Some(_), _) => Err(STALE),
+            (None, None) => Ok(Right::Free),
+            (None, Some(fence)) if task.fences.last() == Some(&fence) && task.last_holder == turn.actor => {
+                Ok(if task.lapsed { Right::Late } else { Right::Free })
+            }
+            (None, Some(_)) => Err(STALE),
+        }
+    }
+
+    /// Finds the task and the right to act on it; a person may override.
+    pub(super) fn begin(&mut self, turn: &Turn<'_>, on: &Acting<'_>) -> Result<Granted, Refusal> {
+        let id = self.meant(turn, on.task)?;
+        self.load(turn, &id)?;
+        if on.force && !turn.actor.starts_with("person:") {
+            return Err(PEOPLE_ONLY);
+        }
+        match self.right(turn, &id, on.fence) {
+            Ok(right) => Ok(Granted { id, right, overrode: None }),
+            Err(_) if on.force => {
+                let overrode = self.tasks[&id].hold.as_ref().map(|hold| hold.holder.clone());
+                let right = if overrode.is_some() { Right::Holder } else { Right::Free };
+                Ok(Granted { id, right, overrode })
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    pub(super) fn allow(&self, id: &str, from: &[Status]) -> Result<(), Refusal> {
+        if from.contains(&self.tasks[id].status) { Ok(()) } else { Err(ILLEGAL) }
+    }
+
+    pub(super) fn change(&mut self, turn: &Turn<'_>, id: &str, to: Status) -> &mut Task {
+        let task = self.task(id);
+        task.status = to;
+        task.version += 1;
+        task.updated_at = turn.now;
+        task
+    }
+
+    /// Tells what happened and ends the hold. Returns the event's number.
+    pub(super) fn leave(&mut self, turn: &Turn<'_>, granted: &Granted, kind: &'static str, to: Status) -> i64 {
+        let hold = self.tasks[&granted.id].hold.as_ref().map_or(String::new(), |hold| hold.id.clone());
+        let mut data = json!({ "overrode": granted.overrode });
+        if kind != kind::TASK_RELEASED {
+            data["late"] = json!(granted.right == Right::Late);
+        }
+        let number = self.tell(turn, kind, &granted.id, &hold, data);
+        self.end(turn, granted, number);
+        self.change(turn, &granted.id, to);
+        number
+    }
+
+    /// Ends the hold, if there is one, and takes the task out of the focus of whoever leaves it.
+    pub(super) fn end(&mut self, turn: &Turn<'_>, granted: &Granted, number: i64) {
+        let task = self.task(&granted.id);
+        let mut leaves = Vec::new();
+        if let Some(hold) = task.hold.take() {
+            leaves.push(hold.holder);
+            task.lapsed = false;
+        }
+        if granted.overrode.is_some() {
+            task.fences.push(number);
+            task.last_holder.clear();
+        } else {
+            leaves.push(turn.actor.to_owned());
+        }
+        for name in leaves {
+            let agent = self.agents.get_mut(&name).expect("a holder is known");
+            if agent.focus == granted.id {
+                agent.focus.clear();
+            }
+        }
+    }
+
+    pub(super) fn grant(
+        &mut self,
+        turn: &mut Turn<'_>,
+        id: &str,
+        to: &str,
+        ttl: i64,
+        expires_at: i64,
+        told: (&'static str, Value),
+    ) {
+        let hold = turn.fresh.holds.pop_front().unwrap_or_else(|| turn.fresh.invent('h'));
+        let attempt = self.tasks[id].attempt + 1;
+        let (kind, mut data) = told;
+        data["holder"] = json!(to);
+        data["attempt"] = json!(attempt);
+        let fence = self.tell(turn, kind, id, &hold, data);
+        let task = self.task(id);
+        task.hold = Some(Hold { id: hold, holder: to.to_owned(), fence, granted_at: turn.now, expires_at, ttl });
+        task.attempt = attempt;
+        task.fences.push(fence);
+        task.last_holder = to.to_owned();
+        task.lapsed = false;
+        let agent = self.agents.get_mut(to).expect("nobody unknown is granted anything");
+        if to == turn.actor || agent.focus.is_empty() {
+            agent.focus = id.to_owned();
+        }
+    }
+}

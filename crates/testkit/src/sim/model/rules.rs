@@ -1,0 +1,404 @@
+//! The rules of tasks: what each op does, and what follows from it.
+
+use serde_json::{Value, json};
+use tenure_core::event::kind;
+use tenure_core::task::Status;
+use tenure_kernel::Op;
+use tenure_kernel::op::{add, add_many, block, claim, edit, transfer};
+
+use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
+use super::{HOUR, Hold, Model, Note, Refusal, SECOND, Task, Turn};
+
+const UNKNOWN_AGENT: Refusal = ("not_found", "unknown_agent");
+const LAPSED: Refusal = ("stale", "lapsed");
+const CYCLE: Refusal = ("conflict", "cycle");
+
+/// What is refused before the store is touched.
+pub(super) fn check(op: &Op) -> Result<(), Refusal> {
+    let priority = |value: i64| if (0..=4).contains(&value) { Ok(()) } else { Err(("usage", "bad_priority")) };
+    match op {
+        Op::Add(request) => priority(request.priority),
+        Op::AddMany(request) => {
+            if request.items.is_empty() {
+                return Err(("usage", "nothing_to_add"));
+            }
+            request.items.iter().try_for_each(|item| priority(item.priority))?;
+            let on = |from: &add_many::Item| -> Vec<usize> {
+                let of = |after: &String| request.items.iter().position(|item| item.key.as_ref() == Some(after));
+                from.after.iter().filter_map(of).collect()
+            };
+            let circular = (0..request.items.len()).any(|start| {
+                let mut reached = vec![start];
+                let mut at = 0;
+                while at < reached.len() {
+                    for next in on(&request.items[reached[at]]) {
+                        if next == start {
+                            return true;
+                        }
+                        if !reached.contains(&next) {
+                            reached.push(next);
+                        }
+                    }
+                    at += 1;
+                }
+                false
+            });
+            if circular { Err(CYCLE) } else { Ok(()) }
+        }
+        Op::Claim(request) => match request.ttl_s {
+            Some(ttl) if !(1..=86_400).contains(&ttl) => Err(("usage", "bad_ttl")),
+            _ => Ok(()),
+        },
+        Op::Edit(request) => {
+            let empty = request.priority.is_none()
+                && request.add_labels.is_empty()
+                && request.remove_labels.is_empty()
+                && request.assignee.is_none()
+                && request.after.is_none();
+            if empty {
+                return Err(("usage", "nothing_to_change"));
+            }
+            request.priority.map_or(Ok(()), priority)
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Model {
+    pub(super) fn decide(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<Value, Refusal> {
+        match op {
+            Op::Add(request) => self.add(turn, request),
+            Op::AddMany(request) => self.add_many(turn, request),
+            Op::Claim(request) => self.claim(turn, request),
+            Op::Note(request) => {
+                let id = self.meant(turn, request.task.as_ref())?;
+                self.load(turn, &id)?;
+                let late = match self.right(turn, &id, request.fence) {
+                    Ok(right) => right == Right::Late,
+                    // By id, anyone.
+                    Err(_) if request.task.is_some() && request.fence.is_none() => false,
+                    Err(refusal) => return Err(refusal),
+                };
+                let note = turn.fresh.notes.pop_front().unwrap_or_else(|| turn.fresh.invent('n'));
+                let number = self.tell(turn, kind::TASK_NOTED, &id, "", json!({ "note": note, "late": late }));
+                let agent = turn.actor.to_owned();
+                self.notes.push(Note { id: note.clone(), task: id.clone(), number, agent, at: turn.now, late });
+                Ok(json!({ "id": note, "task": id, "late": late }))
+            }
+            Op::Done(request) => {
+                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let granted = self.begin(turn, &on)?;
+                self.done(turn, &granted)
+            }
+            Op::Block(request) => {
+                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let granted = self.begin(turn, &on)?;
+                self.block(turn, &granted, request)
+            }
+            Op::Release(request) => {
+                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let granted = self.begin(turn, &on)?;
+                self.release(turn, &granted)
+            }
+            Op::Cancel(request) => {
+                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let granted = self.begin(turn, &on)?;
+                self.cancel(turn, &granted, &request.reason)
+            }
+            Op::Transfer(request) => self.transfer(turn, request),
+            Op::Unblock(request) => {
+                self.load(turn, &request.task)?;
+                self.allow(&request.task, &[Status::Blocked])?;
+                self.tell(turn, kind::TASK_UNBLOCKED, &request.task, "", json!({}));
+                let task = self.change(turn, &request.task, Status::Open);
+                task.reason.clear();
+                task.blocked_on.clear();
+                Ok(self.shape(&request.task, turn.now))
+            }
+            Op::Reopen(request) => self.reopen(turn, &request.task),
+            Op::Edit(request) => self.edit(turn, request),
+            Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
+                unreachable!("no plan imports, joins checkouts or forgets projects")
+            }
+        }
+    }
+
+    fn add(&mut self, turn: &mut Turn<'_>, request: &add::Request) -> Result<Value, Refusal> {
+        if request.after.iter().any(|after| !self.tasks.contains_key(after)) {
+            return Err(NOT_FOUND);
+        }
+        if request.assignee.as_ref().is_some_and(|agent| !self.agents.contains_key(agent)) {
+            return Err(UNKNOWN_AGENT);
+        }
+        let id = turn.fresh.tasks.pop_front().unwrap_or_else(|| turn.fresh.invent('t'));
+        self.put(turn, &id, &request.title, request.priority, &request.labels, request.after.clone());
+        self.task(&id).assignee = request.assignee.clone().unwrap_or_default();
+        Ok(self.shape(&id, turn.now))
+    }
+
+    fn add_many(&mut self, turn: &mut Turn<'_>, request: &add_many::Request) -> Result<Value, Refusal> {
+        let is_key = |after: &String| request.items.iter().any(|item| item.key.as_ref() == Some(after));
+        let mut all = request.items.iter().flat_map(|item| &item.after);
+        if all.any(|after| !is_key(after) && !self.tasks.contains_key(after)) {
+            return Err(NOT_FOUND);
+        }
+        let mut draw = || turn.fresh.tasks.pop_front().unwrap_or_else(|| turn.fresh.invent('t'));
+        let ids: Vec<String> = request.items.iter().map(|_| draw()).collect();
+        for (item, id) in request.items.iter().zip(&ids) {
+            self.put(turn, id, &item.title, item.priority, &item.labels, Vec::new());
+        }
+        for (item, id) in request.items.iter().zip(&ids) {
+            let place = |after: &String| request.items.iter().position(|item| item.key.as_ref() == Some(after));
+            let after =
+                item.after.iter().map(|after| place(after).map_or(after.clone(), |at| ids[at].clone())).collect();
+            self.task(id).after = after;
+        }
+        Ok(json!({ "count": ids.len(), "ids": ids, "more": false }))
+    }
+
+    fn put(&mut self, turn: &Turn<'_>, id: &str, title: &str, priority: i64, labels: &[String], after: Vec<String>) {
+        self.numbered += 1;
+        let data = json!({ "title": title, "priority": priority, "number": self.numbered });
+        self.tell(turn, kind::TASK_ADDED, id, "", data);
+        let task = Task {
+            id: id.to_owned(),
+            number: self.numbered,
+            title: title.to_owned(),
+            priority,
+            labels: labels.iter().cloned().collect(),
+            after: after.into_iter().collect(),
+            status: Status::Open,
+            assignee: String::new(),
+            reason: String::new(),
+            blocked_on: String::new(),
+            hold: None,
+            fences: Vec::new(),
+            last_holder: String::new(),
+            lapsed: false,
+            attempt: 0,
+            version: 1,
+            created_at: turn.now,
+            updated_at: turn.now,
+            finished_by: String::new(),
+            finished_at: 0,
+        };
+        self.tasks.insert(id.to_owned(), task);
+    }
+
+    fn claim(&mut self, turn: &mut Turn<'_>, request: &claim::Request) -> Result<Value, Refusal> {
+        let mut rule = "named";
+        let id = match &request.task {
+            Some(named) => named.clone(),
+            None => {
+                rule = "ready";
+                let labels: Vec<String> = request.labels.clone();
+                match self.choose(turn.actor, &labels, turn.dead, turn.now) {
+                    Some(id) => id,
+                    None => {
+                        let reason = self.nothing(None, !labels.is_empty());
+                        return Ok(json!({ "task": null, "hold": null, "rule": "none", "reason": reason }));
+                    }
+                }
+            }
+        };
+        self.load(turn, &id)?;
+        let ttl = request.ttl_s.map(|seconds| seconds * SECOND);
+        let mut lapsed_from = None;
+        match self.tasks[&id].hold.clone() {
+            Some(hold) if hold.holder == turn.actor => {
+                let hold = Hold { ttl: ttl.unwrap_or(hold.ttl), ..hold };
+                self.task(&id).hold = Some(Hold { expires_at: turn.now + hold.ttl, ..hold });
+                self.agents.get_mut(turn.actor).expect("registered").focus = id.clone();
+                rule = "own";
+            }
+            Some(_) => return Err(("conflict", "task_held")),
+            None => {
+                self.allow(&id, &[Status::Open])?;
+                if !self.unmet(&self.tasks[&id]).is_empty() {
+                    return Err(("conflict", "not_ready"));
+                }
+                let task = &self.tasks[&id];
+                lapsed_from = task.lapsed.then(|| task.last_holder.clone());
+                if rule == "ready" && lapsed_from.is_some() {
+                    rule = "lapsed";
+                }
+                let ttl = ttl.unwrap_or(HOUR);
+                let told = (kind::TASK_CLAIMED, json!({ "rule": rule, "lapsed_from": lapsed_from }));
+                self.grant(turn, &id, turn.actor, ttl, turn.now + ttl, told);
+                self.change(turn, &id, Status::Started);
+            }
+        }
+        let task = &self.tasks[&id];
+        let hold = task.hold.clone().expect("just granted or renewed");
+        let reason = super::view::reason(rule, task.priority, lapsed_from.as_deref());
+        self.shown.insert((turn.actor.to_owned(), id.clone()), hold.fence);
+        Ok(json!({
+            "task": self.shape(&id, turn.now), "hold": self.hold_shape(&id, "alive", turn.now), "rule": rule, "reason": reason,
+        }))
+    }
+
+    fn done(&mut self, turn: &Turn<'_>, granted: &Granted) -> Result<Value, Refusal> {
+        self.allow(&granted.id, &[Status::Open, Status::Started, Status::Blocked])?;
+        let waited = self.in_order(|task| task.status == Status::Open && !self.unmet(task).is_empty());
+        let number = self.leave(turn, granted, kind::TASK_DONE, Status::Done);
+        self.finish(turn, &granted.id, "");
+        let unlocked: Vec<String> =
+            waited.into_iter().filter(|id| *id != granted.id && self.unmet(&self.tasks[id]).is_empty()).collect();
+        for id in &unlocked {
+            self.tell(turn, kind::TASK_READY, id, "", json!({ "unlocked_by": granted.id }));
+            self.log.last_mut().expect("just told").cause = Some(number);
+        }
+        let mut answer = self.shape(&granted.id, turn.now);
+        answer["late"] = json!(granted.right == Right::Late);
+        answer["unlocked"] = json!(unlocked);
+        Ok(answer)
+    }
+
+    fn finish(&mut self, turn: &Turn<'_>, id: &str, reason: &str) {
+        let task = self.task(id);
+        task.reason = reason.to_owned();
+        task.blocked_on.clear();
+        task.finished_by = turn.actor.to_owned();
+        task.finished_at = turn.now;
+    }
+
+    fn cancel(&mut self, turn: &Turn<'_>, granted: &Granted, reason: &str) -> Result<Value, Refusal> {
+        self.allow(&granted.id, &[Status::Open, Status::Started, Status::Blocked])?;
+        self.leave(turn, granted, kind::TASK_CANCELLED, Status::Cancelled);
+        self.finish(turn, &granted.id, reason);
+        Ok(self.shape(&granted.id, turn.now))
+    }
+
+    fn release(&mut self, turn: &Turn<'_>, granted: &Granted) -> Result<Value, Refusal> {
+        if granted.right == Right::Late {
+            return Err(LAPSED);
+        }
+        if self.tasks[&granted.id].hold.is_none() && self.tasks[&granted.id].status == Status::Open {
+            return Err(("conflict", "not_held"));
+        }
+        self.allow(&granted.id, &[Status::Started])?;
+        self.leave(turn, granted, kind::TASK_RELEASED, Status::Open);
+        Ok(self.shape(&granted.id, turn.now))
+    }
+
+    fn block(&mut self, turn: &Turn<'_>, granted: &Granted, request: &block::Request) -> Result<Value, Refusal> {
+        self.allow(&granted.id, &[Status::Open, Status::Started])?;
+        if let Some(on) = &request.on {
+            if *on == granted.id {
+                return Err(CYCLE);
+            }
+            if self.tasks.get(on).ok_or(NOT_FOUND)?.status.is_closed() {
+                return Err(("conflict", "blocker_gone"));
+            }
+            if self.waits_for(on, &granted.id, true) {
+                return Err(CYCLE);
+            }
+        }
+        self.leave(turn, granted, kind::TASK_BLOCKED, Status::Blocked);
+        let task = self.task(&granted.id);
+        task.reason = request.reason.clone();
+        task.blocked_on = request.on.clone().unwrap_or_default();
+        Ok(self.shape(&granted.id, turn.now))
+    }
+
+    /// Whether one task waits for another, by what it comes after and, if asked, by what blocks it.
+    fn waits_for(&self, from: &str, to: &str, blockers: bool) -> bool {
+        let mut reached = vec![from.to_owned()];
+        let mut at = 0;
+        while at < reached.len() {
+            let task = &self.tasks[&reached[at]];
+            let blocker = Some(&task.blocked_on).filter(|on| blockers && !on.is_empty());
+            let next: Vec<String> = task.after.iter().chain(blocker).cloned().collect();
+            if next.iter().any(|id| id == to) {
+                return true;
+            }
+            reached.extend(next.into_iter().filter(|id| !reached.contains(id)).collect::<Vec<_>>());
+            at += 1;
+        }
+        false
+    }
+
+    fn reopen(&mut self, turn: &Turn<'_>, id: &str) -> Result<Value, Refusal> {
+        self.load(turn, id)?;
+        self.allow(id, &[Status::Done, Status::Cancelled])?;
+        let ready = self.in_order(|task| task.status == Status::Open && self.unmet(task).is_empty());
+        let number = self.tell(turn, kind::TASK_REOPENED, id, "", json!({}));
+        let task = self.change(turn, id, Status::Open);
+        task.reason.clear();
+        task.finished_by.clear();
+        task.finished_at = 0;
+        task.lapsed = false;
+        for waits in ready.into_iter().filter(|other| !self.unmet(&self.tasks[other]).is_empty()).collect::<Vec<_>>() {
+            self.tell(turn, kind::TASK_WAITING, &waits, "", json!({ "waits_for": id }));
+            self.log.last_mut().expect("just told").cause = Some(number);
+        }
+        Ok(self.shape(id, turn.now))
+    }
+
+    fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Request) -> Result<Value, Refusal> {
+        let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+        let granted = self.begin(turn, &on)?;
+        if granted.right == Right::Late {
+            return Err(LAPSED);
+        }
+        let id = &granted.id;
+        let hold = self.tasks[id].hold.clone().ok_or(("not_found", "nothing_to_transfer"))?;
+        if !self.agents.contains_key(&request.to) {
+            return Err(UNKNOWN_AGENT);
+        }
+        if request.to == hold.holder {
+            return Err(("conflict", "same_holder"));
+        }
+        self.end(turn, &granted, self.last_event + 1);
+        let data = json!({ "from": hold.holder, "ended_hold": hold.id, "overrode": granted.overrode });
+        self.grant(turn, id, &request.to, hold.ttl, hold.expires_at, (kind::HOLD_TRANSFERRED, data));
+        if granted.overrode.is_some() {
+            // The override and the grant are one event.
+            self.task(id).fences.dedup();
+        }
+        self.change(turn, id, Status::Started);
+        Ok(json!({ "holds": [self.hold_shape(id, "alive", turn.now)] }))
+    }
+
+    fn edit(&mut self, turn: &Turn<'_>, request: &edit::Request) -> Result<Value, Refusal> {
+        if request.after.is_some() && !turn.actor.starts_with("person:") {
+            return Err(PEOPLE_ONLY);
+        }
+        let id = &request.task;
+        self.load(turn, id)?;
+        let old = self.tasks[id].clone();
+        if request.expect_version.is_some_and(|version| version != old.version) {
+            return Err(("stale", "stale_version"));
+        }
+        let mut new = old.clone();
+        new.priority = request.priority.unwrap_or(old.priority);
+        new.labels.retain(|label| !request.remove_labels.contains(label));
+        new.labels.extend(request.add_labels.iter().cloned());
+        if let Some(agent) = &request.assignee {
+            if !agent.is_empty() && !self.agents.contains_key(agent) {
+                return Err(UNKNOWN_AGENT);
+            }
+            new.assignee.clone_from(agent);
+        }
+        if let Some(after) = &request.after {
+            if after.iter().any(|after| !self.tasks.contains_key(after)) {
+                return Err(NOT_FOUND);
+            }
+            if after.iter().any(|after| after == id || self.waits_for(after, id, false)) {
+                return Err(CYCLE);
+            }
+            new.after = after.iter().cloned().collect();
+        }
+        let same = new.priority == old.priority
+            && new.labels == old.labels
+            && new.assignee == old.assignee
+            && new.after == old.after;
+        if !same {
+            let status = new.status;
+            *self.task(id) = new;
+            self.change(turn, id, status);
+            self.tell(turn, kind::TASK_EDITED, id, "", json!({ "version": old.version + 1 }));
+        }
+        Ok(self.shape(id, turn.now))
+    }
+}

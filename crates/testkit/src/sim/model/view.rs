@@ -1,0 +1,248 @@
+//! What the model says that queries and answers show, at any instant, settled or not.
+
+use serde_json::{Value, json};
+use tenure_core::choice::{Counts, Rule};
+use tenure_core::task::{State, Status};
+use tenure_core::{Time, choice};
+
+use super::{HOUR, Model, SECOND, Task};
+
+/// The sentence for a rule.
+pub(super) fn reason(rule: &str, priority: i64, lapsed_from: Option<&str>) -> String {
+    let rule = match rule {
+        "named" => Rule::Named,
+        "own" => Rule::Own,
+        "lapsed" => Rule::Lapsed,
+        _ => Rule::Ready,
+    };
+    choice::reason(rule, priority, lapsed_from)
+}
+
+fn some(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { json!(text) }
+}
+
+/// Whether somebody is there, by how long they were quiet and the time to live that counts.
+fn liveness(quiet: i64, ttl: i64) -> &'static str {
+    match quiet.max(0) {
+        quiet if quiet <= 120 * SECOND => "alive",
+        quiet if quiet <= ttl / 2 => "idle",
+        quiet if quiet < ttl => "stale",
+        _ => "gone",
+    }
+}
+
+/// After the clock was set back a hold is not shown as ending later than its time to live from now.
+fn until(hold: &super::Hold, now: i64) -> i64 {
+    hold.expires_at.min(now + hold.ttl)
+}
+
+impl Model {
+    /// The time to live an agent is judged by: the longest of its live holds, else an hour.
+    fn longest(&self, agent: &str, now: i64) -> i64 {
+        let live = self.tasks.values().filter(|task| Model::is_live(task, now)).filter_map(|task| task.hold.as_ref());
+        live.filter(|hold| hold.holder == agent).map(|hold| hold.ttl).max().unwrap_or(HOUR)
+    }
+
+    fn is_live(task: &Task, now: i64) -> bool {
+        task.hold.as_ref().is_some_and(|hold| now < hold.expires_at)
+    }
+
+    /// What a task is seen as.
+    pub fn state(&self, task: &Task, now: i64) -> State {
+        match task.status {
+            Status::Done => State::Done,
+            Status::Cancelled => State::Cancelled,
+            Status::Blocked => State::Blocked,
+            _ if Model::is_live(task, now) => State::Held,
+            _ if self.unmet(task).is_empty() => State::Ready,
+            _ if task.after.iter().any(|after| self.tasks[after].status == Status::Cancelled) => State::Stuck,
+            _ => State::Waiting,
+        }
+    }
+
+    /// Dependencies are shown the oldest first.
+    fn by_age<'a>(&self, ids: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+        let mut ids: Vec<&String> = ids.collect();
+        ids.sort_by_key(|id| self.tasks[*id].number);
+        ids
+    }
+
+    /// A task as JSON.
+    pub fn shape(&self, id: &str, now: i64) -> Value {
+        let task = &self.tasks[id];
+        let live = task.hold.as_ref().filter(|_| Model::is_live(task, now));
+        let state = self.state(task, now);
+        let status = match state {
+            State::Ready | State::Waiting | State::Stuck => Status::Open,
+            _ => task.status,
+        };
+        let lapsed_from = match &task.hold {
+            Some(hold) if live.is_none() => some(&hold.holder),
+            None if task.lapsed && !task.status.is_closed() => some(&task.last_holder),
+            _ => Value::Null,
+        };
+        json!({
+            "id": task.id, "number": task.number, "title": task.title, "description": "", "priority": task.priority,
+            "labels": task.labels, "acceptance": "", "status": status, "state": state, "after": self.by_age(task.after.iter()),
+            "unmet": self.by_age(self.unmet(task).iter()), "attempt": task.attempt, "version": task.version,
+            "assignee": some(&task.assignee), "reason": some(&task.reason), "blocked_on": some(&task.blocked_on),
+            "holder": live.map(|hold| json!({
+                "agent": hold.holder, "hold": hold.id, "fence": hold.fence, "expires_at": Time(until(hold, now)),
+                "liveness": liveness(now - self.agents[&hold.holder].last_seen, hold.ttl),
+            })),
+            "lapsed_from": lapsed_from, "finished_by": some(&task.finished_by),
+            "finished_at": if task.finished_at == 0 { Value::Null } else { json!(Time(task.finished_at)) },
+            "created_at": Time(task.created_at), "updated_at": Time(task.updated_at),
+        })
+    }
+
+    pub(super) fn hold_shape(&self, id: &str, liveness: &str, now: i64) -> Value {
+        let task = &self.tasks[id];
+        let hold = task.hold.as_ref().expect("a hold that is shown");
+        json!({
+            "id": hold.id, "kind": "task", "subject": id, "holder": hold.holder, "fence": hold.fence, "mode": "exclusive",
+            "reason": task.title, "granted_at": Time(hold.granted_at), "expires_at": Time(until(hold, now)),
+            "expires_in_s": (until(hold, now) - now) / SECOND, "ttl_s": hold.ttl / SECOND, "state": "live",
+            "liveness": liveness,
+        })
+    }
+
+    /// All tasks in the order of choice.
+    pub fn list(&self, now: i64) -> Vec<Value> {
+        self.in_order(|_| true).iter().map(|id| self.shape(id, now)).collect()
+    }
+
+    /// Ids of the tasks in a state, with a label.
+    pub fn filtered(&self, state: State, label: Option<&String>, now: i64) -> Vec<String> {
+        let has = |task: &Task| label.is_none_or(|label| task.labels.contains(label));
+        self.in_order(|task| self.state(task, now) == state && has(task))
+    }
+
+    /// Live holds, the next to end first.
+    pub fn holds(&self, now: i64) -> Vec<Value> {
+        let mut live: Vec<&Task> = self.tasks.values().filter(|task| Model::is_live(task, now)).collect();
+        live.sort_by_key(|task| task.hold.as_ref().map(|hold| (hold.expires_at, hold.id.clone())));
+        let shape = |task: &&Task| {
+            let hold = task.hold.as_ref().expect("live");
+            self.hold_shape(&task.id, liveness(now - self.agents[&hold.holder].last_seen, hold.ttl), now)
+        };
+        live.iter().map(shape).collect()
+    }
+
+    /// How many holds are over and not yet ended.
+    pub fn unsettled(&self, now: i64) -> usize {
+        self.tasks.values().filter(|task| task.hold.is_some() && !Model::is_live(task, now)).count()
+    }
+
+    /// All agents by name.
+    pub fn agent_list(&self, now: i64) -> Vec<Value> {
+        let shape = |(name, agent): (&String, &super::Agent)| {
+            json!({
+                "name": name, "liveness": liveness(now - agent.last_seen, self.longest(name, now)), "last_seen": Time(agent.last_seen),
+                "focus": some(&agent.focus), "registered_at": Time(agent.registered_at),
+            })
+        };
+        self.agents.iter().map(shape).collect()
+    }
+
+    /// Names of the agents seen within the hour, latest first.
+    fn recent(&self, now: i64) -> Vec<String> {
+        let mut seen: Vec<(i64, &String)> = self.agents.iter().map(|(name, agent)| (-agent.last_seen, name)).collect();
+        seen.retain(|(last_seen, _)| -last_seen > now - HOUR);
+        seen.sort();
+        seen.into_iter().map(|(_, name)| name.clone()).take(10).collect()
+    }
+
+    fn count(&self, state: State, now: Option<i64>) -> i64 {
+        // Without an instant the stored status counts: a started task is held until it is settled.
+        let counted = |task: &&Task| match (now, task.status) {
+            (Some(now), _) => self.state(task, now) == state,
+            (None, Status::Started) => state == State::Held,
+            (None, _) => self.state(task, 0) == state,
+        };
+        i64::try_from(self.tasks.values().filter(counted).count()).unwrap()
+    }
+
+    /// The sentence for an empty hand.
+    pub(super) fn nothing(&self, now: Option<i64>, filtered: bool) -> String {
+        let count = |state| self.count(state, now);
+        let counts = Counts {
+            ready: count(State::Ready),
+            waiting: count(State::Waiting),
+            stuck: count(State::Stuck),
+            held: count(State::Held),
+            blocked: count(State::Blocked),
+            done: count(State::Done),
+            cancelled: count(State::Cancelled),
+        };
+        choice::nothing(&counts, filtered)
+    }
+
+    /// The project at a glance.
+    pub fn status(&self, now: i64) -> Value {
+        let count = |state| self.count(state, Some(now));
+        let holds = self.holds(now);
+        let blocked = self.in_order(|task| task.status == Status::Blocked);
+        let gone = |id: &String| {
+            let on = &self.tasks[id].blocked_on;
+            self.tasks.get(on).is_some_and(|task| task.status == Status::Done)
+        };
+        let next = holds.iter().filter_map(|hold| hold["expires_at"].as_str()).min();
+        json!({
+            "ready": count(State::Ready), "waiting": count(State::Waiting), "stuck": count(State::Stuck),
+            "started": count(State::Held), "blocked": count(State::Blocked), "done": count(State::Done),
+            "cancelled": count(State::Cancelled), "held": holds.len(), "last_event": self.last_event,
+            "next_expiry": next.map_or(Value::Null, Value::from),
+            "agents": self.recent(now),
+            "holds": holds.iter().take(10).map(|hold| hold["id"].clone()).collect::<Vec<_>>(),
+            "blocked_by": blocked.iter().take(10).map(|id| json!([id, gone(id)])).collect::<Vec<_>>(),
+            "stuck_by": self.filtered(State::Stuck, None, now).into_iter().take(10).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The task that an agent gets when it names none.
+    pub(super) fn choose(&self, actor: &str, labels: &[String], dead: &[String], now: i64) -> Option<String> {
+        let dead_holder = |task: &Task| task.hold.as_ref().is_some_and(|hold| dead.contains(&hold.holder));
+        let free =
+            |task: &Task| self.state(task, now) == State::Ready || dead_holder(task) && self.unmet(task).is_empty();
+        let suits = |task: &Task| {
+            task.assignee.is_empty() || task.assignee == actor || self.is_gone(&task.assignee, actor, now)
+        };
+        let has = |task: &Task| labels.iter().all(|label| task.labels.contains(label));
+        self.in_order(|task| free(task) && suits(task) && has(task)).into_iter().next()
+    }
+
+    /// What `next` shows: the task, the rule, the sentence.
+    pub fn next(&self, actor: &str, labels: &[String], now: i64) -> Value {
+        let Some(id) = self.choose(actor, labels, &[], now) else {
+            return json!({ "task": null, "rule": "none", "reason": self.nothing(Some(now), !labels.is_empty()) });
+        };
+        let task = &self.tasks[&id];
+        let lapsed_from = match &task.hold {
+            Some(hold) => Some(hold.holder.clone()),
+            None => task.lapsed.then(|| task.last_holder.clone()),
+        };
+        let rule = if lapsed_from.is_some() { "lapsed" } else { "ready" };
+        json!({ "task": id, "rule": rule, "reason": reason(rule, task.priority, lapsed_from.as_deref()) })
+    }
+
+    /// What `show` adds to a task.
+    pub fn around(&self, id: &str) -> Value {
+        let task = &self.tasks[id];
+        let notes = self.notes.iter().filter(|note| note.task == id);
+        let notes: Vec<Value> = notes
+            .map(|note| {
+                json!({ "id": note.id, "number": note.number, "agent": note.agent, "at": Time(note.at), "late": note.late })
+            })
+            .collect();
+        let dependents = self.tasks.values().filter(|other| other.after.contains(id)).count();
+        let events: Vec<i64> = self.log.iter().filter(|told| told.subject == id).map(|told| told.number).collect();
+        json!({
+            "blocker_gone": self.tasks.get(&task.blocked_on).is_some_and(|on| on.status == Status::Done),
+            "notes": notes[notes.len().saturating_sub(100)..],
+            "dependents": dependents.min(100),
+            "events": events[events.len().saturating_sub(20)..],
+        })
+    }
+}

@@ -1,0 +1,291 @@
+//! Properties: what must hold after every step of every plan. Each is named after the invariants it proves.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tenure_core::Time;
+use tenure_core::event::kind;
+use tenure_kernel::Op;
+use tenure_kernel::shape::Event;
+use tenure_store::Moment;
+
+use super::model::{Outcome, Refusal, Told};
+use super::run::{Happened, Scene, code, events, quietly};
+use super::seen::Seen;
+use crate::raw::{TABLES, differing, dump};
+use crate::replay::replay;
+
+/// A property that did not hold, and what was seen instead.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The property.
+    pub property: &'static str,
+    /// What was seen.
+    pub what: String,
+}
+
+impl Broken {
+    /// A broken property.
+    pub fn new(property: &'static str, what: impl Into<String>) -> Broken {
+        Broken { property, what: what.into() }
+    }
+}
+
+/// Something that is looked at after every step.
+pub trait Property {
+    /// Looks. May ask any query, and must change nothing.
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken>;
+}
+
+/// All properties, in the order in which they are looked at: what says most about a cause comes first.
+pub fn all() -> Vec<Box<dyn Property>> {
+    vec![
+        Box::new(AllOrNothing),
+        Box::new(OncePerRequest::default()),
+        Box::new(Answers),
+        Box::new(Refused),
+        Box::new(Log),
+        Box::new(Seen),
+        Box::new(Pure),
+        Box::new(OneHolder),
+    ]
+}
+
+/// Where two JSON values differ, in a line each.
+pub(super) fn difference(expected: &Value, found: &Value) -> Option<String> {
+    if expected == found {
+        return None;
+    }
+    if let (Value::Object(expected), Value::Object(found)) = (expected, found) {
+        let fields = expected.keys().chain(found.keys().filter(|key| !expected.contains_key(*key)));
+        let lines: Vec<String> = fields
+            .filter_map(|key| {
+                let none = Value::String("(absent)".to_owned());
+                let deeper = difference(expected.get(key).unwrap_or(&none), found.get(key).unwrap_or(&none));
+                deeper.map(|deeper| format!("{key}: {deeper}"))
+            })
+            .collect();
+        return Some(lines.join("\n"));
+    }
+    Some(format!("expected {expected}, found {found}"))
+}
+
+/// T4: an op that fails leaves nothing; one whose acknowledgement is lost leaves everything.
+struct AllOrNothing;
+
+impl Property for AllOrNothing {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        let broken = |what: String| Err(Broken::new("inv_t4_all_or_nothing", what));
+        let Some(Happened { struck: Some(at), answer, before, after, .. }) = &scene.happened else { return Ok(()) };
+        let told = match at {
+            Moment::Lock => ("busy", "store_busy"),
+            Moment::Statement | Moment::Commit => ("storage", "io_failure"),
+            Moment::Committed => ("busy", "connection_lost"),
+        };
+        if code(answer) != told {
+            return broken(format!("{at:?} failed and the caller was told {:?}", code(answer)));
+        }
+        let changed = differing(before, after);
+        if *at != Moment::Committed && !changed.is_empty() {
+            return broken(format!("{at:?} failed and these tables changed: {changed:?}"));
+        }
+        Ok(())
+    }
+}
+
+/// T6: the same request has the same answer, byte for byte, and nothing else happens; another one under its id is refused.
+#[derive(Default)]
+struct OncePerRequest(BTreeMap<(String, &'static str, String), String>);
+
+impl Property for OncePerRequest {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        let broken = |what: String| Err(Broken::new("inv_t6_once_per_request", what));
+        let Some(happened) = &scene.happened else { return Ok(()) };
+        let Some(expected) = happened.expected else { return Ok(()) };
+        let key = (happened.call.agent.clone(), happened.op.name(), happened.request.to_owned());
+        if happened.struck.is_some() {
+            // Run anew after its record was dropped, and nobody has read the answer.
+            self.0.remove(&key);
+            return Ok(());
+        }
+        let reply = happened.answer.as_ref().ok();
+        let is_mismatch = |code: (&str, &str)| code.0 == "mismatch";
+        let refused = is_mismatch(code(happened.answer));
+        if refused != expected.answer.as_ref().err().is_some_and(|refusal| is_mismatch(*refusal)) {
+            return broken(format!("expected {:?}, found {:?}", expected.answer, code(happened.answer)));
+        }
+        if expected.replayed != reply.is_some_and(|reply| reply.replayed) {
+            return broken(format!("expected from the record: {}, found {reply:?}", expected.replayed));
+        }
+        let changed = differing(happened.before, happened.after);
+        if (expected.replayed || refused) && !changed.is_empty() {
+            return broken(format!("{} again, and these tables changed: {changed:?}", happened.op.name()));
+        }
+        if let Some(reply) = reply {
+            let first = self.0.get(&key).filter(|_| expected.replayed);
+            if first.is_some_and(|first| *first != reply.body) {
+                return broken(format!("first {first:?}, then {}", reply.body));
+            }
+            self.0.insert(key, reply.body.clone());
+        }
+        Ok(())
+    }
+}
+
+/// L4, L7, L8, L9, L10: every answer is the model's.
+struct Answers;
+
+impl Property for Answers {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        let Some(happened) = &scene.happened else { return Ok(()) };
+        let (Some(expected), None) = (happened.expected, happened.struck) else { return Ok(()) };
+        let found = match happened.answer {
+            Ok(reply) => Ok(serde_json::from_str::<Value>(&reply.body).unwrap()),
+            Err(_) => Err(code(happened.answer)),
+        };
+        let different = match (&expected.answer, &found) {
+            (Ok(expected), Ok(found)) => difference(expected, found),
+            (Err(expected), Err(found)) if expected == found => None,
+            _ => Some(format!("expected {:?}, found {found:?}", expected.answer)),
+        };
+        match different {
+            None => Ok(()),
+            Some(what) => Err(Broken::new(proven(happened.op, expected, &found), format!("{:?}\n{what}", happened.op))),
+        }
+    }
+}
+
+/// The invariant that an unexpected answer is about.
+fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'static str {
+    let codes =
+        [expected.answer.as_ref().err(), found.as_ref().err()].map(|refusal| refusal.map_or("", |refusal| refusal.1));
+    let either = |of: &[&str]| codes.iter().any(|code| of.contains(code));
+    let field = |path: &str| {
+        let of =
+            |answer: &Result<Value, Refusal>| answer.as_ref().ok().and_then(|answer| answer.pointer(path).cloned());
+        expected.answer.is_ok() && found.is_ok() && of(&expected.answer) != of(found)
+    };
+    let chosen = matches!(op, Op::Claim(request) if request.task.is_none());
+    if chosen && field("/task/id") {
+        "inv_l7_choice"
+    } else if either(&["stale_version"]) {
+        "inv_l9_versions"
+    } else if either(&["stale_fence", "lapsed", "task_held", "not_held", "nothing_to_transfer", "people_only"])
+        || field("/late")
+    {
+        "inv_l4_the_right_to_act"
+    } else if field("/attempt") || field("/task/attempt") {
+        "inv_l3_attempts"
+    } else if field("/version") || field("/task/version") {
+        "inv_l9_versions"
+    } else if either(&["illegal_transition"]) {
+        "inv_l10_transitions"
+    } else if either(&["cycle", "not_ready", "blocker_gone"]) || field("/unlocked") {
+        "inv_l8_dependencies"
+    } else if chosen {
+        "inv_l7_choice"
+    } else {
+        "answers"
+    }
+}
+
+/// T3, T9, L8, R8: the log is the model's, event by event, without a gap.
+struct Log;
+
+fn same(expected: &Told, found: &Event, happened: &Happened<'_>) -> bool {
+    let data = expected.data.as_object().unwrap().iter().all(|(key, value)| found.data.get(key) == Some(value));
+    let subject = expected.kind == kind::PROJECT_CREATED || expected.subject == found.subject;
+    data && subject
+        && (expected.number, expected.kind, &expected.actor) == (found.number, found.kind.as_str(), &found.actor)
+        && Time(expected.at).to_string() == found.at
+        && expected.hold == found.hold.clone().unwrap_or_default()
+        && expected.cause == found.cause
+        && (found.op.as_str(), found.request_id.as_str()) == (happened.op.name(), happened.request)
+}
+
+impl Property for Log {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        let Some(happened) = &scene.happened else { return Ok(()) };
+        let expected = happened.expected.map_or(&[][..], |outcome| &outcome.events);
+        let found = happened.events;
+        let first = (0..expected.len().max(found.len())).find(|at| match (expected.get(*at), found.get(*at)) {
+            (Some(expected), Some(found)) => !same(expected, found, happened),
+            _ => true,
+        });
+        let Some(at) = first else { return Ok(()) };
+        let kinds =
+            [expected.get(at).map_or("", |told| told.kind), found.get(at).map_or("", |event| event.kind.as_str())];
+        let property = match kinds {
+            kinds if kinds.contains(&kind::CLOCK_STEPPED) => "inv_t9_one_time",
+            kinds if kinds.contains(&kind::HOLD_EXPIRED) => "inv_r8_each_expiry_once",
+            kinds if kinds.contains(&kind::TASK_READY) || kinds.contains(&kind::TASK_WAITING) => "inv_l8_dependencies",
+            _ => "inv_t3_events_in_order",
+        };
+        Err(Broken::new(property, format!("expected {:?}\nfound {:?}", expected.get(at), found.get(at))))
+    }
+}
+
+/// T15: a refused op may commit settling and presence, nothing of its own.
+struct Refused;
+
+impl Property for Refused {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        let Some(happened) = &scene.happened else { return Ok(()) };
+        let Err(error) = happened.answer else { return Ok(()) };
+        if happened.struck.is_some() || !error.is_refusal() {
+            return Ok(());
+        }
+        let settles = [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED, kind::CLOCK_STEPPED];
+        let own = happened.events.iter().find(|event| !settles.contains(&event.kind.as_str()));
+        if let Some(own) = own {
+            return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", format!("{} and {own:?}", error.code())));
+        }
+        // Answers whose time is over may be dropped, and nothing else may come or go.
+        let kept = |table: &str| table != "event" && table != "request" && table != "project";
+        for (table, _) in TABLES.iter().filter(|(table, _)| kept(table)) {
+            let (before, after) = (happened.before[table].len(), happened.after[table].len());
+            if before != after {
+                let what = format!("{} and {table} has {after} rows, not {before}", error.code());
+                return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what));
+            }
+        }
+        let untouched = ["note", "dep", "shown"];
+        let changed = differing(happened.before, happened.after);
+        match changed.into_iter().find(|table| untouched.contains(table)) {
+            None => Ok(()),
+            Some(table) => {
+                let what = format!("{} and {table} changed", error.code());
+                Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what))
+            }
+        }
+    }
+}
+
+/// T5: all the queries that the other properties asked have changed nothing.
+struct Pure;
+
+impl Property for Pure {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        let Some(happened) = scene.happened.as_ref().filter(|_| scene.step.is_multiple_of(4)) else { return Ok(()) };
+        let changed = differing(happened.after, &dump(&scene.world.kernel));
+        if changed.is_empty() { Ok(()) } else { Err(Broken::new("inv_t5_queries_are_pure", format!("{changed:?}"))) }
+    }
+}
+
+/// L1: the log alone tells of one holder at a time.
+struct OneHolder;
+
+impl Property for OneHolder {
+    fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
+        if !scene.last && !scene.step.is_multiple_of(50) {
+            return Ok(());
+        }
+        let log = events(scene.world, 0);
+        let replayed = quietly(|| replay(&log)).map_err(|what| Broken::new("inv_l1_one_holder_at_a_time", what))?;
+        let fences: Vec<i64> = replayed.intervals.iter().map(|interval| interval.fence).collect();
+        match fences.is_sorted() && log.len() as i64 == scene.model.last_event {
+            true => Ok(()),
+            false => Err(Broken::new("inv_l1_one_holder_at_a_time", json!(fences).to_string())),
+        }
+    }
+}

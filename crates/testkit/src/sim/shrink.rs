@@ -1,0 +1,152 @@
+//! Shrinks a plan that fails to one that says why: no step of it can be left out, and none can be made simpler.
+
+use super::plan::{Acting, Call, Edit, Plan, Request, Step};
+
+/// Shrinks a plan as long as `fails` says that it still fails in the same way.
+pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
+    let mut best = plan.clone();
+    loop {
+        let before = best.clone();
+        leave_out(&mut best, fails);
+        simplify(&mut best, fails);
+        if best == before {
+            return best;
+        }
+    }
+}
+
+/// Leaves out ever smaller runs of steps, the last first: what comes late depends on what comes early.
+fn leave_out(best: &mut Plan, fails: &dyn Fn(&Plan) -> bool) {
+    let mut size = (best.steps.len() / 2).max(1);
+    loop {
+        let mut end = best.steps.len();
+        while end > 0 {
+            let start = end.saturating_sub(size);
+            let mut without = best.clone();
+            without.steps.drain(start..end);
+            if fails(&without) {
+                *best = without;
+            }
+            end = start;
+        }
+        if size == 1 {
+            return;
+        }
+        size /= 2;
+    }
+}
+
+fn simplify(best: &mut Plan, fails: &dyn Fn(&Plan) -> bool) {
+    for at in 0..best.steps.len() {
+        for simpler in simpler(&best.steps[at]) {
+            let mut tried = best.clone();
+            tried.steps[at] = simpler;
+            if tried.steps[at] != best.steps[at] && fails(&tried) {
+                *best = tried;
+            }
+        }
+    }
+}
+
+/// Simpler forms of a step, each with one thing less.
+fn simpler(step: &Step) -> Vec<Step> {
+    match step {
+        Step::Call(call) => {
+            let mut calls = vec![
+                Call { fault: None, ..call.clone() },
+                Call { proven_dead: Vec::new(), ..call.clone() },
+                Call { given: false, ..call.clone() },
+            ];
+            calls.extend(simpler_requests(&call.op).into_iter().map(|op| Call { op, ..call.clone() }));
+            calls.into_iter().map(Step::Call).collect()
+        }
+        Step::Clock { by_us } => {
+            let rounded = [3_600_000_000, 60_000_000, 1_000_000].map(|unit| by_us / unit * unit);
+            rounded.into_iter().filter(|by_us| *by_us != 0).map(|by_us| Step::Clock { by_us }).collect()
+        }
+        Step::Dies { .. } => Vec::new(),
+    }
+}
+
+/// All but one of a list, for each one.
+fn fewer<T: Clone>(all: &[T]) -> Vec<Vec<T>> {
+    (0..all.len())
+        .map(|at| all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, one)| one.clone()).collect())
+        .collect()
+}
+
+fn simpler_acting(on: &Acting) -> Vec<Acting> {
+    vec![Acting { fence: None, ..on.clone() }, Acting { force: false, ..on.clone() }]
+}
+
+fn simpler_requests(request: &Request) -> Vec<Request> {
+    let each = |on: &Acting, make: &dyn Fn(Acting) -> Request| simpler_acting(on).into_iter().map(make).collect();
+    match request {
+        Request::Add { draft, assignee } => {
+            let plain = [(Vec::new(), draft.after.clone()), (draft.labels.clone(), Vec::new())];
+            let mut all: Vec<Request> = plain
+                .into_iter()
+                .chain(fewer(&draft.after).into_iter().map(|after| (draft.labels.clone(), after)))
+                .map(|(labels, after)| {
+                    let draft = super::plan::Draft { labels, after, ..draft.clone() };
+                    Request::Add { draft, assignee: assignee.clone() }
+                })
+                .collect();
+            all.push(Request::Add { draft: draft.clone(), assignee: None });
+            all
+        }
+        Request::AddMany { items } => fewer(items).into_iter().map(|items| Request::AddMany { items }).collect(),
+        Request::Claim { task, ttl_s, labels } => vec![
+            Request::Claim { task: *task, ttl_s: None, labels: labels.clone() },
+            Request::Claim { task: *task, ttl_s: *ttl_s, labels: Vec::new() },
+        ],
+        Request::Note { on } => each(on, &|on| Request::Note { on }),
+        Request::Done { on } => each(on, &|on| Request::Done { on }),
+        Request::Block { on, blocker } => {
+            let mut all: Vec<Request> = each(on, &|on| Request::Block { on, blocker: *blocker });
+            all.push(Request::Block { on: on.clone(), blocker: None });
+            all
+        }
+        Request::Release { on } => each(on, &|on| Request::Release { on }),
+        Request::Cancel { on } => each(on, &|on| Request::Cancel { on }),
+        Request::Transfer { on, to } => each(on, &|on| Request::Transfer { on, to: to.clone() }),
+        Request::Unblock { .. } | Request::Reopen { .. } => Vec::new(),
+        Request::Edit(edit) => vec![
+            Request::Edit(Edit { priority: None, ..edit.clone() }),
+            Request::Edit(Edit { add_labels: Vec::new(), ..edit.clone() }),
+            Request::Edit(Edit { remove_labels: Vec::new(), ..edit.clone() }),
+            Request::Edit(Edit { assignee: None, ..edit.clone() }),
+            Request::Edit(Edit { after: None, ..edit.clone() }),
+            Request::Edit(Edit { version: None, ..edit.clone() }),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::{Tasks, plan};
+    use super::*;
+
+    #[test]
+    fn a_plan_shrinks_to_the_steps_that_matter() {
+        let whole = plan(3, 120, &Tasks);
+        let claims = |plan: &Plan| {
+            let is_claim = |step: &&Step| matches!(step, Step::Call(Call { op: Request::Claim { .. }, .. }));
+            plan.steps.iter().filter(is_claim).count()
+        };
+        assert!(claims(&whole) > 4);
+        let least = shrink(&whole, &|plan| claims(plan) >= 2);
+        assert_eq!((least.steps.len(), claims(&least)), (2, 2));
+        let Step::Call(call) = &least.steps[0] else { panic!("a call is left") };
+        assert_eq!((call.fault, call.given), (None, false));
+    }
+
+    #[test]
+    fn a_plan_survives_its_text() {
+        for seed in 1..20 {
+            let plan = plan(seed, 120, &Tasks);
+            let text = serde_json::to_string(&plan).unwrap();
+            assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+        }
+    }
+}

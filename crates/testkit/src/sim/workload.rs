@@ -1,0 +1,327 @@
+//! Workloads: what agents do. A plan is made from a seed before any kernel runs it; what a step needs to know of the
+//! state, so that a plan is not a row of refusals, the model says.
+
+use std::collections::BTreeSet;
+
+use tenure_core::task::{State, Status};
+
+use super::dice::Dice;
+use super::model::{Asked, Fresh, Model, Task};
+use super::plan::{Acting, Call, Cast, Draft, Edit, Fault, Fence, Plan, Request, Step, Version};
+use crate::fixture::TestClock;
+
+const SECOND: i64 = 1_000_000;
+const HOUR: i64 = 3_600 * SECOND;
+
+/// What a workload sees when it makes a step.
+pub struct Sight<'a> {
+    /// Everything that is true.
+    pub model: &'a Model,
+    /// Which task is which.
+    pub cast: &'a Cast,
+    /// The time of the next op.
+    pub now: i64,
+    /// All calls so far.
+    pub past: &'a [Call],
+    /// Agents that died.
+    pub dead: &'a BTreeSet<String>,
+    /// How many steps there were.
+    pub steps: usize,
+}
+
+impl Sight<'_> {
+    /// A number that no task has.
+    pub fn new_task(&self) -> u32 {
+        let numbers = self.past.iter().flat_map(|call| call.op.adds());
+        numbers.max().map_or(1, |highest| highest + 1)
+    }
+
+    /// A number that no request has.
+    pub fn new_request(&self) -> u32 {
+        self.past.iter().map(|call| call.request).max().map_or(1, |highest| highest + 1)
+    }
+
+    /// A task by its number in the plan.
+    pub fn task(&self, number: u32) -> Option<&Task> {
+        self.model.tasks.get(&self.cast.id(number))
+    }
+}
+
+/// A way to use the kernel.
+pub trait Workload {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+    /// The next step.
+    fn step(&self, dice: &Dice, sight: &Sight<'_>) -> Step;
+}
+
+/// Makes a plan of so many steps.
+pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
+    let dice = Dice::new(seed);
+    let mut plan = Plan { about: format!("{} {seed}", workload.name()), steps: Vec::new() };
+    let (mut model, mut cast) = (Model::default(), Cast::default());
+    let (mut past, mut dead): (Vec<Call>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
+    let mut clock = TestClock::START.0;
+    for _ in 0..steps {
+        let now = model.reading(clock).0;
+        let sight = Sight { model: &model, cast: &cast, now, past: &past, dead: &dead, steps: plan.steps.len() };
+        let step = workload.step(&dice, &sight);
+        match &step {
+            Step::Clock { by_us } => clock += by_us,
+            Step::Dies { agent } => {
+                dead.insert(agent.clone());
+            }
+            Step::Call(call) => {
+                let op = cast.op(call, &model);
+                // Which statement fails is known when the plan runs; here a guess does.
+                let fails = matches!(call.fault, Some(Fault::Busy | Fault::Commit | Fault::Statement(..12)));
+                if !fails {
+                    let request = call.request.to_string();
+                    let asked = Asked {
+                        actor: &call.agent,
+                        request: &request,
+                        given: call.given,
+                        dead: &call.proven_dead,
+                        op: &op,
+                        clock,
+                    };
+                    let told = model.run(&asked, Fresh::invented(model.last_event * 100)).events;
+                    let added = told.into_iter().filter(|told| told.kind == tenure_core::event::kind::TASK_ADDED);
+                    cast.added(&call.op, added.map(|told| told.subject));
+                }
+                past.push(call.clone());
+            }
+        }
+        plan.steps.push(step);
+    }
+    plan
+}
+
+/// Tasks and holds: everything that agents and people do with them.
+pub struct Tasks;
+
+const AGENTS: [&str; 6] = ["a", "b", "c", "d", "person:ann", "person:bob"];
+const LABELS: [&str; 3] = ["x", "y", "z"];
+
+impl Workload for Tasks {
+    fn name(&self) -> &'static str {
+        "tasks"
+    }
+
+    fn step(&self, dice: &Dice, sight: &Sight<'_>) -> Step {
+        let lost = sight.past.last().filter(|call| call.fault == Some(Fault::Acknowledgement));
+        if let Some(call) = lost.filter(|call| !sight.dead.contains(&call.agent) && !dice.once_in(4)) {
+            return Step::Call(Call { fault: None, ..call.clone() });
+        }
+        match dice.below(100) {
+            0..=17 => Step::Clock { by_us: time(dice, sight) },
+            18 if sight.dead.len() < 3 => Step::Dies { agent: (*dice.one(&AGENTS)).to_owned() },
+            19..=27 if !sight.past.is_empty() => again(dice, sight),
+            _ => Step::Call(call(dice, sight)),
+        }
+    }
+}
+
+/// So many tasks and holds that no write settles all of them.
+pub struct Crowd;
+
+impl Workload for Crowd {
+    fn name(&self) -> &'static str {
+        "crowd"
+    }
+
+    fn step(&self, dice: &Dice, sight: &Sight<'_>) -> Step {
+        let count = 75;
+        let simply = |agent: &str, op: Request| {
+            let request = sight.new_request();
+            Step::Call(Call { agent: agent.into(), request, given: false, op, fault: None, proven_dead: Vec::new() })
+        };
+        match sight.steps {
+            // The holds that end last, which the first write leaves to others, are on the tasks that come first.
+            0 => {
+                let priority = |task: u32| if task <= count - 64 { 0 } else { dice.within(1, 4) };
+                let draft = |task| Draft { task, priority: priority(task), labels: labels(dice, 3), after: Vec::new() };
+                simply("person:ann", Request::AddMany { items: (1..=count).map(draft).collect() })
+            }
+            step if step <= count as usize => {
+                let ttl_s = 60 + i64::from(count) - i64::try_from(step).unwrap();
+                let claim = Request::Claim { task: u32::try_from(step).ok(), ttl_s: Some(ttl_s), labels: Vec::new() };
+                simply(AGENTS[step % 4], claim)
+            }
+            step if step == count as usize + 1 => Step::Clock { by_us: 2 * HOUR },
+            step if step == count as usize + 2 && dice.once_in(2) => simply("d", claiming(dice, None)),
+            _ => Tasks.step(dice, sight),
+        }
+    }
+}
+
+/// By how much the clock moves.
+fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
+    let ends: Vec<i64> =
+        sight.model.tasks.values().filter_map(|task| task.hold.as_ref()).map(|hold| hold.expires_at).collect();
+    match dice.below(100) {
+        // To the very end of a hold, an instant before it or after it.
+        0..=29 if !ends.is_empty() => (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0),
+        0..=69 => dice.within(1, 900) * SECOND + dice.within(0, SECOND - 1),
+        70..=79 => dice.within(900, 3_600) * SECOND,
+        80..=86 => dice.within(1, 30) * HOUR,
+        87 => dice.within(1, 10) * 365 * 24 * HOUR,
+        88..=93 => -dice.within(1, 60) * SECOND,
+        94..=98 => -dice.within(61, 10_000) * SECOND,
+        _ => -dice.within(1, 1_000) * 24 * HOUR,
+    }
+}
+
+/// The same request again: the very same, or another payload under the same id.
+fn again(dice: &Dice, sight: &Sight<'_>) -> Step {
+    let recent = &sight.past[sight.past.len().saturating_sub(8)..];
+    let before = dice.one(recent).clone();
+    let changed = if dice.once_in(4) { call(dice, sight).op } else { before.op.clone() };
+    let op = match (&before.op, changed) {
+        (Request::Edit(edit), _) if dice.once_in(4) => {
+            Request::Edit(Edit { priority: Some(dice.within(0, 4)), ..edit.clone() })
+        }
+        (Request::Claim { task, labels, .. }, _) if dice.once_in(4) => {
+            Request::Claim { task: *task, labels: labels.clone(), ttl_s: Some(777) }
+        }
+        (_, changed) => changed,
+    };
+    Step::Call(Call { op, fault: fault(dice), ..before })
+}
+
+fn fault(dice: &Dice) -> Option<Fault> {
+    match dice.below(100) {
+        0 => Some(Fault::Busy),
+        1..=5 => Some(Fault::Statement(u32::try_from(dice.within(1, 24)).unwrap())),
+        6..=7 => Some(Fault::Commit),
+        8..=11 => Some(Fault::Acknowledgement),
+        _ => None,
+    }
+}
+
+fn call(dice: &Dice, sight: &Sight<'_>) -> Call {
+    let tasks: Vec<u32> = sight.cast.tasks().map(|(number, _)| number).collect();
+    let number = if tasks.is_empty() || dice.once_in(40) { 99_999 } else { *dice.one(&tasks) };
+    let task = sight.task(number);
+    let living: Vec<&str> = AGENTS.into_iter().filter(|agent| !sight.dead.contains(*agent)).collect();
+    let anyone = (*dice.one(&living)).to_owned();
+    // Half of the time whoever has or had the task acts: a row of refusals gets nowhere.
+    let last = task.map_or(String::new(), |task| task.last_holder.clone());
+    let agent = if last.is_empty() || sight.dead.contains(&last) || dice.once_in(2) { anyone } else { last };
+    let op = match tasks.len() {
+        0..=3 if !dice.once_in(5) => adding(dice, sight),
+        count if count < 25 && dice.once_in(14) => adding(dice, sight),
+        _ => acting(dice, sight, &agent, number, task),
+    };
+    let mut proven_dead = Vec::new();
+    if dice.once_in(8) {
+        let others = AGENTS[..4].iter().filter(|other| **other != agent);
+        proven_dead = others
+            .filter(|other| sight.dead.contains(**other) || dice.once_in(4))
+            .map(|other| (*other).into())
+            .collect();
+    }
+    Call { agent, request: sight.new_request(), given: dice.once_in(3), op, fault: fault(dice), proven_dead }
+}
+
+fn labels(dice: &Dice, once_in: usize) -> Vec<String> {
+    LABELS.iter().filter(|_| dice.once_in(once_in)).map(|label| (*label).to_owned()).collect()
+}
+
+fn some_tasks(dice: &Dice, sight: &Sight<'_>, once_in: usize) -> Vec<u32> {
+    let mut tasks: Vec<u32> = sight.cast.tasks().map(|(number, _)| number).filter(|_| dice.once_in(once_in)).collect();
+    if dice.once_in(60) {
+        tasks.push(99_998);
+    }
+    tasks
+}
+
+fn draft(dice: &Dice, sight: &Sight<'_>) -> Draft {
+    Draft {
+        task: sight.new_task(),
+        priority: if dice.once_in(60) { 9 } else { dice.within(0, 4) },
+        labels: labels(dice, 3),
+        after: some_tasks(dice, sight, 5),
+    }
+}
+
+fn adding(dice: &Dice, sight: &Sight<'_>) -> Request {
+    if !dice.once_in(5) {
+        let assignee = dice.maybe(5, || (*dice.one(&["a", "b", "c", "person:ann", "nobody"])).to_owned());
+        return Request::Add { draft: draft(dice, sight), assignee };
+    }
+    let first = sight.new_task();
+    let count = u32::try_from(dice.within(1, 4)).unwrap();
+    let items = (first..first + count)
+        .map(|task| {
+            let mut draft = Draft { task, ..draft(dice, sight) };
+            // Mostly the earlier ones of the batch; now and then any, which may close a circle.
+            let reach = if dice.once_in(8) { first + count } else { task };
+            draft.after.extend((first..reach).filter(|_| dice.once_in(3)));
+            draft
+        })
+        .collect();
+    Request::AddMany { items }
+}
+
+fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option<&Task>) -> Request {
+    let state = task.map(|task| sight.model.state(task, sight.now));
+    let closed = task.is_some_and(|task| task.status.is_closed());
+    if closed && dice.once_in(2) {
+        return Request::Reopen { task: number };
+    }
+    if task.is_some_and(|task| task.status == Status::Blocked) && dice.once_in(2) {
+        return Request::Unblock { task: number };
+    }
+    if state == Some(State::Ready) && dice.once_in(2) {
+        return claiming(dice, Some(number));
+    }
+    let on = Acting {
+        task: if dice.once_in(4) { None } else { Some(number) },
+        fence: dice.maybe(5, || match dice.below(5) {
+            0..=1 => Fence::Newest,
+            2..=3 => Fence::Older,
+            _ => Fence::Number(dice.within(0, 300)),
+        }),
+        force: dice.once_in(if agent.starts_with("person:") { 2 } else { 20 }),
+    };
+    match dice.below(20) {
+        0..=2 => claiming(dice, Some(number)),
+        3..=5 => claiming(dice, None),
+        6..=8 => Request::Done { on },
+        9..=10 => {
+            Request::Block { on, blocker: some_tasks(dice, sight, 8).first().copied().filter(|_| dice.once_in(2)) }
+        }
+        11..=12 => Request::Release { on },
+        13 => Request::Cancel { on },
+        14 => Request::Transfer { on, to: (*dice.one(&["a", "b", "c", "person:ann", "nobody"])).to_owned() },
+        15 => Request::Unblock { task: number },
+        16 => Request::Reopen { task: number },
+        17 => Request::Note { on: Acting { force: false, ..on } },
+        _ => editing(dice, sight, agent, number),
+    }
+}
+
+fn claiming(dice: &Dice, task: Option<u32>) -> Request {
+    let ttl_s = dice.maybe(2, || match dice.below(20) {
+        0 => 1,
+        1 => 86_400,
+        2 => 0,
+        _ => dice.within(60, 5_000),
+    });
+    let labels = if task.is_none() && dice.once_in(3) { labels(dice, 3) } else { Vec::new() };
+    Request::Claim { task, ttl_s, labels }
+}
+
+fn editing(dice: &Dice, sight: &Sight<'_>, agent: &str, task: u32) -> Request {
+    let person = agent.starts_with("person:");
+    Request::Edit(Edit {
+        task,
+        priority: dice.maybe(2, || dice.within(0, 4)),
+        add_labels: labels(dice, 5),
+        remove_labels: labels(dice, 5),
+        assignee: dice.maybe(3, || (*dice.one(&["", "a", "b", "c", "person:ann", "nobody"])).to_owned()),
+        after: if dice.once_in(if person { 2 } else { 12 }) { Some(some_tasks(dice, sight, 5)) } else { None },
+        version: dice.maybe(3, || if dice.once_in(2) { Version::Current } else { Version::Behind }),
+    })
+}
