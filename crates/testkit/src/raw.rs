@@ -11,7 +11,7 @@ use tenure_store::{Location, Sql, Value, Verdict};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 12] = [
+pub const TABLES: [(&str, &str); 15] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
@@ -22,6 +22,9 @@ pub const TABLES: [(&str, &str); 12] = [
     ("hold", "SELECT * FROM hold ORDER BY project, id"),
     ("shown", "SELECT * FROM shown ORDER BY project, agent, task"),
     ("note", "SELECT * FROM note ORDER BY project, id"),
+    ("memory", "SELECT * FROM memory ORDER BY project, id"),
+    ("memory_term", "SELECT * FROM memory_term ORDER BY project, scope, subject, term, memory"),
+    ("memory_scope", "SELECT * FROM memory_scope ORDER BY project, scope, subject"),
     ("event", "SELECT * FROM event ORDER BY project, number"),
     ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
 ];

@@ -17,11 +17,14 @@ mod holds;
 mod import;
 mod list;
 mod log;
+mod memory;
 mod next;
 mod note;
 mod project;
+mod recall;
 mod reference;
 mod release;
+mod remember;
 mod reopen;
 mod restore;
 mod show;
@@ -32,7 +35,8 @@ mod whoami;
 mod why;
 
 use clap::{ArgMatches, Command};
-use tenure_core::{Error, Result};
+use tenure_core::{Error, Result, Stage};
+use tenure_kernel::Reply;
 use tenure_kernel::shape::Task;
 
 use crate::context::Context;
@@ -77,6 +81,8 @@ pub(crate) const ALL: &[Spec] = &[
     block::SPEC,
     release::SPEC,
     holds::SPEC,
+    remember::SPEC,
+    recall::SPEC,
     log::SPEC,
     status::SPEC,
     why::SPEC,
@@ -87,6 +93,7 @@ pub(crate) const ALL: &[Spec] = &[
     reopen::SPEC,
     cancel::SPEC,
     transfer::SPEC,
+    memory::SPEC,
     agent::SPEC,
     project::SPEC,
     backup::SPEC,
@@ -103,6 +110,12 @@ pub(crate) const ALL: &[Spec] = &[
 fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
     T::from_arg_matches(matches)
         .map_err(|error| Error::bug(format!("arguments that were matched cannot be read: {error}")))
+}
+
+/// Reads the answer of an op.
+fn answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T> {
+    serde_json::from_str(&reply.body)
+        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
 }
 
 /// Prints the answer of an op that returns a task.

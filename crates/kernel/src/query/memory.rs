@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::memory::{Candidate, Corpus, Kind, Scope, order, score};
-use tenure_core::{Result, Time, words};
+use tenure_core::memory::{self as rule, Candidate, Corpus, Scope, order, score};
+use tenure_core::{Kind, Result, Time, id, words};
 use tenure_store::Tx;
 use tenure_store::table::{agent, memory, project};
 
@@ -26,7 +26,7 @@ pub struct Filter {
     /// Of this task, in place of the one in focus.
     pub task: Option<String>,
     /// Only of this kind.
-    pub kind: Option<Kind>,
+    pub kind: Option<rule::Kind>,
     /// Only of this scope, by its word.
     pub scope: Option<String>,
     /// Only pinned ones.
@@ -102,6 +102,40 @@ impl Kernel {
                 more.then(|| found.last().map(|(at, row)| format!("{at}.{}.{}", row.updated_at.0, row.id))).flatten();
             let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
             Ok(Page::of(found.iter().map(|(_, row)| Memory::of(row)).collect(), total, next))
+        })
+    }
+}
+
+impl Kernel {
+    /// The memory whose id begins with a text, and whether it belongs to the whole store.
+    pub fn memory_id(&self, call: &Call, typed: &str) -> Result<(bool, String)> {
+        let letter = format!("{}-", id::Sort::Memory.letter());
+        let unknown = || id::unknown(typed, id::Sort::Memory);
+        if typed.is_empty() || !id::is_prefix(typed) {
+            return Err(unknown());
+        }
+        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
+        self.ask(call, |tx, scene| {
+            let me = Scope::Agent(scene.call.actor.name.clone());
+            let mut found = Vec::new();
+            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
+            for (of_store, project) in
+                [(false, Some(scene.project_id())), (true, whole.as_ref().map(|row| row.id.as_str()))]
+            {
+                let Some(project) = project else { continue };
+                let ids = memory::beginning(tx, project, &prefix, 11)?;
+                let rows = memory::get_many(tx, project, &ids)?;
+                // Those of other agents are as if they did not exist.
+                let seen = rows.into_iter().filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me);
+                found.extend(seen.map(|row| (of_store, row.id)));
+            }
+            let ids = found.iter().map(|(_, id)| id.clone()).collect();
+            let id = id::resolve(&prefix, id::Sort::Memory, ids).map_err(|error| match error.kind() {
+                Kind::NotFound => unknown(),
+                _ => error,
+            })?;
+            let of_store = found.iter().any(|(of_store, known)| *of_store && *known == id);
+            Ok((of_store, id))
         })
     }
 }

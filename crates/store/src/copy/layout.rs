@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
-pub(crate) const TABLES: [Table; 12] = [
+pub(crate) const TABLES: [Table; 15] = [
     Table {
         name: "store",
         columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
@@ -182,6 +182,38 @@ pub(crate) const TABLES: [Table; 12] = [
             Int("late"),
         ],
         key: &["project", "id"],
+    },
+    Table {
+        name: "memory",
+        columns: &[
+            Text("project"),
+            Text("id"),
+            Text("scope"),
+            Text("subject"),
+            Text("key"),
+            Text("kind"),
+            Text("text"),
+            Int("pinned"),
+            Text("author"),
+            Text("task"),
+            Int("number"),
+            Int("version"),
+            Int("words"),
+            Int("created_at"),
+            Int("updated_at"),
+            Int("expires_at"),
+        ],
+        key: &["project", "id"],
+    },
+    Table {
+        name: "memory_term",
+        columns: &[Text("project"), Text("scope"), Text("subject"), Text("term"), Text("memory"), Int("count")],
+        key: &["project", "scope", "subject", "term", "memory"],
+    },
+    Table {
+        name: "memory_scope",
+        columns: &[Text("project"), Text("scope"), Text("subject"), Int("memories"), Int("words")],
+        key: &["project", "scope", "subject"],
     },
     Table {
         name: "event",

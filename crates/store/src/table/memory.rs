@@ -106,10 +106,12 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Ro
     many(tx.query(sql, &[project.into(), list(ids)])?)
 }
 
-/// Up to some ids that begin with a text, in order.
-pub fn ids(tx: &mut dyn Tx, project: &str, from: &str, to: &str, limit: usize) -> Result<Vec<String>> {
+/// Ids of memories that begin with a text.
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    // Ids use no character above `z`, so `{` ends the range.
     let sql = Sql::same("SELECT id FROM memory WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
-    let rows = tx.query(sql, &[project.into(), from.into(), to.into(), limit.into()])?;
+    let end = format!("{prefix}{{");
+    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
     rows.into_iter().map(|mut row| row.text(0)).collect()
 }
 

@@ -17,6 +17,11 @@ pub struct Name {
 /// The key of the reserved project: what belongs to the whole store is written in it.
 pub const WHOLE_STORE: &str = "_";
 
+/// The reserved project.
+pub fn whole_store() -> Name {
+    Name { key: WHOLE_STORE.to_owned(), label: "the whole store".to_owned() }
+}
+
 /// Counts of tasks by stored class, in the order of [`Class`].
 pub type Counts = [i64; 7];
 
@@ -226,7 +231,7 @@ pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> 
     let sql = Sql::same(
         "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
                 tasks_blocked, tasks_done, tasks_cancelled
-         FROM project WHERE key > $1 AND events > 0 ORDER BY key LIMIT $2",
+         FROM project WHERE key > $1 AND key <> '_' AND events > 0 ORDER BY key LIMIT $2",
     );
     summaries(tx.query(sql, &[after.into(), limit.into()])?)
 }
@@ -236,7 +241,7 @@ pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>>
     let sql = Sql::same(
         "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
                 tasks_blocked, tasks_done, tasks_cancelled
-         FROM project WHERE (key = $1 OR label = $1) AND events > 0 ORDER BY key LIMIT $2",
+         FROM project WHERE (key = $1 OR label = $1) AND key <> '_' AND events > 0 ORDER BY key LIMIT $2",
     );
     summaries(tx.query(sql, &[name.into(), limit.into()])?)
 }
@@ -261,7 +266,7 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
 
 /// Every row that belongs to a project, but for its own: that one keeps the numbers, so that no cursor and no fence of
 /// before ever means anything of after.
-const BELONGINGS: [Sql; 10] = [
+const BELONGINGS: [Sql; 13] = [
     Sql::same("DELETE FROM checkout WHERE project = $1"),
     Sql::same("DELETE FROM agent WHERE project = $1"),
     Sql::same("DELETE FROM task WHERE project = $1"),
@@ -270,6 +275,9 @@ const BELONGINGS: [Sql; 10] = [
     Sql::same("DELETE FROM hold WHERE project = $1"),
     Sql::same("DELETE FROM shown WHERE project = $1"),
     Sql::same("DELETE FROM note WHERE project = $1"),
+    Sql::same("DELETE FROM memory WHERE project = $1"),
+    Sql::same("DELETE FROM memory_term WHERE project = $1"),
+    Sql::same("DELETE FROM memory_scope WHERE project = $1"),
     Sql::same("DELETE FROM event WHERE project = $1"),
     Sql::same("DELETE FROM request WHERE project = $1"),
 ];

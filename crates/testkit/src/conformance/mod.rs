@@ -23,6 +23,7 @@ mod import;
 mod keeping;
 mod listing;
 mod lost;
+mod memory;
 mod opening;
 mod places;
 mod plans;
@@ -93,6 +94,7 @@ pub fn cases() -> Vec<&'static Case> {
         import::CASES,
         keeping::CASES,
         lost::CASES,
+        memory::CASES,
         opening::CASES,
         places::CASES,
         plans::CASES,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tenure_core::task::State;
 use tenure_core::{Span, Stage};
-use tenure_kernel::query::{list, log};
+use tenure_kernel::query::{list, log, memory};
 use tenure_kernel::{Call, Kernel};
 use tenure_store::table::project;
 use tenure_store::{Location, Sql, Verdict};
@@ -79,6 +79,8 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         log(log::Filter { since: Some(log::Since::Number(3)), limit: 5, ..log::Filter::default() }),
         log(log::Filter { subject: Some(task.to_owned()), limit: 5, ..log::Filter::default() }),
         kernel.store().identity().map(drop),
+        kernel.recall(call, "task", &memory::Filter { limit: 5, ..memory::Filter::default() }).map(drop),
+        kernel.memories(call, &memory::Filter { limit: 5, ..memory::Filter::default() }).map(drop),
         kernel.export(call, true, &mut Vec::new()).map(drop),
         kernel.store().size().map(drop),
         kernel.store().rows().map(drop),

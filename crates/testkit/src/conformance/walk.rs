@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, forget, import, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
+    remember, reopen, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
 use tenure_store::table::project;
@@ -53,6 +54,15 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     go(ann, Op::Cancel(cancel::Request { task: Some(fourth.clone()), ..cancel::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: fourth, ..reopen::Request::default() }));
     go(ann, Op::Reopen(reopen::Request { task: first, ..reopen::Request::default() }));
+    let said = go(
+        ann,
+        Op::Remember(remember::Request {
+            items: vec![remember::Item { text: "mind the gap".into(), ..remember::Item::default() }],
+        }),
+    );
+    let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
+    go(ann, Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }));
+    go(ann, Op::MemoryForget(memory_forget::Request { memory }));
     go(ann, Op::Import(brought()));
     send(joined, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };

@@ -232,6 +232,9 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
         Op::Join(_) => one(kind::CHECKOUT_JOINED),
+        Op::Remember(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
+        Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
+        Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
         Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),

@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, forget, import, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
+    remember, reopen, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -146,6 +147,9 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "cancel" => of::<cancel::Request>(body, Op::Cancel),
         "transfer" => of::<transfer::Request>(body, Op::Transfer),
         "import" => of::<import::Request>(body, Op::Import),
+        "remember" => of::<remember::Request>(body, Op::Remember),
+        "memory_pin" => of::<memory_pin::Request>(body, Op::MemoryPin),
+        "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         _ => None,

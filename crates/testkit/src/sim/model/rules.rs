@@ -117,8 +117,8 @@ impl Model {
             }
             Op::Reopen(request) => self.reopen(turn, &request.task),
             Op::Edit(request) => self.edit(turn, request),
-            Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
-                unreachable!("no plan imports, joins checkouts or forgets projects")
+            Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
+                unreachable!("no plan remembers, imports, joins checkouts or forgets projects")
             }
         }
     }

@@ -1,0 +1,35 @@
+//! `tenure recall`
+
+use clap::Args as _;
+use tenure_kernel::query::memory::Filter;
+
+use super::{Group, Spec, memory, read};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "recall",
+    aliases: &["search", "find"],
+    group: Group::Everyday,
+    about: "Find what is remembered by its words, best first",
+    examples: &["tenure recall importer locale", "tenure recall \"how to release\" --kind directive"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
+        let filter = Filter { limit, ..args.which.filter(context)? };
+        let page = context.ask(|kernel, call| kernel.recall(call, &words, &filter))?;
+        memory::print(context, &page, "Nothing of that is remembered.");
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// Words to look for
+    #[arg(value_name = "WORDS", required = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+    #[command(flatten)]
+    which: memory::Which,
+    /// At most this many, 1 to 1000
+    #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true)]
+    limit: i64,
+}

@@ -1,0 +1,269 @@
+//! Memory: one live row for each scope and key, nothing seen by whom it is not for, one order everywhere.
+
+use serde_json::{Value, json};
+use tenure_core::memory::Kind;
+use tenure_core::{Result, Span};
+use tenure_kernel::op::remember::{Item, Reach, Request};
+use tenure_kernel::op::{memory_forget, memory_pin};
+use tenure_kernel::query::memory::Filter;
+use tenure_kernel::{Call, Op};
+use tenure_store::table::project;
+
+use super::Case;
+use crate::fixture::{World, code_of};
+use crate::raw::{dump, number};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_m1_a_key_has_one_live_row_and_a_change_records_old_and_new", one_row),
+    Case::shared("inv_m1_many_writers_of_one_key_leave_one_row", many_writers),
+    Case::everywhere("inv_m1_a_memory_whose_time_is_over_is_gone_and_its_key_is_free", time_over),
+    Case::everywhere("inv_m2_recall_ranks_alike_and_being_shown_changes_nothing", ranks),
+    Case::everywhere("inv_m2_pins_are_few_and_shared_ones_are_for_people", pins),
+    Case::everywhere("inv_m3_scopes_do_not_leak", scopes),
+    Case::everywhere("inv_m3_the_whole_store_has_a_memory_of_its_own", whole_store),
+    Case::everywhere("inv_l11_memories_come_all_or_none", all_or_none),
+    Case::everywhere("memories_are_listed_in_pages", pages),
+];
+
+fn item(text: &str) -> Item {
+    Item { text: text.into(), ..Item::default() }
+}
+
+fn said(scope: Reach, key: &str, text: &str) -> Item {
+    Item { key: Some(key.into()), scope: Some(scope), ..item(text) }
+}
+
+fn remember(world: &World, agent: &str, item: Item) -> Result<Value> {
+    let answer = world.run(agent, Op::Remember(Request { items: vec![item] }))?;
+    assert_eq!(answer["count"], 1);
+    Ok(answer["items"][0].clone())
+}
+
+fn filter() -> Filter {
+    Filter { limit: 100, ..Filter::default() }
+}
+
+fn recall(world: &World, agent: &str, words: &str) -> Vec<String> {
+    let page = world.kernel.recall(&world.call(agent), words, &filter()).unwrap();
+    page.items.into_iter().map(|memory| memory.text).collect()
+}
+
+fn listed(world: &World, agent: &str) -> Vec<String> {
+    let page = world.kernel.memories(&world.call(agent), &filter()).unwrap();
+    page.items.into_iter().map(|memory| memory.text).collect()
+}
+
+fn one_row(world: &World) {
+    world.add("first");
+    let first = remember(world, "a", said(Reach::Project, "DB Schema", "tables are wide")).unwrap();
+    assert_eq!((&first["key"], &first["outcome"]), (&json!("db-schema"), &json!("added")));
+    let events = world.last_event();
+    let same = remember(world, "b", said(Reach::Project, "db_schema", "tables are wide")).unwrap();
+    assert_eq!((&same["outcome"], &same["id"]), (&json!("unchanged"), &first["id"]));
+    assert_eq!(world.kinds_after(events), ["agent.registered"], "saying the same again is no event");
+    let changed = remember(world, "b", said(Reach::Project, "db-schema", "tables are narrow")).unwrap();
+    assert_eq!(
+        (&changed["outcome"], &changed["id"], &changed["version"]),
+        (&json!("changed"), &first["id"], &json!(2))
+    );
+    let event = world.events().pop().unwrap();
+    assert_eq!((event.kind.as_str(), &event.data["text"]), ("memory.changed", &json!("tables are narrow")));
+    assert_eq!((&event.data["old"]["text"], &event.data["old"]["author"]), (&json!("tables are wide"), &json!("a")));
+    assert_eq!(recall(world, "c", "wide"), [""; 0], "words that are gone find nothing");
+    assert_eq!(recall(world, "c", "narrow schema"), ["tables are narrow"]);
+    // Without a key its first words are one: said again, it is the same memory.
+    let one = remember(world, "a", Item { scope: Some(Reach::Project), ..item("Use make, not cargo.") }).unwrap();
+    let two = remember(world, "a", Item { scope: Some(Reach::Project), ..item("use Make not cargo") }).unwrap();
+    assert_eq!((&one["id"], &two["outcome"]), (&two["id"], &json!("changed")));
+    assert_eq!(number(&world.kernel, "SELECT SUM(memories) FROM memory_scope", &[]), 2);
+    let (counted, stored) = (
+        number(&world.kernel, "SELECT SUM(count) FROM memory_term", &[]),
+        number(&world.kernel, "SELECT SUM(words) FROM memory_scope", &[]),
+    );
+    assert_eq!(counted, stored);
+}
+
+fn many_writers(world: &World) {
+    world.add("first");
+    world.race(8, |n, kernel| {
+        for round in 0..5 {
+            let item = said(Reach::Project, "same key", &format!("writer {n} round {round}"));
+            kernel.run(&world.call(&format!("agent-{n}")), &Op::Remember(Request { items: vec![item] })).unwrap();
+        }
+    });
+    assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM memory", &[]), 1);
+    assert_eq!(number(&world.kernel, "SELECT version FROM memory", &[]), 40);
+    assert_eq!(world.count("memory.added") + world.count("memory.changed"), 40);
+}
+
+fn time_over(world: &World) {
+    world.add("first");
+    let short = Item { ttl_s: Some(3_600), ..said(Reach::Project, "staging", "staging is down") };
+    let first = remember(world, "a", short).unwrap();
+    assert_eq!(recall(world, "b", "staging"), ["staging is down"]);
+    world.advance(Span::hours(1));
+    assert_eq!((recall(world, "b", "staging"), listed(world, "b")), (Vec::new(), Vec::new()));
+    let id = first["id"].as_str().unwrap().to_owned();
+    let forget = Op::MemoryForget(memory_forget::Request { memory: id });
+    assert_eq!(code_of(world.run("a", forget)), "not_found");
+    let again = remember(world, "a", said(Reach::Project, "staging", "staging is up")).unwrap();
+    assert_eq!((&again["outcome"], &again["version"]), (&json!("added"), &json!(1)));
+    assert_eq!(recall(world, "b", "staging"), ["staging is up"]);
+    let long = Item { ttl_s: Some(30), ..item("too short") };
+    assert_eq!(code_of(remember(world, "a", long)), "bad_memory_ttl");
+}
+
+fn ranks(world: &World) {
+    let task = world.add("fix the importer");
+    for n in 0..30 {
+        remember(world, "a", said(Reach::Project, &format!("filler {n}"), "the build runs on a machine")).unwrap();
+    }
+    remember(world, "a", said(Reach::Project, "locale", "the importer needs LC_ALL=C")).unwrap();
+    remember(world, "a", Item { task: Some(task.clone()), ..item("importer: the machine has no locale") }).unwrap();
+    let found = || {
+        let near = Filter { task: Some(task.clone()), ..filter() };
+        let page = world.kernel.recall(&world.call("b"), "importer locale", &near).unwrap();
+        page.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>()
+    };
+    let first = found();
+    assert_eq!(first.len(), 2);
+    let before = dump(&world.kernel);
+    (0..20).for_each(|_| assert_eq!(found(), first));
+    assert_eq!(dump(&world.kernel), before, "being shown leaves no trace");
+    assert_eq!(recall(world, "b", "machine").len(), 30, "the memory of a task is for whoever works on it");
+    assert_eq!(recall(world, "b", "the of and"), [""; 0]);
+    assert_eq!(recall(world, "b", "'; DROP TABLE memory; --"), [""; 0]);
+}
+
+fn pins(world: &World) {
+    world.add("first");
+    let pin = |agent: &str, memory: &Value, pinned| {
+        let memory = memory["id"].as_str().unwrap().to_owned();
+        world.run(agent, Op::MemoryPin(memory_pin::Request { memory, pinned }))
+    };
+    let shared = remember(world, "a", said(Reach::Project, "k", "for all")).unwrap();
+    assert_eq!(code_of(pin("a", &shared, true)), "people_only");
+    assert_eq!(pin("person:ann", &shared, true).unwrap()["pinned"], true);
+    let forget = memory_forget::Request { memory: shared["id"].as_str().unwrap().into() };
+    assert_eq!(code_of(world.run("a", Op::MemoryForget(forget))), "people_only", "people put it there");
+    remember(world, "a", said(Reach::Project, "k", "for all of us")).unwrap();
+    let only = Filter { pinned: true, ..filter() };
+    let pinned = world.kernel.memories(&world.call("b"), &only).unwrap().items;
+    assert_eq!(pinned.len(), 1);
+    assert!(pinned[0].text == "for all of us" && pinned[0].pinned, "a change keeps the pin");
+    for n in 0..20 {
+        let own = remember(world, "a", said(Reach::Agent, &format!("own {n}"), "mine")).unwrap();
+        pin("a", &own, true).unwrap();
+    }
+    let one_more = remember(world, "a", said(Reach::Agent, "one more", "mine")).unwrap();
+    assert_eq!(code_of(pin("a", &one_more, true)), "too_many_pins");
+    pin("person:ann", &shared, false).unwrap();
+    assert_eq!(world.events().pop().unwrap().kind, "memory.pinned");
+}
+
+fn scopes(world: &World) {
+    let [mine, other] = ["mine", "other"].map(|title| world.add(title));
+    world.claim("a", &mine).unwrap();
+    // In focus, it is for the task; without a task, for the project.
+    assert_eq!(remember(world, "a", item("secret of the task")).unwrap()["of"], json!(mine));
+    assert_eq!(remember(world, "b", item("secret of the project")).unwrap()["scope"], "project");
+    let own = remember(world, "a", said(Reach::Agent, "k", "secret of the agent")).unwrap();
+    remember(world, "b", Item { task: Some(other.clone()), ..item("secret of the other task") }).unwrap();
+    assert_eq!(listed(world, "a"), ["secret of the task", "secret of the agent", "secret of the project"]);
+    assert_eq!(listed(world, "b"), ["secret of the project"]);
+    let mut found = recall(world, "b", "secret");
+    assert_eq!(found, ["secret of the project"]);
+    let of_other = Filter { task: Some(other), ..filter() };
+    found =
+        world.kernel.recall(&world.call("b"), "secret", &of_other).unwrap().items.into_iter().map(|m| m.text).collect();
+    assert_eq!(found.len(), 2);
+    // What is somebody else's is as if it did not exist, also by its id.
+    let memory = own["id"].as_str().unwrap().to_owned();
+    for op in [
+        Op::MemoryForget(memory_forget::Request { memory: memory.clone() }),
+        Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }),
+    ] {
+        assert_eq!(code_of(world.run("b", op)), "not_found");
+    }
+    assert_eq!(code_of(world.kernel.memory_id(&world.call("b"), &memory)), "not_found");
+    assert_eq!(world.kernel.memory_id(&world.call("a"), &memory).unwrap(), (false, memory.clone()));
+    assert_eq!(code_of(remember(world, "a", Item { task: Some("t-00000".into()), ..item("x") })), "not_found");
+    // Another project sees none of it.
+    let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("a") };
+    assert_eq!(world.kernel.recall(&elsewhere, "secret", &filter()).unwrap().items.len(), 0);
+}
+
+fn whole_store(world: &World) {
+    world.add("first");
+    assert_eq!(code_of(remember(world, "a", said(Reach::Global, "k", "x"))), "global_apart");
+    let call = Call { project: project::whole_store(), ..world.call("a") };
+    let item = said(Reach::Global, "proxy", "the proxy drops idle connections");
+    world.kernel.run(&call, &Op::Remember(Request { items: vec![item] })).unwrap();
+    assert_eq!(recall(world, "b", "proxy"), ["the proxy drops idle connections"]);
+    let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("c") };
+    assert_eq!(world.kernel.recall(&elsewhere, "proxy", &filter()).unwrap().items[0].scope, "global");
+    assert_eq!(
+        world.kernel.projects(&world.call("a"), 10, None).unwrap().items.len(),
+        1,
+        "it is no project of anybody"
+    );
+    let local = said(Reach::Project, "k", "x");
+    let refused = world.kernel.run(&Call { ..call }, &Op::Remember(Request { items: vec![local] }));
+    assert!(matches!(code_of(refused), "global_apart" | "request_mismatch"));
+}
+
+fn all_or_none(world: &World) {
+    world.add("first");
+    let before = dump(&world.kernel);
+    let bad = Item { task: Some("t-00000".into()), ..item("for nobody") };
+    let items = vec![said(Reach::Project, "one", "1"), said(Reach::Agent, "two", "2"), bad];
+    assert_eq!(code_of(world.run("person:ann", Op::Remember(Request { items }))), "not_found");
+    let after = dump(&world.kernel);
+    assert_eq!(
+        (&before["memory"], &before["memory_term"], &before["event"]),
+        (&after["memory"], &after["memory_term"], &after["event"])
+    );
+    let many = (0..50).map(|n| said(Reach::Project, &format!("k{n}"), "x")).collect();
+    assert_eq!(world.run("a", Op::Remember(Request { items: many })).unwrap()["count"], 50);
+    let too_many = (0..51).map(|n| said(Reach::Project, &format!("k{n}"), "x")).collect();
+    assert_eq!(code_of(world.run("a", Op::Remember(Request { items: too_many }))), "too_many_memories");
+    assert_eq!(code_of(world.run("a", Op::Remember(Request { items: Vec::new() }))), "nothing_to_remember");
+    // A later item under the same key changes the earlier one.
+    let twice = vec![said(Reach::Project, "twice", "first"), said(Reach::Project, "twice", "second")];
+    let answer = world.run("a", Op::Remember(Request { items: twice })).unwrap();
+    assert_eq!(
+        (&answer["items"][0]["id"], &answer["items"][1]["outcome"]),
+        (&answer["items"][1]["id"], &json!("changed"))
+    );
+    assert_eq!(recall(world, "a", "second"), ["second"]);
+}
+
+fn pages(world: &World) {
+    world.add("first");
+    for n in 0..7 {
+        let kind = if n % 2 == 0 { Kind::Fact } else { Kind::Lesson };
+        remember(world, "a", Item { kind, ..said(Reach::Project, &format!("k{n}"), &format!("text {n}")) }).unwrap();
+        world.advance(Span::seconds(1));
+    }
+    remember(world, "a", said(Reach::Agent, "own", "my own")).unwrap();
+    let all = listed(world, "a");
+    assert_eq!((all.len(), all[0].as_str(), all[1].as_str(), all[7].as_str()), (8, "my own", "text 6", "text 0"));
+    let mut paged = Vec::new();
+    let mut cursor = None;
+    loop {
+        let filter = Filter { limit: 3, cursor: cursor.take(), ..Filter::default() };
+        let page = world.kernel.memories(&world.call("a"), &filter).unwrap();
+        paged.extend(page.items.into_iter().map(|memory| memory.text));
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(paged, all);
+    let lessons = Filter { kind: Some(Kind::Lesson), ..filter() };
+    assert_eq!(world.kernel.memories(&world.call("a"), &lessons).unwrap().items.len(), 3);
+    for bad in ["x", "0.x.y", "99999999999999999999.1.m-1", ""] {
+        let filter = Filter { cursor: Some(bad.into()), ..filter() };
+        assert_eq!(code_of(world.kernel.memories(&world.call("a"), &filter)), "bad_cursor", "{bad}");
+    }
+}
