@@ -25,7 +25,7 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(clap::Args)]
 struct Args {
     /// Words to look for
-    #[arg(value_name = "WORDS", required = true, allow_hyphen_values = true)]
+    #[arg(value_name = "WORDS", required = true)]
     words: Vec<String>,
     #[command(flatten)]
     which: memory::Which,

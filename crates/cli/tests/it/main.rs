@@ -14,6 +14,7 @@ mod exporting;
 mod fencing;
 mod home;
 mod identity;
+mod memory;
 mod pinning;
 mod places;
 mod projects;

@@ -75,10 +75,10 @@ fn one_row(world: &World) {
     let one = remember(world, "a", Item { scope: Some(Reach::Project), ..item("Use make, not cargo.") }).unwrap();
     let two = remember(world, "a", Item { scope: Some(Reach::Project), ..item("use Make not cargo") }).unwrap();
     assert_eq!((&one["id"], &two["outcome"]), (&two["id"], &json!("changed")));
-    assert_eq!(number(&world.kernel, "SELECT SUM(memories) FROM memory_scope", &[]), 2);
+    assert_eq!(number(&world.kernel, "SELECT CAST(SUM(memories) AS BIGINT) FROM memory_scope", &[]), 2);
     let (counted, stored) = (
-        number(&world.kernel, "SELECT SUM(count) FROM memory_term", &[]),
-        number(&world.kernel, "SELECT SUM(words) FROM memory_scope", &[]),
+        number(&world.kernel, "SELECT CAST(SUM(count) AS BIGINT) FROM memory_term", &[]),
+        number(&world.kernel, "SELECT CAST(SUM(words) AS BIGINT) FROM memory_scope", &[]),
     );
     assert_eq!(counted, stored);
 }

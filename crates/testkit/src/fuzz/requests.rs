@@ -34,7 +34,11 @@ impl Scene {
         world.claim("a", &held).unwrap();
         world.done("person:ann", &done).unwrap();
         world.block("b", &blocked, "waits").unwrap();
-        Scene { world, ids: vec![first, second, held, done, blocked] }
+        let item =
+            remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+        let said = world.run("a", Op::Remember(remember::Request { items: vec![item] })).unwrap();
+        let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
+        Scene { world, ids: vec![first, second, held, done, blocked, memory] }
     }
 
     /// What a refused op may not be, and may not leave behind.
@@ -106,7 +110,7 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     })
 }
 
-/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are.
+/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory.
 pub(super) fn requests(input: &[u8]) {
     let Ok(words) = std::str::from_utf8(input) else { return };
     let Some((head, body)) = words.split_once('\n') else { return };
