@@ -180,13 +180,16 @@ fn stores_that_cannot_be_used_are_storage_errors() {
     let damaged = home.path("tmp/damaged.db");
     std::fs::write(&damaged, vec![b'x'; 8_192]).unwrap();
     for args in [&["export"][..], &["export", "x.jsonl"], &["import", "-"], &["import", "-", "--dry-run"]] {
-        let call = home.call(args).json().env("TENURE_STORE", &damaged).input(export.as_bytes());
+        // Where nothing is pinned to another store.
+        let there = home.call(args).json().cwd(home.path("tmp"));
+        let call = there.env("TENURE_STORE", &damaged).input(export.as_bytes());
         call.run().refusal().is("storage", "corrupt_store");
-        let call = home.call(args).json().env("TENURE_STORE", "postgres://u@127.0.0.1:1/x").input(export.as_bytes());
+        let there = home.call(args).json().cwd(home.path("tmp"));
+        let call = there.env("TENURE_STORE", "postgres://u@127.0.0.1:1/x").input(export.as_bytes());
         call.run().refusal().is("busy", "unreachable");
     }
-    assert!(!home.path("repo/x.jsonl").exists());
-    assert!(home.files("repo").iter().all(|path| path.extension().is_none_or(|end| end != "tmp")));
+    assert!(!home.path("tmp/x.jsonl").exists());
+    assert!(home.files("tmp").iter().all(|path| path.extension().is_none_or(|end| end != "tmp")));
 }
 
 #[test]
