@@ -90,7 +90,7 @@ fn any_add(dice: &Dice, tasks: &[String]) -> Op {
 
 /// Tasks and a note from elsewhere.
 fn any_import(dice: &Dice, after: &[String]) -> import::Request {
-    let mut id = |sort| tenure_core::id::draw(sort, 12, &mut |bytes| dice.0.fill(bytes));
+    let id = |sort| tenure_core::id::draw(sort, 12, &mut |bytes| dice.0.fill(bytes));
     let (task, note) = (id(tenure_core::id::Sort::Task), id(tenure_core::id::Sort::Note));
     let at = "2030-01-31T09:00:00Z";
     let given = serde_json::json!({
