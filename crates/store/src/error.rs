@@ -53,6 +53,12 @@ pub(crate) fn older_schema() -> Error {
         .hint("Call once where the store can be written: any command brings it up to date.")
 }
 
+/// A backup that was named as a store.
+pub(crate) fn is_backup() -> Error {
+    Error::new(Kind::Storage, "is_backup", Stage::Open, "this file is a backup, not a store")
+        .hint("Nothing was changed. Bring it into a place of its own: `tenure restore FILE --store PLACE`.")
+}
+
 /// A COMMIT was sent, its answer was lost, and the same request could not be made again.
 pub(crate) fn outcome_unknown(error: Error) -> Error {
     busy("connection_lost", "the connection to PostgreSQL was lost while it committed")
