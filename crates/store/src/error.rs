@@ -207,9 +207,11 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
         }
         &SqlState::DISK_FULL => disk_full(),
         &SqlState::TOO_MANY_CONNECTIONS => busy("too_many_connections", "PostgreSQL has no connection left"),
-        &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE => {
-            not_writable("the PostgreSQL store")
-        }
+        &SqlState::READ_ONLY_SQL_TRANSACTION => not_writable("the PostgreSQL store"),
+        &SqlState::INSUFFICIENT_PRIVILEGE => not_writable("the PostgreSQL store").hint(
+            "Nothing was changed. GRANT the login of the store URL the rights on the schema and all its tables, or let \
+             it own them: a newer version of tenure changes tables.",
+        ),
         &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
             Error::new(Kind::Denied, "postgres_login", stage, "PostgreSQL refused the login")
                 .hint("Check user and password in the store URL.")
