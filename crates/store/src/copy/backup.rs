@@ -59,6 +59,24 @@ pub fn bad(why: impl std::fmt::Display) -> Error {
         .hint("Nothing was changed. Give a file that `tenure backup` made, as it was made.")
 }
 
+/// Bytes at the beginning of a backup that say what it is.
+pub const HEAD: usize = 100;
+
+/// Looks at the first bytes of what is said to be a backup and says how many it must have, so that nothing else is read
+/// or copied as one.
+pub fn declared_size(head: &[u8]) -> Result<u64> {
+    if head.len() < HEAD || !head.starts_with(b"SQLite format 3\0") {
+        return Err(bad("it is not a database"));
+    }
+    let number = |at: usize| head[at..at + 4].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    refuse_other(i64::try_from(number(68)).unwrap_or_default())?;
+    let page = match number(16) >> 16 {
+        1 => 65_536,
+        size => size,
+    };
+    Ok(page * number(28))
+}
+
 /// Refuses a database that does not say it is a backup. A store's file is one of them, however it came here: what was
 /// acknowledged may stand in a log that did not come along.
 fn refuse_other(application: i64) -> Result<()> {

@@ -7,6 +7,7 @@
 mod backup;
 mod draft;
 mod layout;
+pub mod passing;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -15,7 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Error, Result, Stage};
 
 pub use self::backup::Backup;
-pub use self::backup::bad;
+pub use self::backup::{HEAD, bad, declared_size};
 pub use self::draft::{Draft, Existing, exists};
 use crate::error::{self, corrupt};
 use crate::migrate::{BACKUP_ID, STEPS, VERSION};
