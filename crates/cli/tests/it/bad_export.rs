@@ -54,11 +54,11 @@ fn files_that_cannot_be_read_or_made_are_refused() {
     // Replacing is for plain files: a device is none, and the store's are not anybody's to replace.
     refused(&home, &["export", "/dev/null", "--force"]).is("storage", "not_a_file");
     let store = home.database().display().to_string();
-    refused(&home, &["export", &store, "--force"]).is("conflict", "file_exists").names(&["of the store"]);
+    refused(&home, &["export", &store, "--force"]).is("usage", "own_store").names(&["of the store"]);
     symlink(&store, home.path("repo/link")).unwrap();
-    refused(&home, &["export", "link", "--force"]).is("storage", "not_a_file");
+    refused(&home, &["export", "link", "--force"]).is("usage", "own_store");
     std::fs::hard_link(&store, home.path("repo/hard")).unwrap();
-    refused(&home, &["export", "hard", "--force"]).is("conflict", "file_exists");
+    refused(&home, &["export", "hard", "--force"]).is("usage", "own_store");
     assert_eq!(home.ok(&["list"])["total"], 1);
     // The store itself is a file like any other to whoever reads it.
     refused(&home, &["import", &store]).is("usage", "bad_export");
