@@ -1,6 +1,8 @@
 //! What a command runs with: who calls, where, on which store; found out once, when first asked for.
 
 use std::cell::{Cell, OnceCell};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Judgement;
@@ -72,7 +74,29 @@ impl<'a> Context<'a> {
             return Ok(pin.as_ref());
         }
         let pin = self.place()?.pin()?;
+        if let Some(pin) = &pin {
+            self.refuse_second_place(pin)?;
+        }
         Ok(self.pin.get_or_init(|| pin).as_ref())
+    }
+
+    /// A store that was restored to a second place has the id of the first. As long as the first is where the project is
+    /// pinned to, work in the second would split the project.
+    fn refuse_second_place(&self, pin: &Pin) -> Result<()> {
+        let place = self.place()?;
+        let there = Path::new(&pin.location);
+        if pin.location == place.store.display() || !there.is_absolute() || !there.is_file() {
+            return Ok(());
+        }
+        if matches!(&place.store, Location::Sqlite(here) if is_same_file(here, there)) {
+            return Ok(());
+        }
+        let options = Options { may_create: false, ..Options::default() };
+        let store = tenure_store::Store::new(tenure_store::Location::File(there.to_owned()), options)?;
+        match store.identity() {
+            Ok(Some(identity)) if identity.id == pin.store => Err(place.pinned_elsewhere(pin)),
+            _ => Ok(()),
+        }
     }
 
     /// The kernel on the store of this place.
@@ -341,6 +365,12 @@ impl<'a> Context<'a> {
             other => other,
         }
     }
+}
+
+/// Whether two paths lead to one file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 fn actor(identity: &identity::Identity) -> Actor {

@@ -125,7 +125,8 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
             Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
                 .entity(claim.task))
         }
-        (None, Some(fence)) if fence == claim.last_fence && claim.last_holder == actor => {
+        // No fence was ever granted on a task that came from elsewhere: 0 is nobody's.
+        (None, Some(fence)) if fence == claim.last_fence && fence > 0 && claim.last_holder == actor => {
             Ok(if claim.lapsed { Right::Late } else { Right::Free })
         }
         (None, Some(_)) => stale(format!("your hold on {} is over and another came after it", claim.task)),
@@ -136,6 +137,12 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inv_l4_nobody_holds_under_a_fence_that_was_never_granted() {
+        let imported = claim(None, ("a", 0), true, Some(0));
+        assert_eq!(right("a", &imported).unwrap_err().kind(), Kind::Stale);
+    }
 
     fn claim<'a>(live: Option<(&'a str, i64)>, last: (&'a str, i64), lapsed: bool, shown: Option<i64>) -> Claim<'a> {
         Claim {

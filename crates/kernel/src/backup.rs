@@ -102,7 +102,10 @@ fn publish(draft: Draft, copied: &Copied, taken_at: Time, existing: Existing) ->
 /// The numbers on a project's row are those of its events: what everything else is continued from.
 pub(crate) fn check_events(tx: &mut dyn Tx, project: &project::Row) -> Result<()> {
     let (count, oldest, newest) = event::extent(tx, &project.id)?;
-    let fits = (1..=NUMBER_MAX).contains(&project.first_event) && (0..=NUMBER_MAX).contains(&project.last_event);
+    let numbers = [project.last_event, project.last_task, project.holds_issued, project.last_time.0];
+    let fits = (1..=NUMBER_MAX).contains(&project.first_event)
+        && numbers.iter().all(|number| (0..=NUMBER_MAX).contains(number))
+        && !project.key.is_empty();
     let sound = count == project.events
         && match count {
             0 => true,

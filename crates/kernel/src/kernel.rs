@@ -18,6 +18,8 @@ use crate::{retain, settle};
 const KEEP_DRAWN: Span = Span::hours(1);
 /// How long the answer to a given request id is kept.
 const KEEP_GIVEN: Span = Span::days(7);
+/// How far the clock may have gone since the op before for old events to be dropped.
+const RETENTION_STEP: Span = Span::days(1);
 /// How many events pass between two looks for answers whose time is over.
 const PRUNE_EVERY: i64 = 64;
 
@@ -100,7 +102,7 @@ impl Kernel {
         let places = places.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
         let sighting = sight(call, &places)?;
 
-        let project_id = project.id.clone();
+        let (project_id, last_time) = (project.id.clone(), project.last_time);
         let agent = agent::one(actor)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
         if let Some(back) = stepped {
@@ -136,7 +138,9 @@ impl Kernel {
         let Unit { tx, mut project, first_event, .. } = unit;
         if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;
-            if let Some(keep) = call.keep_events {
+            // A clock that just jumped is not believed with what cannot be brought back: the next write is soon enough.
+            let steady = now - last_time < RETENTION_STEP;
+            if let Some(keep) = call.keep_events.filter(|_| steady) {
                 retain::events(tx, &mut project, now - keep)?;
             }
         }

@@ -19,6 +19,7 @@ use tenure_store::{Entered, Present, Tx, Verdict};
 use crate::backup::{Taken, check_events, take};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::query::export::read_through;
 use crate::unit::{Unit, people_only};
 
 /// By how much numbers go up: more than any project hands out between a backup and its restore.
@@ -65,6 +66,7 @@ impl Kernel {
         backup.read(|tx| {
             for project in copy::projects(tx)? {
                 check_events(tx, &project)?;
+                read_through(tx, &project.id).map_err(|error| copy::bad(error.message()).cause(error))?;
             }
             Ok(())
         })?;
@@ -115,7 +117,6 @@ impl Kernel {
         before: Option<&project::Row>,
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
-        let seen = |time: Time| before.map_or(time, |before| before.last_time.max(time));
         let handed_out = before.map_or(last_event, |before| before.last_event.max(last_event));
         if handed_out == 0 {
             return Ok(0);
@@ -127,7 +128,12 @@ impl Kernel {
             project::save(tx, &row)?;
             return Ok(0);
         }
-        let (now, stepped) = reading(present.clock, seen(last_time), present.own_clock);
+        // The backup may come from a machine whose clock was ahead: unlike the time that was used here, its time is no
+        // floor, or nothing would lapse until the clock is there.
+        let floor = before.map_or(present.clock, |before| before.last_time);
+        let (here, set_back) = reading(present.clock, floor, present.own_clock);
+        let (now, ahead) = reading(here, last_time, true);
+        let stepped = ahead.or(set_back);
         if stepped.is_some() {
             hold::cap(tx, &row.id, now)?;
             agent::cap(tx, &row.id, now, now - tenure_core::hold::TASK_TTL)?;

@@ -53,6 +53,12 @@ pub(crate) fn older_schema() -> Error {
         .hint("Call once where the store can be written: any command brings it up to date.")
 }
 
+/// A backup that was named as a store.
+pub(crate) fn is_backup() -> Error {
+    Error::new(Kind::Storage, "is_backup", Stage::Open, "this file is a backup, not a store")
+        .hint("Nothing was changed. Bring it into a place of its own: `tenure restore FILE --store PLACE`.")
+}
+
 /// A COMMIT was sent, its answer was lost, and the same request could not be made again.
 pub(crate) fn outcome_unknown(error: Error) -> Error {
     busy("connection_lost", "the connection to PostgreSQL was lost while it committed")
@@ -201,9 +207,11 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
         }
         &SqlState::DISK_FULL => disk_full(),
         &SqlState::TOO_MANY_CONNECTIONS => busy("too_many_connections", "PostgreSQL has no connection left"),
-        &SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE => {
-            not_writable("the PostgreSQL store")
-        }
+        &SqlState::READ_ONLY_SQL_TRANSACTION => not_writable("the PostgreSQL store"),
+        &SqlState::INSUFFICIENT_PRIVILEGE => not_writable("the PostgreSQL store").hint(
+            "Nothing was changed. GRANT the login of the store URL the rights on the schema and all its tables, or let \
+             it own them: a newer version of tenure changes tables.",
+        ),
         &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
             Error::new(Kind::Denied, "postgres_login", stage, "PostgreSQL refused the login")
                 .hint("Check user and password in the store URL.")

@@ -21,6 +21,10 @@ pub const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 /// Marks a SQLite file as a store of Tenure (`PRAGMA application_id`): the letters `TENU`.
 pub const APPLICATION_ID: i64 = 0x5445_4E55;
 
+/// Marks a SQLite file as a backup: the letters `TENB`. A backup that somebody worked in would be none any more, and a
+/// store's file that somebody restored would lack what stands in its log, so neither is taken for the other.
+pub const BACKUP_ID: i64 = 0x5445_4E42;
+
 impl Step {
     /// The step for SQLite: strict tables, so that a value of the wrong type is refused where it is written.
     pub fn sqlite(&self) -> String {

@@ -6,9 +6,11 @@
 mod stopped;
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::event::kind;
@@ -142,8 +144,12 @@ struct Racer {
 }
 
 impl Racer {
-    fn start(store: &str, racer: usize) -> Racer {
-        let mut child = crate::worker::command("race").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    /// Starts a racer, in a process group with the first of them.
+    fn start(store: &str, racer: usize, first: Option<&Racer>) -> Racer {
+        let group = first.map_or(0, |first| i32::try_from(first.child.id()).unwrap());
+        let mut command = crate::worker::command("race");
+        let command = command.process_group(group).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut orders = child.stdin.take().unwrap();
         say(&mut orders, &Order::Race { store: store.to_owned(), racer });
         let answers = BufReader::new(child.stdout.take().unwrap());
@@ -164,7 +170,10 @@ struct Found {
 /// Races until enough rounds are run and the time is over, then compares what was told with the log.
 fn run(store: &str, least: usize, time: Duration) -> Found {
     let kernel = Kernel::new(location(store), Options::default()).unwrap();
-    let mut racers: Vec<Racer> = (0..RACERS).map(|racer| Racer::start(store, racer)).collect();
+    let mut racers: Vec<Racer> = Vec::new();
+    for racer in 0..RACERS {
+        racers.push(Racer::start(store, racer, racers.first()));
+    }
     let mut found = Found::default();
     let mut won: Vec<(String, usize, i64)> = Vec::new();
     let begun = Instant::now();
@@ -173,9 +182,13 @@ fn run(store: &str, least: usize, time: Duration) -> Found {
         racers.iter_mut().for_each(|racer| say(&mut racer.orders, &tasks));
         for task in tasks {
             let started = Instant::now();
+            // Stopped while the bytes are handed out, and all sent off by one call: otherwise the first would be done
+            // before the last is told.
+            signal(&racers, Signal::STOP);
             for racer in &mut racers {
                 racer.orders.write_all(b"!").unwrap();
             }
+            signal(&racers, Signal::CONT);
             let outcomes: Vec<Outcome> = racers.iter_mut().map(|racer| heard(&mut racer.answers)).collect();
             found.time += started.elapsed();
             found.rounds += 1;
@@ -198,6 +211,12 @@ fn run(store: &str, least: usize, time: Duration) -> Found {
     winners.dedup();
     found.winners = winners.len();
     found
+}
+
+/// Sends a signal to all racers by one call.
+fn signal(racers: &[Racer], signal: Signal) {
+    let group = rustix::process::Pid::from_child(&racers[0].child);
+    rustix::process::kill_process_group(group, signal).unwrap();
 }
 
 fn add(kernel: &Kernel, count: usize) -> Vec<String> {

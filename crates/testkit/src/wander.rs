@@ -2,7 +2,7 @@
 
 use tenure_kernel::Op;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, done, edit, import, join, note, release, reopen, transfer, unblock,
 };
 use tenure_store::Entropy;
 
@@ -67,6 +67,9 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
 
 fn any_add(dice: &Dice, tasks: &[String]) -> Op {
     let after: Vec<String> = tasks.iter().filter(|_| dice.once_in(8)).cloned().collect();
+    if dice.once_in(6) {
+        return Op::Import(any_import(dice, &after));
+    }
     if !dice.once_in(4) {
         let labels = if dice.once_in(2) { vec![String::from("x")] } else { Vec::new() };
         let priority = seconds(dice) % 5;
@@ -83,6 +86,18 @@ fn any_add(dice: &Dice, tasks: &[String]) -> Op {
         line: n,
     };
     Op::AddMany(add_many::Request { items: (1..2 + dice.below(8)).map(item).collect() })
+}
+
+/// Tasks and a note from elsewhere.
+fn any_import(dice: &Dice, after: &[String]) -> import::Request {
+    let id = |sort| tenure_core::id::draw(sort, 12, &mut |bytes| dice.0.fill(bytes));
+    let (task, note) = (id(tenure_core::id::Sort::Task), id(tenure_core::id::Sort::Note));
+    let at = "2030-01-31T09:00:00Z";
+    let given = serde_json::json!({
+        "tasks": [{ "id": task, "title": "from elsewhere", "after": after, "created_by": "b", "created_at": at, "updated_at": at }],
+        "notes": [{ "id": note, "task": task, "agent": "b", "at": at, "text": "seen there" }],
+    });
+    serde_json::from_value(given).unwrap()
 }
 
 fn seconds(dice: &Dice) -> i64 {

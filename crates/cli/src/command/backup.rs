@@ -12,6 +12,7 @@ use tenure_store::{Clock, SystemClock};
 
 use super::{Group, Spec, read};
 use crate::context::Context;
+use crate::output::refuse_closed;
 use crate::output::time::short;
 use crate::place::scratch::{Scratch, may_write};
 
@@ -76,11 +77,12 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
         return Err(Error::usage("terminal_output", "a backup is not for a terminal")
             .hint("Send it to a file or a program, or name a file."));
     }
+    refuse_closed()?;
     let scratch = Scratch::new(context.env)?;
     let path = scratch.file("backup.db");
     let taken =
         context.ask(|kernel, call| kernel.backup(call, &path, Existing::Replace, &progress(context, "copied")))?;
-    match stream(&path) {
+    match stream(scratch, &path) {
         Ok(()) => {
             let report = describe("-", &taken);
             context.out.aside(&match context.out.is_json() {
@@ -108,8 +110,10 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a copy of our own, closed by SQLite before")]
-fn stream(path: &Path) -> std::io::Result<()> {
+fn stream(scratch: Scratch, path: &Path) -> std::io::Result<()> {
     let mut file = std::fs::File::open(path)?;
+    // It is read without a name, so that a kill leaves nothing.
+    drop(scratch);
     let mut stdout = std::io::stdout().lock();
     std::io::copy(&mut file, &mut stdout)?;
     stdout.flush()

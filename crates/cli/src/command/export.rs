@@ -11,7 +11,7 @@ use tenure_kernel::shape::export::End;
 use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::output::draft::{Draft, check_target};
-use crate::place::Location;
+use crate::output::refuse_closed;
 
 pub(super) const SPEC: Spec = Spec {
     name: "export",
@@ -72,6 +72,7 @@ fn gather(context: &Context<'_>, with_log: bool, mut sink: Gathered) -> Result<(
 }
 
 fn to_output(context: &Context<'_>, with_log: bool) -> Result<u8> {
+    refuse_closed()?;
     let dir = context.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
     // Where no file can be made, a read-only machine for one, there is still memory.
     let sink = Draft::nameless(dir).map_or_else(|_| Gathered::Memory(Vec::new()), Gathered::File);
@@ -83,11 +84,7 @@ fn to_output(context: &Context<'_>, with_log: bool) -> Result<u8> {
 }
 
 fn to_file(context: &Context<'_>, file: &Path, with_log: bool, force: bool) -> Result<u8> {
-    let store = match &context.place()?.store {
-        Location::Sqlite(path) => Some(path.clone()),
-        Location::Postgres(_) => None,
-    };
-    check_target(file, force, store.as_deref())?;
+    check_target(file, force, &context.place()?.store)?;
     let (end, sink) = gather(context, with_log, Gathered::File(Draft::beside(file)?))?;
     let Gathered::File(draft) = sink else { return Ok(0) };
     let bytes = draft.publish(file, force)?;

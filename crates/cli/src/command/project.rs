@@ -123,7 +123,9 @@ fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
 
 fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
     context.people_only("`project forget`")?;
-    let project = context.ask(|kernel, call| kernel.project_called(call, name))?;
+    // The same call under the same id is answered from its record, although the project is gone by now.
+    let repeated = context.globals.request_id.is_some();
+    let project = context.ask(|kernel, call| kernel.project_called(call, name, repeated))?;
     let request = op::forget::Request { key: project.key.clone(), force };
     let reply = context.run_in(project, &Op::Forget(request))?;
     if context.out.is_json() {

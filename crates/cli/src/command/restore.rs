@@ -9,7 +9,7 @@ use clap::Args as _;
 use serde_json::json;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::restore::{Replace, Restored};
-use tenure_store::copy::{Backup, Existing, bad};
+use tenure_store::copy::{Backup, Existing, HEAD, bad, declared_size};
 
 use super::backup::{describe, progress, stamp};
 use super::{Group, Spec, read};
@@ -47,10 +47,13 @@ fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
     let call = context.person("`restore`")?;
     let place = context.place()?;
     let safety = safety(context, place, args)?;
+    let source = source(context, place, &args.file)?;
     let scratch = Scratch::new(context.env)?;
     let copy = scratch.file("backup.db");
-    fetch(context, place, &args.file, &copy)?;
+    fetch(source, &copy)?;
     let backup = Backup::open(&copy)?;
+    // It is read without a name from here on, so that a kill leaves nothing.
+    drop(scratch);
     context.may_make_store();
     let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
     let restored = context.kernel()?.restore(&call, &backup, replace, &progress(context, "restored"))?;
@@ -74,17 +77,22 @@ fn safety(context: &Context<'_>, place: &Place, args: &Args) -> Result<Option<Pa
     Ok(Some(path))
 }
 
-/// Copies what was given to a private file: what is checked is then what is used, whoever changes the original.
-#[expect(clippy::disallowed_methods, reason = "a backup and a new file; the store's own files are refused before")]
-fn fetch(context: &Context<'_>, place: &Place, given: &Path, to: &Path) -> Result<()> {
-    let mut output =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(|error| no_copy(to, error))?;
+/// What was given, as far as its first bytes: they say that it is a backup, and how long it is.
+struct Source {
+    name: PathBuf,
+    head: Vec<u8>,
+    rest: Box<dyn Read>,
+    size: u64,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a backup; the store's own files are refused before")]
+fn source(context: &Context<'_>, place: &Place, given: &Path) -> Result<Source> {
     if given.as_os_str() == "-" {
         if std::io::stdin().is_terminal() {
             return Err(Error::usage("terminal_input", "a backup is not typed at a terminal")
                 .hint("Send a backup to standard input, or name a file."));
         }
-        return copy(&mut std::io::stdin().lock(), &mut output, Path::new("standard input"), to);
+        return begin("standard input".into(), Box::new(std::io::stdin().lock()));
     }
     let path = context.env.cwd()?.join(given);
     may_read(&path, &place.store)?;
@@ -95,20 +103,48 @@ fn fetch(context: &Context<'_>, place: &Place, given: &Path, to: &Path) -> Resul
             .entity(path.display().to_string())
             .hint("Nothing was changed. Take a backup of that store with `tenure backup --store FILE`."));
     }
-    let mut input = std::fs::File::open(&path).map_err(|error| unreadable(&path, error))?;
-    copy(&mut input, &mut output, &path, to)
+    let input = std::fs::File::open(&path).map_err(|error| unreadable(&path, error))?;
+    let length = input.metadata().map_err(|error| unreadable(&path, error))?.len();
+    let source = begin(path, Box::new(input))?;
+    if length != source.size {
+        return Err(wrong_length(&source));
+    }
+    Ok(source)
 }
 
-fn copy(input: &mut dyn Read, output: &mut dyn Write, from: &Path, to: &Path) -> Result<()> {
+fn begin(name: PathBuf, mut input: Box<dyn Read>) -> Result<Source> {
+    let mut head = Vec::with_capacity(HEAD);
+    input.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(|error| unreadable(&name, error))?;
+    let size = declared_size(&head).map_err(|error| error.entity(name.display().to_string()))?;
+    Ok(Source { name, head, rest: input, size })
+}
+
+/// Copies what was given to a private file: what is checked is then what is used, whoever changes the original. One byte
+/// more than it must have is enough to see that it is too long.
+#[expect(clippy::disallowed_methods, reason = "a new file")]
+fn fetch(mut source: Source, to: &Path) -> Result<()> {
+    let fail = |error| no_copy(to, error);
+    let mut output = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(fail)?;
+    output.write_all(&source.head).map_err(fail)?;
+    let mut left = (source.size + 1).saturating_sub(source.head.len() as u64);
     let mut buffer = vec![0; 256 * 1024];
-    loop {
-        match input.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(read) => output.write_all(&buffer[..read]).map_err(|error| no_copy(to, error))?,
+    while left > 0 {
+        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        match source.rest.read(&mut buffer[..wanted]) {
+            Ok(0) => break,
+            Ok(read) => {
+                output.write_all(&buffer[..read]).map_err(fail)?;
+                left -= read as u64;
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(unreadable(from, error)),
+            Err(error) => return Err(unreadable(&source.name, error)),
         }
     }
+    if left == 1 { Ok(()) } else { Err(wrong_length(&source)) }
+}
+
+fn wrong_length(source: &Source) -> Error {
+    bad(format!("it should have {} bytes and has more or fewer", source.size)).entity(source.name.display().to_string())
 }
 
 fn no_copy(to: &Path, error: std::io::Error) -> Error {

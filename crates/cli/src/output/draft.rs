@@ -1,13 +1,15 @@
 //! A file that is not there until all of it is: written under another name, made durable, then given its own.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage, id};
-use tenure_store::{Entropy, OsEntropy};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_store::copy::passing;
+
+use crate::place::Location;
+use crate::place::scratch::refuse_store_files;
 
 /// What is being written.
 pub(crate) struct Draft {
@@ -20,17 +22,17 @@ pub(crate) struct Draft {
 impl Draft {
     /// A draft beside the file it becomes, readable by its owner alone.
     pub(crate) fn beside(target: &Path) -> Result<Draft> {
-        let name = target.file_name().ok_or_else(|| not_a_file(target))?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        let (temp, file) = create(directory(target), &hidden).map_err(|error| unwritable(target, error))?;
+        if target.file_name().is_none() {
+            return Err(not_a_file(target));
+        }
+        let (temp, file) = create(directory(target)).map_err(|error| unwritable(target, error))?;
         Ok(Draft { file: BufWriter::new(file), bytes: 0, temp: Some(temp) })
     }
 
     /// A draft without a name, for what is read back and then gone.
     pub(crate) fn nameless(dir: &Path) -> Result<Draft> {
         let fail = |error| unwritable(dir, error);
-        let (temp, file) = create(dir, &OsString::from("tenure")).map_err(fail)?;
+        let (temp, file) = create(dir).map_err(fail)?;
         fs::remove_file(temp).map_err(fail)?;
         Ok(Draft { file: BufWriter::new(file), bytes: 0, temp: None })
     }
@@ -101,8 +103,9 @@ impl Drop for Draft {
 }
 
 /// Refuses a name that must not be written to: one that is taken, unless it is to be replaced; and then only a plain
-/// file, which is not the store's.
-pub(crate) fn check_target(target: &Path, replace: bool, store: Option<&Path>) -> Result<()> {
+/// file, which is not a store's.
+pub(crate) fn check_target(target: &Path, replace: bool, store: &Location) -> Result<()> {
+    refuse_store_files(target, store)?;
     let found = match fs::symlink_metadata(target) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -116,25 +119,6 @@ pub(crate) fn check_target(target: &Path, replace: bool, store: Option<&Path>) -
     }
     if !found.is_file() {
         return Err(not_a_file(target));
-    }
-    let same =
-        |path: &Path| fs::metadata(path).is_ok_and(|meta| (meta.dev(), meta.ino()) == (found.dev(), found.ino()));
-    for end in ["", "-wal", "-shm"] {
-        let part = store.map(|store| {
-            let mut part = store.as_os_str().to_owned();
-            part.push(end);
-            PathBuf::from(part)
-        });
-        if part.is_some_and(|part| same(&part)) {
-            return Err(Error::new(
-                Kind::Conflict,
-                "file_exists",
-                Stage::Arguments,
-                format!("{} is a file of the store", target.display()),
-            )
-            .entity(target.display().to_string())
-            .hint("Choose another name."));
-        }
     }
     Ok(())
 }
@@ -169,15 +153,9 @@ fn directory(target: &Path) -> &Path {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a new file under a drawn name")]
-fn create(dir: &Path, name: &OsString) -> io::Result<(PathBuf, File)> {
-    let drawn = id::draw(id::Sort::Note, 16, &mut |bytes| OsEntropy.fill(bytes));
-    let mut temp = name.clone();
-    // A name may be as long as the file system allows; then the draft's is shorter.
-    if temp.len() > 200 {
-        temp = OsString::from(".tenure");
-    }
-    temp.push(format!(".{}.tmp", &drawn[2..]));
-    let temp = dir.join(temp);
+fn create(dir: &Path) -> io::Result<(PathBuf, File)> {
+    passing::sweep(dir);
+    let temp = dir.join(passing::draft_name());
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&temp)?;
     Ok((temp, file))
 }

@@ -9,7 +9,9 @@ pub(crate) mod time;
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 
+use rustix::fs::OFlags;
 use serde::Serialize;
+use tenure_core::{Error, Kind, Result, Stage};
 
 use crate::env::Env;
 
@@ -174,6 +176,20 @@ fn inert(text: &str) -> String {
         }
     }
     out
+}
+
+/// Refuses to send what must arrive to a standard output that was closed. The runtime has put `/dev/null` in its place,
+/// which takes everything; open for reading too, as `> /dev/null` is not. A caller that hands over such a one cannot be
+/// told from one that closed it, and has no more use for the answer.
+pub(crate) fn refuse_closed() -> Result<()> {
+    let stdout = std::io::stdout();
+    let is_null = || Some(rustix::fs::fstat(&stdout).ok()?.st_rdev == rustix::fs::stat("/dev/null").ok()?.st_rdev);
+    let both_ways = rustix::fs::fcntl_getfl(&stdout).map(|flags| flags & OFlags::RWMODE == OFlags::RDWR);
+    if both_ways == Ok(false) || both_ways == Ok(true) && is_null() == Some(false) {
+        return Ok(());
+    }
+    Err(Error::new(Kind::Storage, "output_cut", Stage::Arguments, "standard output is closed or leads nowhere")
+        .hint("Nothing was written. Send it to a file or a program, or name a file."))
 }
 
 fn terminal_width() -> Option<usize> {

@@ -144,6 +144,10 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
         config.task_ttl = Some(Span::parse(ttl.get_ref()).and_then(hold::ttl).map_err(because(ttl.span()))?);
     }
     if let Some(events) = file.retention.events {
+        if level == Level::User {
+            let message = format!("`events` would drop what others keep; it belongs in {FILE}");
+            return Err(refuse(path, text, Some(events.span()), &message));
+        }
         config.keep_events = retention(events.get_ref()).map_err(because(events.span()))?;
     }
     config.durability = file.durability.unwrap_or(config.durability);

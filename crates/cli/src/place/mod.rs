@@ -202,7 +202,8 @@ impl Place {
         self.common_identity().map_or(Ok(false), |ours| project::is_copy(recorded, &ours, key))
     }
 
-    fn pinned_elsewhere(&self, pin: &Pin) -> Error {
+    /// The refusal of a call that resolved another store, or another copy of it, than the project is pinned to.
+    pub(crate) fn pinned_elsewhere(&self, pin: &Pin) -> Error {
         let here = self.store.display();
         let message = if pin.location == here {
             format!("the store at {here} is not the one that project {} was pinned to there", self.project.label)

@@ -1,17 +1,20 @@
 //! A private directory for what passes through, and which files a backup may be written to or read from.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, Metadata};
-use std::io::ErrorKind;
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage, id};
-use tenure_store::copy::{Existing, exists};
-use tenure_store::{Entropy, OsEntropy};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_store::copy::{Existing, HEAD, declared_size, exists, passing};
 
 use super::Location;
 use crate::env::Env;
+
+/// What the names of the files beside a database end in.
+const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-turn-a", "-turn-b"];
 
 /// A directory for its owner alone, removed with everything in it.
 pub(crate) struct Scratch(PathBuf);
@@ -19,9 +22,9 @@ pub(crate) struct Scratch(PathBuf);
 impl Scratch {
     pub(crate) fn new(env: &Env) -> Result<Scratch> {
         let base = env.os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        passing::sweep(&base);
         // Drawn, so that nobody can have made it before.
-        let name = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| OsEntropy.fill(bytes));
-        let dir = base.join(format!("tenure-{}", &name[2..]));
+        let dir = base.join(passing::scratch_name());
         DirBuilder::new().mode(0o700).create(&dir).map_err(|error| {
             let message = format!("no private directory can be made in {}: {error}", base.display());
             Error::new(Kind::Storage, "no_scratch", Stage::Open, message)
@@ -46,7 +49,7 @@ impl Drop for Scratch {
 
 /// Refuses a file that a backup may not be written to.
 pub(crate) fn may_write(path: &Path, existing: Existing, store: &Location) -> Result<()> {
-    refuse_own(path, store)?;
+    refuse_store_files(path, store)?;
     if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         return Err(not_a_file(path));
     }
@@ -64,6 +67,51 @@ pub(crate) fn may_write(path: &Path, existing: Existing, store: &Location) -> Re
         // Anything else that is wrong with the place is met when the file is made, and told there.
         _ => Ok(()),
     }
+}
+
+/// Refuses to write where a file of a store is or belongs, of this one or another: SQLite would take the log of the old
+/// file for that of the new one, and what was acknowledged in either would be gone.
+pub(crate) fn refuse_store_files(path: &Path, store: &Location) -> Result<()> {
+    refuse_own(path, store)?;
+    let there = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let beside = |path: &Path| BESIDE.map(|end| with_end(path, end));
+    let database = BESIDE.iter().find_map(|end| {
+        let name = path.file_name()?.as_encoded_bytes().strip_suffix(end.as_bytes())?;
+        (!name.is_empty()).then(|| path.with_file_name(OsString::from_vec(name.to_vec())))
+    });
+    let why = if beside(path).iter().any(|part| there(part)) {
+        "has files of a database in use beside it"
+    } else if database.is_some_and(|it| there(&it) || beside(&it).iter().any(|part| part != path && there(part))) {
+        "is named as a file of the database beside it"
+    } else if is_database(path)? {
+        "is a database, and not a backup"
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(Kind::Conflict, "store_file", Stage::Resolve, format!("{} {why}", path.display()))
+        .entity(path.display().to_string())
+        .hint("Nothing was written. Name another file."))
+}
+
+/// Whether a file is a database, or the log or journal of one, and no backup. It must not be the store's.
+#[expect(clippy::disallowed_methods, reason = "the store's own files are refused before")]
+fn is_database(path: &Path) -> Result<bool> {
+    if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()) {
+        return Ok(false);
+    }
+    let mut head = Vec::with_capacity(HEAD);
+    File::open(path)
+        .and_then(|file| file.take(HEAD as u64).read_to_end(&mut head))
+        .map_err(|error| unreadable(path, error))?;
+    let sorts: [&[u8]; 4] =
+        [b"SQLite format 3\0", b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"];
+    Ok(sorts.iter().any(|magic| head.starts_with(magic)) && declared_size(&head).is_err())
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name: OsString = path.into();
+    name.push(end);
+    name.into()
 }
 
 /// Refuses a file that a backup may not be read from.
@@ -94,10 +142,8 @@ pub(crate) fn unreadable(path: &Path, error: std::io::Error) -> Error {
 /// its locks, and a database in use is whole only together with its log.
 fn refuse_own(path: &Path, store: &Location) -> Result<()> {
     let Location::Sqlite(database) = store else { return Ok(()) };
-    let own = ["", "-wal", "-shm", "-journal", "-turn-a", "-turn-b"].iter().any(|suffix| {
-        let mut file: OsString = database.into();
-        file.push(suffix);
-        let file = PathBuf::from(file);
+    let own = [""].iter().chain(&BESIDE).any(|end| {
+        let file = with_end(database, end);
         let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
         match (fs::metadata(path), fs::metadata(&file)) {
             (Ok(a), Ok(b)) => same(a, b),

@@ -54,11 +54,11 @@ fn files_that_cannot_be_read_or_made_are_refused() {
     // Replacing is for plain files: a device is none, and the store's are not anybody's to replace.
     refused(&home, &["export", "/dev/null", "--force"]).is("storage", "not_a_file");
     let store = home.database().display().to_string();
-    refused(&home, &["export", &store, "--force"]).is("conflict", "file_exists").names(&["of the store"]);
+    refused(&home, &["export", &store, "--force"]).is("usage", "own_store").names(&["of the store"]);
     symlink(&store, home.path("repo/link")).unwrap();
-    refused(&home, &["export", "link", "--force"]).is("storage", "not_a_file");
+    refused(&home, &["export", "link", "--force"]).is("usage", "own_store");
     std::fs::hard_link(&store, home.path("repo/hard")).unwrap();
-    refused(&home, &["export", "hard", "--force"]).is("conflict", "file_exists");
+    refused(&home, &["export", "hard", "--force"]).is("usage", "own_store");
     assert_eq!(home.ok(&["list"])["total"], 1);
     // The store itself is a file like any other to whoever reads it.
     refused(&home, &["import", &store]).is("usage", "bad_export");
@@ -180,13 +180,16 @@ fn stores_that_cannot_be_used_are_storage_errors() {
     let damaged = home.path("tmp/damaged.db");
     std::fs::write(&damaged, vec![b'x'; 8_192]).unwrap();
     for args in [&["export"][..], &["export", "x.jsonl"], &["import", "-"], &["import", "-", "--dry-run"]] {
-        let call = home.call(args).json().env("TENURE_STORE", &damaged).input(export.as_bytes());
+        // Where nothing is pinned to another store.
+        let there = home.call(args).json().cwd(home.path("tmp"));
+        let call = there.env("TENURE_STORE", &damaged).input(export.as_bytes());
         call.run().refusal().is("storage", "corrupt_store");
-        let call = home.call(args).json().env("TENURE_STORE", "postgres://u@127.0.0.1:1/x").input(export.as_bytes());
+        let there = home.call(args).json().cwd(home.path("tmp"));
+        let call = there.env("TENURE_STORE", "postgres://u@127.0.0.1:1/x").input(export.as_bytes());
         call.run().refusal().is("busy", "unreachable");
     }
-    assert!(!home.path("repo/x.jsonl").exists());
-    assert!(home.files("repo").iter().all(|path| path.extension().is_none_or(|end| end != "tmp")));
+    assert!(!home.path("tmp/x.jsonl").exists());
+    assert!(home.files("tmp").iter().all(|path| path.extension().is_none_or(|end| end != "tmp")));
 }
 
 #[test]

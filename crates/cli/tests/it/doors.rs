@@ -31,6 +31,10 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     ] {
         home.ok_as(agent, &args);
     }
+    let said = home.ok(&["remember", "mind the gap"]);
+    let memory = text(&said["items"][0]["id"]);
+    home.ok(&["memory", "pin", &memory]);
+    home.ok(&["memory", "forget", &memory]);
     let copy = Command::new("cp").arg("-a").arg(home.repo()).arg(home.path("copied")).status().unwrap();
     assert!(copy.success());
     let copied = |args: &[&str]| home.call(args).json().cwd(home.path("copied"));

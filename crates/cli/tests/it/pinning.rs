@@ -167,6 +167,27 @@ fn inv_i5_a_pinned_store_that_is_gone_is_not_made_anew() {
 }
 
 #[test]
+fn inv_i5_a_store_restored_to_a_second_place_does_not_split_the_project() {
+    let home = Home::new(Engine::File);
+    home.add("one");
+    let (backup, second) = (home.path("tmp/b.backup"), home.path("tmp/second.db"));
+    let [backup_name, second_name] = [&backup, &second].map(|path| path.to_str().unwrap());
+    home.ok(&["backup", backup_name]);
+    home.ok(&["restore", backup_name, "--store", second_name]);
+    for args in [&["add", "in the second"][..], &["list"], &["claim"]] {
+        let call = home.call(args).json().env("TENURE_STORE", &second);
+        call.run()
+            .refusal()
+            .is("conflict", "pinned_elsewhere")
+            .names(&[home.database().to_str().unwrap(), second_name]);
+    }
+    home.add("two");
+    // When the first is lost, the second takes its place.
+    std::fs::remove_file(home.database()).unwrap();
+    home.call(&["add", "three"]).json().env("TENURE_STORE", &second).run().data();
+}
+
+#[test]
 fn inv_i5_another_store_at_the_pinned_place_is_not_used() {
     let home = Home::new(Engine::File);
     home.add("one");

@@ -30,11 +30,15 @@ fn forgetting(engine: Engine) {
     home.call(&["claim", "--agent", "a"]).cwd(home.path("shop")).run();
     let refusal = home.refused(&["project", "forget", "shop"]);
     refusal.is("conflict", "project_in_use");
+    assert_eq!(refusal.detail("blockers")[0]["holder"], "a");
     assert!(!refusal.error.to_string().contains("project forget shop --force"), "no complete destructive command");
     // From one project another is forgotten, whatever is held in this one.
     home.ok_as("a", &["claim"]);
-    let gone = home.ok(&["project", "forget", "shop", "--force"]);
-    assert_eq!((text(&gone["label"]).as_str(), &gone["tasks"]), ("shop", &json!(1)));
+    let forget = ["project", "forget", "shop", "--force", "--request-id", "once"];
+    let gone = home.ok(&forget);
+    assert_eq!((text(&gone["label"]).as_str(), &gone["tasks"], &gone["overrode"]), ("shop", &json!(1), &json!(["a"])));
+    assert_eq!(home.ok(&forget), gone, "the same call is answered again");
+    home.refused(&["project", "forget", "shop"]).is("not_found", "unknown_project");
     assert_eq!(labels(&home), [here]);
     let shop = |args: &[&str]| home.call(args).json().cwd(home.path("shop")).run().data();
     assert_eq!(shop(&["list"])["total"], 0);
@@ -62,6 +66,17 @@ fn a_list_of_projects_creates_nothing() {
     assert!(!home.database().exists());
     assert_eq!(home.run(&["project", "list"]).stdout, "No projects.\n");
     home.refused(&["project", "list", "--limit", "0"]).is("usage", "bad_limit");
+}
+
+#[test]
+fn retention_belongs_to_the_project() {
+    let home = Home::new(Engine::File);
+    home.add("first");
+    let user = home.path("home/.config/tenure");
+    std::fs::create_dir_all(&user).unwrap();
+    std::fs::write(user.join("config.toml"), "[retention]\nevents = \"1d\"\n").unwrap();
+    let refusal = home.call(&["list"]).json().env("XDG_CONFIG_HOME", home.path("home/.config")).run().refusal();
+    refusal.is("usage", "config_invalid").names(&["tenure.toml"]);
 }
 
 #[test]

@@ -10,7 +10,11 @@ use tenure_core::text::excerpt;
 use tenure_core::{Error, Kind, Result};
 use tenure_store::table::{hold, project};
 
+use crate::shape;
 use crate::unit::{Unit, people_only};
+
+/// How many of those who stand in the way are named.
+const BLOCKERS_MAX: usize = 50;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,23 +40,30 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Value> {
         .entity(excerpt(&request.key)));
     }
     let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now)?;
+    let holders = hold::page(unit.tx, &unit.project.id, (unit.now, ""), BLOCKERS_MAX)?;
     if held > 0 && !request.force {
+        let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
+        let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
         return Err(Error::refused(
             Kind::Conflict,
             "project_in_use",
             format!("agents are at work in {}: holds that live: {held}", unit.project.label),
         )
         .entity(&request.key)
-        .attempt("tenure holds")
-        .attempt("tenure agent list")
+        .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
+        .attempt("tenure project list")
         .person("A person may say --force: what is held is forgotten with the rest.")
-        .detail("held", held));
+        .detail("blockers", json!(blockers))
+        .detail("total", held));
     }
+    let overrode: Vec<String> = holders.iter().map(|hold| hold.holder.clone()).collect();
     let row = &mut unit.project;
-    let forgotten =
-        json!({ "key": row.key, "label": row.label, "tasks": row.counts.iter().sum::<i64>(), "events": row.events });
+    let forgotten = json!({ "key": row.key, "label": row.label, "tasks": row.counts.iter().sum::<i64>(), "events": row.events,
+                "overrode": overrode });
     row.counts = [0; 7];
     row.events = 0;
+    // One number is left out, so that a reader at the end is told too.
+    row.last_event += 1;
     row.first_event = row.last_event + 1;
     project::empty(unit.tx, &row.id)?;
     Ok(forgotten)

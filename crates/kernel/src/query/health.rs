@@ -6,6 +6,7 @@ use tenure_store::table::{event, hold, project};
 use crate::backup::check_events;
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::query::export::read_through;
 
 /// The health of a project's rows.
 #[derive(Clone, Debug)]
@@ -49,6 +50,11 @@ impl Kernel {
                 clock_behind_s: (row.last_time - scene.clock).as_seconds().max(0),
             })
         })
+    }
+
+    /// Reads every row of a project, and fails at the first that makes no sense.
+    pub fn read_through(&self, call: &Call) -> Result<()> {
+        self.ask(call, |tx, scene| read_through(tx, scene.project_id()))
     }
 
     /// The time of the project's last op.

@@ -104,7 +104,12 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
     let cursor = Some(format!("{incarnation}.{end}"));
     let items = found.into_iter().map(Event::of).collect::<Result<Vec<_>>>()?;
     // Said where a reader would look for what came before.
-    let kept_from = (first > 1 && newest_first && !more).then_some(first);
+    let older = match &filter.since {
+        None => newest_first && !more,
+        Some(Since::Time(time)) => event::time_at(tx, project, first)?.is_some_and(|oldest| *time < oldest),
+        Some(_) => false,
+    };
+    let kept_from = (first > 1 && older).then_some(first);
     Ok(Page { items, total, more, next, cursor, kept_from })
 }
 
@@ -193,6 +198,14 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
     }
     if wanted < oldest || (back && wanted < first) {
         return stale(format!("events up to {oldest} are no longer kept"));
+    }
+    // A restore leaves a gap in the numbers. One inside it is what a reader saw before, of events that are no more.
+    let gap = scene.project.is_some_and(|project| project.events != last - first + 1);
+    if gap && wanted > oldest && event::time_at(tx, scene.project_id(), wanted)?.is_some() {
+        let at = event::page(tx, scene.project_id(), &event::Filter::default(), (wanted - 1, wanted + 1), false, 1)?;
+        if at.is_empty() {
+            return stale(format!("there is no event {wanted}: the store was restored from a backup"));
+        }
     }
     Ok(if back { Start::Below(number) } else { Start::Above(number, at_least) })
 }

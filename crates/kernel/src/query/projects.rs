@@ -11,6 +11,8 @@ use crate::shape::{Page, Project};
 
 /// How many projects of one name are named when a name is not enough.
 const CANDIDATES: usize = 10;
+/// How many projects of one name are looked at.
+const CALLED_MAX: usize = 1_000;
 
 impl Kernel {
     /// A page of the projects in this store, by key.
@@ -26,9 +28,13 @@ impl Kernel {
         })
     }
 
-    /// The one project that has this key or is called this.
-    pub fn project_called(&self, call: &Call, name: &str) -> Result<project::Name> {
-        let mut found = self.ask(call, |tx, _| project::called(tx, name, CANDIDATES + 1))?;
+    /// The one project that has this key or is called this; one that was forgotten only where it is asked for, by whoever
+    /// makes the call again that forgot it.
+    pub fn project_called(&self, call: &Call, name: &str, also_forgotten: bool) -> Result<project::Name> {
+        let mut found = self.ask(call, |tx, _| project::called(tx, name, CALLED_MAX))?;
+        if !also_forgotten || found.iter().any(|row| row.events > 0) {
+            found.retain(|row| row.events > 0);
+        }
         let exact = found.iter().position(|row| row.key == name);
         let named = |row: project::Summary| project::Name { key: row.key, label: row.label };
         match (exact, found.len()) {

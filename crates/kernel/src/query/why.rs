@@ -11,8 +11,10 @@ use crate::shape::{Event, Sentence, Story};
 /// How many sentences a story has at the most.
 const LONGEST: usize = 200;
 
-/// What the story of a task or a hold begins with, as long as all of it is kept.
-const BEGINNINGS: [&str; 3] = [kind::TASK_ADDED, kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED];
+/// What the story of a task begins with, as long as all of it is kept.
+const OF_TASK: [&str; 1] = [kind::TASK_ADDED];
+/// The same of a hold.
+const OF_HOLD: [&str; 2] = [kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED];
 
 impl Kernel {
     /// The story of a task or a hold.
@@ -31,7 +33,8 @@ impl Kernel {
             let more = events.len() > LONGEST;
             events.truncate(LONGEST);
             events.reverse();
-            let began = matches!(events.first(), Some(row) if BEGINNINGS.contains(&row.kind.as_str()));
+            let beginnings: &[&str] = if subject.starts_with("h-") { &OF_HOLD } else { &OF_TASK };
+            let began = matches!(events.first(), Some(row) if beginnings.contains(&row.kind.as_str()));
             let forgotten = !more && !began && scene.project.is_some_and(|row| row.first_event > 1);
             let story = events
                 .into_iter()

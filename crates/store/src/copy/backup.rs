@@ -9,7 +9,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 
 use super::{counts, layout, plain};
 use crate::error;
-use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
+use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
 use crate::store::Identity;
 use crate::table::project;
@@ -59,6 +59,35 @@ pub fn bad(why: impl std::fmt::Display) -> Error {
         .hint("Nothing was changed. Give a file that `tenure backup` made, as it was made.")
 }
 
+/// Bytes at the beginning of a backup that say what it is.
+pub const HEAD: usize = 100;
+
+/// Looks at the first bytes of what is said to be a backup and says how many it must have, so that nothing else is read
+/// or copied as one.
+pub fn declared_size(head: &[u8]) -> Result<u64> {
+    if head.len() < HEAD || !head.starts_with(b"SQLite format 3\0") {
+        return Err(bad("it is not a database"));
+    }
+    let number = |at: usize| head[at..at + 4].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    refuse_other(i64::try_from(number(68)).unwrap_or_default())?;
+    let page = match number(16) >> 16 {
+        1 => 65_536,
+        size => size,
+    };
+    Ok(page * number(28))
+}
+
+/// Refuses a database that does not say it is a backup. A store's file is one of them, however it came here: what was
+/// acknowledged may stand in a log that did not come along.
+fn refuse_other(application: i64) -> Result<()> {
+    match application {
+        BACKUP_ID => Ok(()),
+        APPLICATION_ID => Err(bad("it is a store, or a copy of its file, which may lack acknowledged changes")
+            .hint("Nothing was changed. Take a backup of that store with `tenure backup --store FILE`.")),
+        _ => Err(bad("it is empty, or a database of another program")),
+    }
+}
+
 fn look_over(path: &Path) -> Result<Backup> {
     let open = |error| error::sqlite(error, Stage::Open);
     let connection = plain(path).map_err(open)?;
@@ -73,9 +102,7 @@ fn look_over(path: &Path) -> Result<Backup> {
         Some(ErrorCode::DatabaseCorrupt) => bad("it is damaged or cut short").cause(error),
         _ => open(error),
     })?;
-    if application != APPLICATION_ID {
-        return Err(bad("it is empty, or a database of another program"));
-    }
+    refuse_other(application)?;
     let version = number("PRAGMA user_version").map_err(open)?;
     if version > VERSION {
         return Err(error::newer_schema(version, VERSION));

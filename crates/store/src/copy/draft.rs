@@ -1,6 +1,5 @@
 //! A file on its way: private and under another name until it is whole and on disk.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use tenure_core::{Error, Kind, Result, Stage};
+
+use super::passing;
 
 /// A file that becomes `to` when it is published, and is removed otherwise.
 #[derive(Debug)]
@@ -29,18 +30,12 @@ impl Draft {
     /// A new, empty file beside `to`, for its owner alone.
     #[expect(clippy::disallowed_methods, reason = "a new file, never the database")]
     pub fn beside(to: &Path) -> Result<Draft> {
-        let pid = std::process::id();
-        let mut number = 0;
-        loop {
-            let mut name = OsString::from(".");
-            name.push(to.file_name().unwrap_or_default());
-            name.push(format!(".{pid}.{number}.tmp"));
-            let path = to.with_file_name(name);
-            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(_) => return Ok(Draft { path, to: to.to_owned() }),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && number < 10_000 => number += 1,
-                Err(error) => return Err(failed(to, error)),
-            }
+        let dir = directory(to);
+        passing::sweep(dir);
+        let path = dir.join(passing::draft_name());
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(_) => Ok(Draft { path, to: to.to_owned() }),
+            Err(error) => Err(failed(to, error)),
         }
     }
 
@@ -95,8 +90,7 @@ impl Draft {
                 Err(error) => return Err(fail(error)),
             },
         }
-        let dir = self.to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        match File::open(dir).and_then(|dir| dir.sync_all()) {
+        match File::open(directory(&self.to)).and_then(|dir| dir.sync_all()) {
             // Some file systems cannot sync a directory; they have nothing better to offer.
             Err(error) if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Err(fail(error)),
             _ => Ok(()),
@@ -118,6 +112,10 @@ impl Drop for Draft {
         // After a rename there is nothing left; any other failure leaves a file that nobody reads.
         _ = fs::remove_file(&self.path);
     }
+}
+
+fn directory(to: &Path) -> &Path {
+    to.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The refusal to write over a file.

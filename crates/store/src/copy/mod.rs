@@ -7,6 +7,7 @@
 mod backup;
 mod draft;
 mod layout;
+pub mod passing;
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -15,10 +16,10 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Error, Result, Stage};
 
 pub use self::backup::Backup;
-pub use self::backup::bad;
+pub use self::backup::{HEAD, bad, declared_size};
 pub use self::draft::{Draft, Existing, exists};
 use crate::error::{self, corrupt};
-use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
+use crate::migrate::{BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
 use crate::store::{Entered, Identity};
 use crate::table::{project, shown};
@@ -158,7 +159,7 @@ fn encode(row: &crate::Row) -> Result<Vec<serde_json::Value>> {
         .collect()
 }
 
-/// A new store without rows, in a transaction that has not ended. Nobody else sees the file and nothing of it is kept
+/// A new backup without rows, in a transaction that has not ended. Nobody else sees the file and nothing of it is kept
 /// if this fails, so it needs neither a journal nor a sync before the last one.
 fn fresh(to: &Draft) -> Result<Connection> {
     let fail = |error| to.unwritable(error::sqlite(error, Stage::Write));
@@ -171,7 +172,7 @@ fn fresh(to: &Draft) -> Result<Connection> {
     for step in &STEPS {
         connection.execute_batch(&step.sqlite()).map_err(fail)?;
     }
-    connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(fail)?;
+    connection.pragma_update(None, "application_id", BACKUP_ID).map_err(fail)?;
     Ok(connection)
 }
 

@@ -37,7 +37,8 @@ const MIGRATION_LOCK: i64 = 0x5445_4E55_5245;
 /// in turn: whoever wakes must follow the row to its newest version and queue there anew, behind newcomers. This lock
 /// does not change under those who wait for it, so they are served in the order they came.
 ///
-/// It gives order and nothing else. Exclusion is the row's, so projects whose numbers are equal by chance only wait for
+/// It gives order, and freshness: the statement after it begins when the wait is over, so it reads the store's own row as
+/// new as the project's. (A restore takes the table lock instead, before its first snapshot.) Exclusion is the row's, so projects whose numbers are equal by chance only wait for
 /// each other. It is taken before the row and never after it, so the two cannot be waited for crosswise. It ends with the
 /// transaction, so a pooler may stand in between. A statement of its own, because one that locked and read would read
 /// what was true before its wait; sent together with the next, it costs no round trip.
@@ -93,6 +94,11 @@ impl Postgres {
             self.again(|_| {
                 self.transact(&self.begin_read(), |tx| {
                     let entered = self.enter(tx, key, project::Lock::Read)?;
+                    // The tables are those of now, the rows those of the snapshot: one taken just before a migration
+                    // sees new columns that nobody has filled in.
+                    if entered.project.as_ref().is_some_and(|row| row.schema_version < VERSION) {
+                        return Err(error::older_schema());
+                    }
                     body(tx, entered).map(Verdict::Undo)
                 })
             })

@@ -23,7 +23,7 @@ use self::turnstile::{Turn, Turnstile};
 pub(crate) use self::tx::{Keep, SqliteTx};
 use crate::copy;
 use crate::error::{self, corrupt};
-use crate::migrate::{APPLICATION_ID, STEPS, VERSION};
+use crate::migrate::{APPLICATION_ID, BACKUP_ID, STEPS, VERSION};
 use crate::store::{Body, Durability, Entered, Identity, Options, Present, Size, Verdict};
 use crate::table::project;
 use crate::tx::{Sql, Tx, Value};
@@ -345,6 +345,7 @@ fn refuse_foreign(connection: &Connection) -> Result<()> {
     // Asked last: another process may be making the store, and writes this together with everything else.
     match application()? {
         APPLICATION_ID => Ok(()),
+        BACKUP_ID => Err(error::is_backup()),
         0 if untouched => Ok(()),
         _ => Err(corrupt("the file is a database of another program, not a Tenure store")
             .at(Stage::Open)

@@ -196,6 +196,16 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
                            WHERE later.project = $1 AND later.hold = hold.id AND later.hold <> '' AND later.number >= $2)",
     );
     tx.execute(holds, &[project.into(), number.into()])?;
+    // A hold that was handed on has no event of its own after its grant: it goes with the one that names its successor.
+    let handed_on = Sql::pair(
+        "DELETE FROM hold WHERE project = $1 AND ended_at <> 0
+           AND id IN (SELECT json_extract(data, '$.ended_hold') FROM event
+                      WHERE project = $1 AND kind = 'hold.transferred' AND number < $2)",
+        "DELETE FROM hold WHERE project = $1 AND ended_at <> 0
+           AND id = ANY (ARRAY(SELECT CAST(data AS JSON)->>'ended_hold' FROM event
+                               WHERE project = $1 AND kind = 'hold.transferred' AND number < $2))",
+    );
+    tx.execute(handed_on, &[project.into(), number.into()])?;
     let events = Sql::same("DELETE FROM event WHERE project = $1 AND number < $2");
     let dropped = tx.execute(events, &[project.into(), number.into()])?;
     i64::try_from(dropped).map_err(|_| Error::bug("more events than numbers"))

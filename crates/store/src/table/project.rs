@@ -236,12 +236,12 @@ pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> 
     summaries(tx.query(sql, &[after.into(), limit.into()])?)
 }
 
-/// Projects that are switched on and have this key or are called this, by key.
+/// Projects that have this key or are called this, by key, those that were forgotten among them.
 pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>> {
     let sql = Sql::same(
         "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
                 tasks_blocked, tasks_done, tasks_cancelled
-         FROM project WHERE (key = $1 OR label = $1) AND key <> '_' AND events > 0 ORDER BY key LIMIT $2",
+         FROM project WHERE (key = $1 OR label = $1) AND key <> '_' ORDER BY key LIMIT $2",
     );
     summaries(tx.query(sql, &[name.into(), limit.into()])?)
 }

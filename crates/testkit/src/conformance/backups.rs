@@ -13,6 +13,7 @@ use tenure_store::copy::Existing;
 use tenure_store::migrate::STEPS;
 
 use super::Case;
+use super::damage::left_alone;
 use super::restoring::{again, restore, restored_number, take};
 use super::shorthand::{fence, id};
 use super::walk::every_op;
@@ -22,6 +23,7 @@ use crate::raw::{differing, dump};
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t5_a_backup_has_every_row_and_changes_none", has_every_row),
     Case::everywhere("inv_c4_a_file_that_is_no_sound_backup_is_refused", hostile_files),
+    Case::everywhere("inv_c4_a_backup_is_not_taken_for_a_store", not_a_store),
     Case::everywhere("inv_t11_an_older_backup_is_brought_up_to_date", older_backup),
     Case::shared("inv_t10_a_restore_of_a_backup_taken_under_load_loses_nothing_acknowledged_before_it", under_load),
 ];
@@ -53,7 +55,12 @@ fn has_every_row(world: &World) {
     assert_eq!(beside, ["b.db"]);
     assert_eq!(take(world, "c.db").1, taken);
     assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(world.dir.path().join("c.db")).unwrap());
-    let copy = Kernel::new(Location::File(path), world.options.clone()).unwrap();
+    // Marked as a store, it is one.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[68..72].copy_from_slice(b"TENU");
+    let store = world.dir.path().join("store.db");
+    std::fs::write(&store, bytes).unwrap();
+    let copy = Kernel::new(Location::File(store), world.options.clone()).unwrap();
     assert_eq!(differing(&before, &dump(&copy)), [""; 0]);
     // A file that is there stays.
     let call = world.call("b");
@@ -84,7 +91,8 @@ fn hostile_files(world: &World) {
         std::fs::write(&file, bytes).unwrap();
     };
     let noise = |bytes: &mut Vec<u8>| tenure_store::Entropy::fill(&Seeded::new(3), bytes);
-    let byte_changes: [(&str, &dyn Fn(&mut Vec<u8>)); 11] = [
+    let byte_changes: [(&str, &dyn Fn(&mut Vec<u8>)); 12] = [
+        ("a store", &|bytes| bytes[68..72].copy_from_slice(b"TENU")),
         ("empty", &|bytes| bytes.clear()),
         ("one byte", &|bytes| bytes.truncate(1)),
         ("cut in the header", &|bytes| bytes.truncate(60)),
@@ -142,6 +150,16 @@ fn hostile_files(world: &World) {
     std::fs::write(&file, &good).unwrap();
     again(world, &file, "s.db");
     world.sound();
+}
+
+fn not_a_store(world: &World) {
+    world.add("one");
+    let (path, _) = take(world, "b.db");
+    left_alone(world, &path, &["is_backup"]);
+    // Nor one of an older schema, which a store would be migrated from.
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
+    left_alone(world, &path, &["is_backup"]);
+    assert!(!world.dir.path().join("b.db-turn-a").exists());
 }
 
 fn older_backup(world: &World) {
@@ -247,8 +265,10 @@ fn under_load(world: &World) {
     });
     world.sound();
     let events = world.events();
-    let restored = restored_number(world);
-    for event in events.iter().filter(|event| event.number > restored && event.kind == "task.done") {
+    let first = events.iter().position(|event| event.kind == "project.restored").unwrap();
+    let after: Vec<_> = events[first..].iter().filter(|event| event.kind == "task.done").collect();
+    assert!(after.len() >= 5, "the writers went on: {}", after.len());
+    for event in after {
         assert!(event.hold.is_some() && event.data["late"] != true, "an old holder passed: {event:?}");
     }
     assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());

@@ -16,6 +16,7 @@ use crate::fixture::{Engine, World};
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("an_export_has_every_task_and_note_and_its_own_end", has_everything),
     Case::everywhere("what_is_exported_and_imported_is_exported_again_to_the_byte", round_trip),
+    Case::everywhere("an_export_of_more_than_a_page_has_all_of_it", more_than_a_page),
     Case::everywhere("an_export_of_nothing_is_an_export", of_nothing),
     Case::shared("inv_t5_an_export_is_one_snapshot_beside_writers", beside_writers),
     Case::shared("ten_thousand_tasks_go_there_and_back", many),
@@ -35,6 +36,17 @@ pub(super) fn content(export: &[u8]) -> &str {
 
 pub(super) fn lines(export: &[u8]) -> Vec<Value> {
     std::str::from_utf8(export).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn more_than_a_page(world: &World) {
+    let task = world.add("one");
+    (0..1_010).for_each(|n| drop(world.note("a", &task, &n.to_string()).unwrap()));
+    let lines = lines(&exported(world, true));
+    let count = |field: &str| lines.iter().filter(|line| line.get(field).is_some()).count();
+    let end = lines.last().unwrap();
+    assert_eq!((&end["notes"], &end["events"]), (&json!(1_010), &json!(world.last_event())));
+    assert_eq!(count("note"), 1_010, "{}", lines[2]);
+    assert_eq!(count("event"), usize::try_from(world.last_event()).unwrap());
 }
 
 /// A project in which tasks are in every state, and everything that may be said of one is said of some.

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 use tenure_core::{Kind, Span};
-use tenure_kernel::op::{add, forget, note};
+use tenure_kernel::op::{add, claim, done, forget, note, transfer};
 use tenure_kernel::query::log::{Filter, Since};
-use tenure_kernel::{Call, Op};
+use tenure_kernel::{Call, Checkout, Op, Trust};
 use tenure_store::table::project;
 
 use super::Case;
-use crate::fixture::{World, code_of, refusal};
+use crate::fixture::{TestClock, World, code_of, refusal};
 use crate::raw::{TABLES, dump, number};
 
 pub(super) const CASES: &[Case] = &[
@@ -16,6 +16,10 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t14_a_backlog_shrinks_a_little_with_each_write", backlog),
     Case::everywhere("inv_t14_an_ended_hold_goes_with_its_last_event", ended_holds),
     Case::everywhere("inv_t14_a_forgotten_project_leaves_nothing_but_its_numbers", forgotten),
+    Case::everywhere("inv_t14_an_event_at_the_limit_is_kept", at_the_limit),
+    Case::everywhere("inv_t14_asking_since_a_time_before_the_oldest_says_so", since_a_time),
+    Case::everywhere("inv_t14_a_hold_that_was_handed_on_goes_too", handed_on),
+    Case::everywhere("inv_t14_a_clock_that_jumps_drops_nothing_at_once", jumping_clock),
     Case::everywhere("inv_t15_a_project_in_use_is_not_forgotten", in_use),
     Case::everywhere("projects_are_listed_by_key_and_found_by_name", listed),
 ];
@@ -100,6 +104,90 @@ fn ended_holds(world: &World) {
     assert_eq!(code_of(world.kernel.show_hold(&call, &first)), "not_found");
     assert_eq!(world.kernel.show_hold(&call, &second).unwrap().state.as_str(), "live");
     world.done("a", &live).unwrap();
+    // One whose grant is gone and whose end is kept stays.
+    let long = world.add("long");
+    let third = of(&long);
+    for _ in 0..300 {
+        world.advance(Span::minutes(40));
+        world.note("a", &long, "still at it").unwrap();
+    }
+    world.done("a", &long).unwrap();
+    write_on(world, &long, 64);
+    write_on(world, &long, 64);
+    let grant =
+        world.events().iter().any(|event| event.kind == "task.claimed" && event.hold.as_deref() == Some(&third));
+    assert!(!grant, "its grant is no longer kept");
+    assert_eq!(world.kernel.show_hold(&call, &third).unwrap().state.as_str(), "finished");
+}
+
+fn at_the_limit(world: &World) {
+    let task = world.add("kept");
+    world.advance(Span(WEEK.0 - 1_000_000));
+    write_on(world, &task, 1);
+    world.advance(Span::seconds(1));
+    write_on(world, &task, 64);
+    assert_eq!(world.events()[0].number, 1, "exactly a week old");
+    world.advance(Span(1));
+    write_on(world, &task, 64);
+    assert!(world.events()[0].number > 1);
+}
+
+fn since_a_time(world: &World) {
+    let task = world.add("old");
+    let start = TestClock::START;
+    world.advance(Span::days(8));
+    write_on(world, &task, 1);
+    let first = world.claim("a", &task).unwrap();
+    write_on(world, &task, 64);
+    let call = world.call("person:ann");
+    let since = |time| {
+        let filter = Filter { since: Some(Since::Time(time)), ..all() };
+        world.kernel.log(&call, &filter).unwrap().kept_from
+    };
+    assert_eq!(since(start), Some(4));
+    assert_eq!(since(start + Span::days(8)), None);
+    assert!(first["task"]["id"] == json!(task));
+    // The oldest that is kept of the task is a note, then a claim: neither is how it began.
+    assert!(world.kernel.why(&call, &task).unwrap().forgotten);
+}
+
+fn handed_on(world: &World) {
+    let task = world.add("old");
+    world.note("b", &task, "here").unwrap();
+    let held = world.claim_for("a", &task, 86_400).unwrap()["hold"]["id"].as_str().unwrap().to_owned();
+    // Its grant is long gone when it is handed on.
+    for _ in 0..9 {
+        world.advance(Span::hours(23));
+        world.note("a", &task, "still at it").unwrap();
+    }
+    write_on(world, &task, 64);
+    let call = world.call("person:ann");
+    assert_eq!(world.kernel.show_hold(&call, &held).unwrap().state.as_str(), "live");
+    let transfer = transfer::Request { task: Some(task.clone()), to: "b".into(), ..transfer::Request::default() };
+    world.run("a", Op::Transfer(transfer)).unwrap();
+    world.kernel.show_hold(&call, &held).unwrap();
+    for _ in 0..9 {
+        world.advance(Span::hours(23));
+        world.note("b", &task, "on with it").unwrap();
+    }
+    write_on(world, &task, 64);
+    assert_eq!(code_of(world.kernel.show_hold(&call, &held)), "not_found");
+}
+
+/// One call under a clock that is years ahead must not cost the log.
+fn jumping_clock(world: &World) {
+    let task = world.add("kept");
+    while world.last_event() < 63 {
+        write_on(world, &task, 1);
+    }
+    let events = world.events().len();
+    world.advance(Span::days(3_650));
+    write_on(world, &task, 1);
+    assert_eq!(world.last_event() % 64, 0, "that was a write that looks for what is old");
+    assert_eq!(world.events().len(), events + 1);
+    // If the clock stays there, it is right, and the next that looks drops what is old.
+    write_on(world, &task, 64);
+    assert_eq!(world.events()[0].number, 64);
 }
 
 fn elsewhere(world: &World, agent: &str) -> Call {
@@ -110,12 +198,26 @@ fn forgotten(world: &World) {
     let task = world.add("stays");
     let call = elsewhere(world, "a");
     let add = Op::Add(add::Request { labels: vec!["x".into()], ..add::Request::titled("goes") });
-    world.kernel.run(&call, &add).unwrap();
+    let run = |agent: &str, op: &Op| -> String {
+        let reply = world.kernel.run(&elsewhere(world, agent), op).unwrap();
+        let body: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
+        body["id"].as_str().unwrap_or_default().to_owned()
+    };
+    // Something of it in every table.
+    let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any };
+    world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
+    let first = run("a", &add);
+    run("a", &Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("later") }));
+    run("a", &Op::Claim(claim::Request { task: Some(first.clone()), ..claim::Request::default() }));
+    run("a", &Op::Note(note::Request { text: "half".into(), ..note::Request::default() }));
+    run("a", &Op::Done(done::Request { task: Some(first), ..done::Request::default() }));
     let page = world.kernel.log(&call, &all()).unwrap();
     let (last, cursor) = (page.items.last().unwrap().number, page.cursor.unwrap());
     let id = world.kernel.store().read("name:q", |_, entered| Ok(entered.project.unwrap().id)).unwrap();
 
-    let refused = world.kernel.run(&call, &Op::Forget(forget::Request { key: "name:q".into(), force: true }));
+    let full = dump(&world.kernel);
+    let refused =
+        world.kernel.run(&elsewhere(world, "a"), &Op::Forget(forget::Request { key: "name:q".into(), force: true }));
     assert_eq!(code_of(refused), "people_only");
     let ann = elsewhere(world, "person:ann");
     let other = world.kernel.run(&ann, &Op::Forget(forget::Request { key: "name:p".into(), force: true }));
@@ -124,6 +226,9 @@ fn forgotten(world: &World) {
     let reply = world.kernel.run(&ann, &request).unwrap();
     assert_eq!(world.kernel.run(&ann, &request).unwrap().body, reply.body, "asked again, it is answered again");
 
+    for (table, _) in TABLES.iter().filter(|(table, _)| *table != "store") {
+        assert!(full[table].iter().any(|row| row.contains(&id)), "there was something in {table}");
+    }
     let rows = dump(&world.kernel);
     for (table, _) in TABLES {
         let left = rows[table].iter().filter(|row| row.contains(&id)).count();
@@ -167,7 +272,7 @@ fn listed(world: &World) {
     assert_eq!((page.items[0].open, page.items[0].events), (1, 3));
     let rest = world.kernel.projects(&call, 2, page.next.as_deref()).unwrap();
     assert_eq!((rest.items.len(), rest.more), (1, false));
-    let called = |name: &str| world.kernel.project_called(&call, name);
+    let called = |name: &str| world.kernel.project_called(&call, name, false);
     assert_eq!(called("p").unwrap().key, "name:p");
     assert_eq!(called("name:r").unwrap().key, "name:r");
     let error = refusal(called("q"));

@@ -26,6 +26,7 @@ pub(super) const CASES: &[Case] = &[
     Case::only(HERE, "inv_t6_a_commit_whose_answer_was_lost_is_answered_from_its_record", answer_lost),
     Case::only(HERE, "inv_t6_a_commit_whose_answer_stays_lost_is_unknown_and_the_same_call_finds_out", stays_lost),
     Case::only(HERE, "a_schema_that_the_login_may_not_use_is_an_error_and_no_empty_store", hidden_schema),
+    Case::only(HERE, "a_table_that_the_login_may_not_write_is_told_with_what_to_grant", ungranted_table),
     Case::only(HERE, "inv_t2_a_writer_that_waits_too_long_is_busy_and_changes_nothing", waits_too_long),
     Case::only(HERE, "inv_t2_a_writer_that_stops_inside_its_turn_is_thrown_out", stopped_writer),
     Case::only(HERE, "a_server_that_is_not_there_is_busy", not_there),
@@ -163,6 +164,25 @@ fn hidden_schema(world: &World) {
     let fresh = open(&format!("postgres://{login}:x@{}", place.replace(raw::schema(world), &server().fresh_schema())));
     assert_eq!(fresh.store().identity().unwrap(), None);
     server().batch(&format!("DROP ROLE {login}"));
+}
+
+fn ungranted_table(world: &World) {
+    let task = world.add("first");
+    let (login, schema) = (server().fresh_schema(), raw::schema(world));
+    server().batch(&format!(
+        "CREATE ROLE {login} LOGIN PASSWORD 'x'; GRANT USAGE ON SCHEMA {schema} TO {login};
+         GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {login}"
+    ));
+    let Location::Postgres(url) = &world.location else { panic!("this is about PostgreSQL") };
+    let (_, place) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).unwrap();
+    let reader = open(&format!("postgres://{login}:x@{place}"));
+    let call = world.call("a");
+    reader.show(&call, &task).unwrap();
+    let error = refusal(reader.run(&call, &claiming(&task)));
+    assert_eq!((error.kind().as_str(), error.code()), ("storage", "not_writable"));
+    let advice = error.advice().unwrap_or_default();
+    assert!(advice.contains("GRANT") && !advice.contains("sandbox"), "{advice}");
+    server().batch(&format!("DROP OWNED BY {login}; DROP ROLE {login}"));
 }
 
 fn waits_too_long(world: &World) {

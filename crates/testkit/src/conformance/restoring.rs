@@ -22,6 +22,10 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l1_fences_rise_over_every_restore", fences_rise),
     Case::everywhere("inv_t14_after_a_restore_old_cursors_are_stale", cursors_are_stale),
     Case::everywhere("inv_t9_a_restore_under_a_clock_set_back_ends_holds_now", clock_set_back),
+    Case::everywhere("inv_t9_the_time_of_a_backup_from_a_clock_ahead_is_not_believed", clock_ahead),
+    Case::everywhere("inv_t9_a_restore_never_turns_time_back", never_back),
+    Case::everywhere("inv_c4_a_backup_with_rows_that_make_no_sense_is_refused", senseless_rows),
+    Case::everywhere("inv_t14_a_number_inside_the_gap_of_a_restore_is_stale", inside_the_gap),
     Case::everywhere("inv_t4_a_restore_that_is_refused_changes_nothing", refusals_change_nothing),
     Case::shared("inv_t14_a_backup_is_restored_across_engines", across_engines),
     Case::everywhere("a_restored_project_that_began_after_the_backup_is_forgotten", newer_projects),
@@ -111,6 +115,81 @@ fn no_old_holder_passes(world: &World) {
     restore(&other, &other.kernel, "person:ann", &world.dir.path().join("safety.db"), None).unwrap();
     assert_eq!(other.show(&lost)["title"], "lost");
     other.sound();
+}
+
+/// A backup of a machine whose clock was an hour, or ten years, ahead: holds granted afterwards end as they should.
+fn clock_ahead(world: &World) {
+    for (ahead, safety) in [(3_600_000_000_i64, "one.db"), (315_360_000_000_000, "two.db"), (30_000_000, "three.db")] {
+        // The database's clock on PostgreSQL, which is never set back.
+        let world = World::with(world.engine, |options| options.own_clock = world.engine != Engine::Postgres);
+        let task = world.add("one");
+        let (path, _) = take(&world, "b.db");
+        raw::tamper(&path, &format!("UPDATE project SET last_time = last_time + {ahead}"));
+        let restored = again(&world, &path, safety);
+        assert_eq!(restored.projects, 1);
+        let before = world.kernel.last_time(&world.call("a")).unwrap();
+        let clock = world.kernel.store().read("", |_, entered| Ok(entered.clock)).unwrap();
+        assert!(before.0 - clock.0 <= 60_000_000, "{ahead}: {before} is far ahead of {clock}");
+        world.claim_for("a", &task, 60).unwrap();
+        world.sound();
+    }
+}
+
+fn never_back(world: &World) {
+    world.add("one");
+    let (path, _) = take(world, "b.db");
+    world.advance(Span::hours(1));
+    world.add("two");
+    let used = world.kernel.last_time(&world.call("a")).unwrap();
+    world.advance(Span(-Span::seconds(30).0));
+    again(world, &path, "safety.db");
+    let number = restored_number(world);
+    let restored = world.events().into_iter().find(|event| event.number == number).unwrap();
+    assert!(restored.at >= used.to_string(), "{} is before {used}", restored.at);
+}
+
+fn senseless_rows(world: &World) {
+    world.add("one");
+    for (n, sql) in [
+        "UPDATE event SET data = 'not json' WHERE number = 3",
+        "UPDATE task SET labels = 'nope'",
+        "UPDATE task SET attempt = 9223372036854775807",
+        "UPDATE task SET created_at = 9223372036854775807",
+        "UPDATE project SET last_time = 9223372036854775807",
+        "UPDATE project SET last_task = 9223372036854775807",
+        "UPDATE project SET key = ''",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let (path, _) = take(world, &format!("b{n}.db"));
+        raw::tamper(&path, sql);
+        let before = dump(&world.kernel);
+        let error = refusal(restore(world, &world.kernel, "person:ann", &path, Some(&format!("s{n}.db"))));
+        assert_eq!((error.kind(), error.code()), (Kind::Storage, "bad_backup"), "{sql}: {error:?}");
+        assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{sql}");
+    }
+    // What doctor asks finds the same in a store.
+    raw::both(&world.kernel, "UPDATE event SET data = 'not json' WHERE number = 3");
+    assert_eq!(code_of(world.kernel.read_through(&world.call("a"))), "corrupt_store");
+}
+
+fn inside_the_gap(world: &World) {
+    world.add("one");
+    let (path, _) = take(world, "b.db");
+    world.add("two");
+    let seen = world.last_event();
+    again(world, &path, "safety.db");
+    let since = |number| {
+        let filter = Filter { since: Some(Since::Number(number)), limit: 10, ..Filter::default() };
+        world.kernel.log(&world.call("a"), &filter)
+    };
+    for number in [seen, 100_000] {
+        assert_eq!(code_of(since(number)), "stale_cursor", "{number}");
+    }
+    for number in [0, 1, seen - 1, restored_number(world)] {
+        since(number).unwrap();
+    }
 }
 
 pub(super) fn restored_number(world: &World) -> i64 {

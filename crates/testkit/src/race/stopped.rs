@@ -21,7 +21,7 @@ use crate::report::{Budget, Section};
 /// How long a project may be held up by a client that stands still.
 const AT_MOST: Duration = Duration::from_secs(6);
 /// How long a client may stand still: what the server allows.
-const ALLOWED: Duration = Duration::from_secs(5);
+const ALLOWED: Duration = Duration::from_secs(2);
 
 /// Stops the process at the first byte it is asked for.
 struct Stops(AtomicBool);

@@ -3,7 +3,7 @@
 mod files;
 
 use serde::Serialize;
-use tenure_core::{Error, Result};
+use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::health::Health;
 use tenure_store::{Store, migrate};
 
@@ -165,7 +165,12 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
     if !health.switched_on {
         return vec![clock(&health, store), remark("rows", "nothing has happened in this project yet", None)];
     }
-    let mut checks = vec![clock(&health, store), retention(&health)];
+    let keep = context.place().ok().and_then(|place| place.config.keep_events);
+    let mut checks = vec![clock(&health, store), retention(&health, keep)];
+    checks.push(match context.ask(|kernel, call| kernel.read_through(call)) {
+        Ok(()) => ok("rows", "all can be read"),
+        Err(error) => wrong("rows", error.message(), "Restore a backup, and please report this."),
+    });
     checks.push(if health.wrong_counters.is_empty() {
         ok("counters", "as counted")
     } else {
@@ -182,7 +187,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
 }
 
 /// What is kept of the log, and whether it is what the project's row says.
-fn retention(health: &Health) -> Check {
+fn retention(health: &Health, keep: Option<Span>) -> Check {
     if !health.events_fit {
         return wrong(
             "retention",
@@ -193,7 +198,12 @@ fn retention(health: &Health) -> Check {
     let (number, at) = health.oldest;
     ok(
         "retention",
-        format!("all {} events are kept, the oldest is {number} of {}", health.events, short(&at.to_string())),
+        format!(
+            "{} events are kept, the oldest is {number} of {}; {}",
+            health.events,
+            short(&at.to_string()),
+            keep.map_or("none is ever dropped".to_owned(), |keep| format!("those older than {keep} are dropped"))
+        ),
     )
 }
 

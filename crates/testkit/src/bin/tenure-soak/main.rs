@@ -4,12 +4,13 @@
 // A long run reads clocks and arguments, and prints what it saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tenure_testkit::evidence::soaks;
-use tenure_testkit::report::{Budget, markdown};
+use tenure_testkit::report::{Budget, Section, markdown};
 use tenure_testkit::{sim, worker};
 
 fn main() -> ExitCode {
@@ -45,12 +46,23 @@ fn run(options: &Options) -> ExitCode {
         let time = options.time * soak.share / shares.max(1);
         eprintln!("{} for about {} s …", soak.name, time.as_secs());
         let start = Instant::now();
-        let mut section = (soak.run)(Budget { time, seed: options.seed, seeds: options.seeds });
+        let budget = Budget { time, seed: options.seed, seeds: options.seeds };
+        // A run that breaks down is a finding too, and must not cost what the others found.
+        let mut section = catch_unwind(AssertUnwindSafe(|| (soak.run)(budget))).unwrap_or_else(|panic| {
+            let why = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            let mut section = Section::new(soak.name);
+            section.violation(format!("the run broke down: {}", why.unwrap_or_default()));
+            section
+        });
         section.figure("time", format!("{} s", start.elapsed().as_secs()));
         eprintln!("{}: {} violations", soak.name, section.violations.len());
         sections.push(section);
     }
-    println!("{}", markdown(&sections));
+    let profile = if cfg!(debug_assertions) { "development" } else { "release" };
+    println!("Seed {}, {profile} profile.\n\n{}", options.seed, markdown(&sections));
     let violations: usize = sections.iter().map(|section| section.violations.len()).sum();
     println!("{violations} violations");
     ExitCode::from(u8::from(violations > 0))
