@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::task::{PRIORITY_DEFAULT, Status};
+use tenure_core::text::excerpt;
 use tenure_core::{Error, Kind, Result, event, graph, id};
 use tenure_store::table::{dep, label, task};
 
@@ -125,7 +126,7 @@ impl Request {
                 return Err(on_line(item.line)(Error::usage("bad_key", "a key has 1 to 200 bytes")));
             }
             if let Some(first) = keys.insert(key, index) {
-                let first = self.items[first].line;
+                let (first, key) = (self.items[first].line, excerpt(key));
                 return Err(on_line(item.line)(
                     Error::usage("duplicate_key", format!("the key `{key}` stands on line {first} already"))
                         .entity(key),
@@ -155,7 +156,7 @@ impl Request {
 
     fn cycle(&self, nodes: &[usize]) -> Error {
         let named = |index: &usize| {
-            self.items[*index].key.clone().unwrap_or_else(|| format!("line {}", self.items[*index].line))
+            self.items[*index].key.as_deref().map_or_else(|| format!("line {}", self.items[*index].line), excerpt)
         };
         let mut shown: Vec<String> = nodes.iter().take(8).map(named).collect();
         if nodes.len() > shown.len() {

@@ -1,7 +1,8 @@
 //! Starts processes, listens to them, and kills them at any moment.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -96,18 +97,19 @@ impl Process {
 
     /// Kills it, if it lives, and hears what it said last.
     fn kill(&mut self, heard: &mut Heard) {
-        self.end();
+        let ended = self.end();
+        assert!(ended.is_none_or(|status| status.signal() == Some(9)), "a process ended by itself: {ended:?}");
         heard.kills += 1;
         heard.lines.extend(self.lines.try_iter());
     }
 
-    fn end(&mut self) {
-        if let Some(listener) = self.listener.take() {
-            // SIGKILL.
-            self.child.kill().unwrap();
-            self.child.wait().unwrap();
-            listener.join().unwrap();
-        }
+    fn end(&mut self) -> Option<ExitStatus> {
+        let listener = self.listener.take()?;
+        // SIGKILL.
+        self.child.kill().unwrap();
+        let status = self.child.wait().unwrap();
+        listener.join().unwrap();
+        Some(status)
     }
 }
 
