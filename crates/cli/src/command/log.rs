@@ -55,7 +55,8 @@ pub(super) const SPEC: Spec = Spec {
         } else if let Some(oldest) = page.kept_from {
             context.out.text(&format!("(events before {oldest} are no longer kept)"));
         }
-        page.items.iter().for_each(|event| context.out.text(&line(context.out, event)));
+        let digits = page.items.iter().map(digits).max().unwrap_or(0);
+        page.items.iter().for_each(|event| context.out.text(&line(context.out, event, digits)));
         if let (true, Some(next)) = (page.more, &page.next) {
             let total = page.total.map_or(String::new(), |total| format!(" of {total}"));
             context.out.text(&format!("{} shown{total}; more: --cursor {next}", page.items.len()));
@@ -99,8 +100,13 @@ fn parse(text: &str) -> Result<Since> {
     Time::parse(text).map(Since::Time)
 }
 
-fn line(out: &Printer, event: &Event) -> String {
-    let place = out.ink(Ink::Dim, &format!("{:>6}  {}", event.number, short(&event.at)));
+/// How many digits the number of an event has.
+fn digits(event: &Event) -> usize {
+    event.number.to_string().len()
+}
+
+fn line(out: &Printer, event: &Event, digits: usize) -> String {
+    let place = out.ink(Ink::Dim, &format!("{:>width$}  {}", event.number, short(&event.at), width = digits.max(6)));
     format!("{place}  {}", event.sentence())
 }
 
@@ -115,7 +121,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
         for event in &page.items {
             match (context.out.is_json(), serde_json::to_string(event)) {
                 (true, Ok(json)) => context.out.document(&json),
-                _ => context.out.text(&line(context.out, event)),
+                _ => context.out.text(&line(context.out, event, digits(event))),
             }
         }
         if context.out.is_hung_up() || context.out.is_quiet() {

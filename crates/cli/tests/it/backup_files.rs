@@ -27,7 +27,8 @@ fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
     let before = fs::read(&path).unwrap();
     let name = path.to_str().unwrap();
     for args in [&["list"][..], &["add", "two"], &["log"], &["export"], &["backup", "c.db"], &["project", "list"]] {
-        let refusal = home.call(args).json().env("TENURE_STORE", name).run().refusal();
+        // Where nothing is pinned to another store.
+        let refusal = home.call(args).json().cwd(home.path("tmp")).env("TENURE_STORE", name).run().refusal();
         assert!(text(&refusal.is("storage", "is_backup").error["hint"]).contains("tenure restore"), "{args:?}");
     }
     let other = backup(&home, "tmp/other.db");

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use crate::home::{Engine, Home, keys, text};
+use crate::home::{Engine, Home, keys, text, wait_until};
 
-/// A second is the shortest time to live; a little more and it is over.
-const LONGER_THAN_A_SECOND: Duration = Duration::from_millis(1_200);
+/// Waits until a query sees that the hold on a task is over.
+fn lapses(home: &Home, task: &str) {
+    wait_until("the hold lapses", || home.ok(&["show", task])["state"] == "ready");
+}
 
 /// The kinds of the events about a task.
 fn story(home: &Home, task: &str) -> Vec<String> {
@@ -22,8 +24,8 @@ fn inv_l4_a_finish_after_a_take_over_is_stale_and_moves_no_dependent() {
         let fence = home.ok_as("slow", &["claim", &first, "--ttl", "1s"])["hold"]["fence"].clone();
         (first, second, fence)
     });
-    std::thread::sleep(LONGER_THAN_A_SECOND);
     for (home, (first, second, fence)) in homes.iter().zip(prepared) {
+        lapses(home, &first);
         // The lapse is seen before anything is written.
         let shown = home.ok(&["show", &first]);
         assert_eq!((&shown["state"], &shown["status"]), (&"ready".into(), &"open".into()));
@@ -66,8 +68,8 @@ fn inv_l4_a_late_finish_is_accepted_while_nobody_took_over() {
         home.ok_as("slow", &["claim", &first, "--ttl", "1s"]);
         (first, second)
     });
-    std::thread::sleep(LONGER_THAN_A_SECOND);
     for (home, (first, second)) in homes.iter().zip(tasks) {
+        lapses(home, &first);
         // Without its hold the agent may not renew, give back or hand over what it no longer has.
         home.ok_as("other", &["whoami"]);
         home.refused_as("slow", &["release", &first]).is("stale", "lapsed");

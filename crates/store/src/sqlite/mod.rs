@@ -229,6 +229,10 @@ impl Sqlite {
         }
         if version < VERSION {
             self.migrate(&connection)?;
+            // A disk that fails once in the midst of the switch can leave the file without WAL and nobody told.
+            if self.path.is_some() {
+                wal_mode(&connection)?;
+            }
         }
         // What undoes an op stays in memory: an op that changes more than a few pages would otherwise open a file for it.
         let synchronous = match self.options.durability {

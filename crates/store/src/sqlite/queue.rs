@@ -104,9 +104,10 @@ mod tests {
         #[cfg(not(target_os = "linux"))]
         assert_eq!(holder, None);
         drop(turn);
-        assert_eq!(turnstile.look(Duration::from_millis(20)).unwrap(), Queue::Free);
+        // Whoever gave up waiting may still be handed the lock for a moment, and drops it.
+        assert_eq!(turnstile.look(LONG).unwrap(), Queue::Free);
         // What was looked at is given back.
-        drop(turnstile.enter(Duration::ZERO).unwrap());
+        drop(turnstile.enter(LONG).unwrap());
     }
 
     #[test]
