@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Judgement;
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, Reply, RequestId, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Door, Kernel, Op, Reply, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
 
@@ -309,7 +309,7 @@ impl<'a> Context<'a> {
             KeyKind::Id => Trust::Known,
             _ => Trust::Any,
         });
-        Some(Checkout { host: HostFacts::host(self.env), path: encode(path), common, trust })
+        Some(Checkout { host: HostFacts::host(self.env), path: encode(path), common, trust, tree: Tree::default() })
     }
 
     /// Looks at the processes of agents on this machine that hold something.
@@ -374,7 +374,12 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 fn actor(identity: &identity::Identity) -> Actor {
-    Actor { name: identity.name.clone(), tool: identity.tool.unwrap_or_default().to_owned(), process: None }
+    Actor {
+        name: identity.name.clone(),
+        tool: identity.tool.unwrap_or_default().to_owned(),
+        process: None,
+        door: Door::Cli,
+    }
 }
 
 fn recorded(error: &Error) -> Vec<RecordedPlace> {

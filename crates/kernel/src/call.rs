@@ -33,12 +33,26 @@ pub struct Actor {
     pub tool: String,
     /// The tool's process, if it is known.
     pub process: Option<Process>,
+    /// The door it came through.
+    pub door: Door,
+}
+
+/// A way into the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Door {
+    /// A command.
+    #[default]
+    Cli,
+    /// A hook of an agent tool.
+    Hook,
+    /// A tool call.
+    Mcp,
 }
 
 impl Actor {
     /// An actor known by name only.
     pub fn named(name: &str) -> Actor {
-        Actor { name: name.to_owned(), tool: String::new(), process: None }
+        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli }
     }
 
     /// Whether this is a person.
@@ -92,6 +106,19 @@ pub struct Checkout {
     pub common: Option<(String, i64, i64)>,
     /// What the door found out about it.
     pub trust: Trust,
+    /// What the door saw in it. Only ops that tell or keep it ask for it.
+    pub tree: Tree,
+}
+
+/// The state of a working tree, as a door saw it before the transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// The commit it is at; empty if unknown.
+    pub head: String,
+    /// Files that differ from it, relative to the top; a beginning of them where there are many.
+    pub uncommitted: Vec<String>,
+    /// How many there are beyond those.
+    pub uncommitted_more: usize,
 }
 
 /// Whether a project may be used from a place where it has not been seen.

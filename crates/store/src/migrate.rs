@@ -12,7 +12,7 @@ pub struct Step {
 pub const STEPS: [Step; 3] = [
     Step { version: 1, text: include_str!("schema/0001_kernel.sql") },
     Step { version: 2, text: include_str!("schema/0002_kept.sql") },
-    Step { version: 3, text: include_str!("schema/0003_memory.sql") },
+    Step { version: 3, text: include_str!("schema/0003_continuity.sql") },
 ];
 
 /// The schema that this program knows.

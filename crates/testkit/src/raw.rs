@@ -11,7 +11,7 @@ use tenure_store::{Location, Sql, Value, Verdict};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 15] = [
+pub const TABLES: [(&str, &str); 20] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
@@ -25,6 +25,11 @@ pub const TABLES: [(&str, &str); 15] = [
     ("memory", "SELECT * FROM memory ORDER BY project, id"),
     ("memory_term", "SELECT * FROM memory_term ORDER BY project, scope, subject, term, memory"),
     ("memory_scope", "SELECT * FROM memory_scope ORDER BY project, scope, subject"),
+    ("artifact", "SELECT * FROM artifact ORDER BY project, note, position"),
+    ("delivery", "SELECT * FROM delivery ORDER BY project, agent"),
+    ("session", "SELECT * FROM session ORDER BY project, host, boot, pidns, pid, started, tool, session"),
+    ("touched", "SELECT * FROM touched ORDER BY project, task, checkout, path, agent"),
+    ("fired", "SELECT * FROM fired ORDER BY project, tool, event"),
     ("event", "SELECT * FROM event ORDER BY project, number"),
     ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
 ];

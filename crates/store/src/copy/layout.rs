@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
-pub(crate) const TABLES: [Table; 15] = [
+pub(crate) const TABLES: [Table; 20] = [
     Table {
         name: "store",
         columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
@@ -94,6 +94,7 @@ pub(crate) const TABLES: [Table; 15] = [
             Text("pidns"),
             Int("pid"),
             Int("started"),
+            Int("mcp"),
         ],
         key: &["project", "name"],
     },
@@ -180,6 +181,7 @@ pub(crate) const TABLES: [Table; 15] = [
             Text("text"),
             Text("data"),
             Int("late"),
+            Text("head"),
         ],
         key: &["project", "id"],
     },
@@ -214,6 +216,61 @@ pub(crate) const TABLES: [Table; 15] = [
         name: "memory_scope",
         columns: &[Text("project"), Text("scope"), Text("subject"), Int("memories"), Int("words")],
         key: &["project", "scope", "subject"],
+    },
+    Table {
+        name: "artifact",
+        columns: &[
+            Text("project"),
+            Text("note"),
+            Int("position"),
+            Text("task"),
+            Int("number"),
+            Text("path"),
+            Text("kind"),
+            Text("sha256"),
+            Int("size"),
+        ],
+        key: &["project", "note", "position"],
+    },
+    Table {
+        name: "delivery",
+        columns: &[Text("project"), Text("agent"), Int("offered"), Int("confirmed")],
+        key: &["project", "agent"],
+    },
+    Table {
+        name: "session",
+        columns: &[
+            Text("project"),
+            Text("host"),
+            Text("boot"),
+            Text("pidns"),
+            Int("pid"),
+            Int("started"),
+            Text("tool"),
+            Text("session"),
+            Text("agent"),
+            Int("began_at"),
+            Int("ended_at"),
+        ],
+        key: &["project", "host", "boot", "pidns", "pid", "started", "tool", "session"],
+    },
+    Table {
+        name: "touched",
+        columns: &[
+            Text("project"),
+            Text("task"),
+            Text("checkout"),
+            Text("path"),
+            Text("agent"),
+            Int("first_at"),
+            Int("last_at"),
+        ],
+        key: &["project", "task", "checkout", "path", "agent"],
+    },
+    Table {
+        name: "fired",
+        columns: &[Text("project"), Text("tool"), Text("event"), Int("at")],
+        key: &["project", "tool", "event"],
     },
     Table {
         name: "event",

@@ -4,7 +4,7 @@ use serde_json::json;
 use tenure_core::{Kind, Span};
 use tenure_kernel::op::{add, claim, done, forget, note, transfer};
 use tenure_kernel::query::log::{Filter, Since};
-use tenure_kernel::{Call, Checkout, Op, Trust};
+use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 use tenure_store::table::project;
 
 use super::Case;
@@ -204,7 +204,7 @@ fn forgotten(world: &World) {
         body["id"].as_str().unwrap_or_default().to_owned()
     };
     // Something of it in every table.
-    let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any };
+    let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: Tree::default() };
     world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
     let first = run("a", &add);
     run("a", &Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("later") }));

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tenure_core::Stage;
 use tenure_kernel::op::add;
-use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
+use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 
 use super::Case;
 use crate::fixture::{World, code_of, refusal};
@@ -21,7 +21,7 @@ pub(super) const CASES: &[Case] = &[
 
 fn at(host: &str, path: &str, common: (&str, i64, i64), trust: Trust) -> Checkout {
     let common = Some((common.0.to_owned(), common.1, common.2));
-    Checkout { host: host.into(), path: path.into(), common, trust }
+    Checkout { host: host.into(), path: path.into(), common, trust, tree: Tree::default() }
 }
 
 const HERE: (&str, i64, i64) = ("/repo/.git", 1, 100);
@@ -103,7 +103,8 @@ fn anywhere(world: &World) {
     for (path, common) in [("/repo", HERE), ("/copy", COPY)] {
         write(world, at("h", path, common, Trust::Any)).unwrap();
     }
-    let bare = Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any };
+    let bare =
+        Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any, tree: Tree::default() };
     write(world, bare).unwrap();
     assert_eq!(checkouts(world), 3);
 }

@@ -6,7 +6,7 @@ use tenure_kernel::op::{
     add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
     remember, reopen, transfer, unblock,
 };
-use tenure_kernel::{Call, Checkout, Op, Reply, Trust};
+use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
 
 use super::shorthand::{id, words};
@@ -99,7 +99,7 @@ fn brought() -> import::Request {
 
 fn copy() -> Checkout {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined }
+    Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: Tree::default() }
 }
 
 fn item(title: &str) -> add_many::Item {

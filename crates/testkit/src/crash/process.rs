@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_kernel::query::list;
-use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
@@ -61,7 +61,7 @@ impl Sent {
 /// A call in the project that all of them share.
 pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    let copy = Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined };
+    let copy = Checkout { host: "h".into(), path: "/copy".into(), common, trust: Trust::Joined, tree: Tree::default() };
     Call {
         project: project::Name { key: "name:p".into(), label: "p".into() },
         actor: Actor::named(agent),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Span, Time};
-use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Clock, Durability, Location, Options};
 
@@ -207,7 +207,13 @@ impl Work {
 /// A call under an id of its own: its answer is kept for longer than any of this work takes.
 pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
     let common = Some(("/copy/.git".to_owned(), 1, 2));
-    let copy = || Checkout { host: "h".into(), path: "/copy".into(), common: common.clone(), trust: Trust::Joined };
+    let copy = || Checkout {
+        host: "h".into(),
+        path: "/copy".into(),
+        common: common.clone(),
+        trust: Trust::Joined,
+        tree: Tree::default(),
+    };
     Call {
         project: project::Name { key: "name:p".into(), label: "p".into() },
         actor: Actor::named(agent),
