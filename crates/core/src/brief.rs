@@ -13,6 +13,8 @@ pub const DEFAULT: usize = 1_500;
 pub const LEAST: usize = 150;
 /// The largest budget, in tokens.
 pub const MOST: usize = 50_000;
+/// How many bytes of an item are worth showing without the rest of it.
+const WORTH_CUTTING: usize = 80;
 /// How much of the budget the sections that must be there may take before the others had their turn, in percent.
 const CORE_SHARE: usize = 70;
 
@@ -113,17 +115,19 @@ fn write(section: &Section, room: usize) -> (String, usize) {
         kept += 1;
     }
     let mut out = section.items.len() - kept;
-    if kept == 0 {
-        if !section.needed {
-            return (String::new(), out);
-        }
-        let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
-        let cut = floor(&section.items[0], inside);
-        text.extend([cut, "…\n"]);
+    if kept == 0 && !section.needed {
+        return (String::new(), out);
+    }
+    let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
+    // The beginning of a long item says more than its absence, and a section that is needed is never empty.
+    if let Some(next) = section.items.get(kept).filter(|_| section.needed && (kept == 0 || inside >= WORTH_CUTTING)) {
+        text.extend([floor(next, inside), "…\n"]);
         out -= 1;
     }
-    if out > 0 || kept == 0 {
-        text.push_str(&note(out.max(1)));
+    if out > 0 {
+        text.push_str(&note(out));
+    } else {
+        text.extend(["(cut short: ", &section.more, ")\n\n"]);
     }
     let end = floor(&text, room).len();
     text.truncate(end);

@@ -27,6 +27,7 @@ mod release;
 mod remember;
 mod reopen;
 mod restore;
+mod resume;
 mod show;
 mod status;
 mod transfer;
@@ -71,6 +72,7 @@ pub(crate) enum Group {
 
 /// All commands, in the order help lists them.
 pub(crate) const ALL: &[Spec] = &[
+    resume::SPEC,
     next::SPEC,
     claim::SPEC,
     add::SPEC,

@@ -69,6 +69,11 @@ impl Printer {
         self.hung_up.get()
     }
 
+    /// Whether everything that was to be shown has been written out, and was not kept quiet.
+    pub(crate) fn has_shown_all(&self) -> bool {
+        !self.is_quiet() && !self.hung_up.get() && !self.failed.get()
+    }
+
     /// Prints an answer whose JSON is at hand.
     pub(crate) fn body(&self, json: &str) {
         self.document(&format!("{{\"ok\":true,\"data\":{json}}}"));

@@ -5,6 +5,7 @@ pub mod add_many;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+pub mod confirm;
 pub mod done;
 pub mod edit;
 pub mod forget;
@@ -17,6 +18,7 @@ pub mod note;
 pub mod release;
 pub mod remember;
 pub mod reopen;
+pub mod resume;
 pub mod transfer;
 pub mod unblock;
 
@@ -37,6 +39,10 @@ pub enum Op {
     Edit(edit::Request),
     /// Takes a task.
     Claim(claim::Request),
+    /// Chooses what to work on, takes it, and says everything that is needed to go on.
+    Resume(resume::Request),
+    /// Says that what was offered was shown.
+    Confirm(confirm::Request),
     /// Notes progress.
     Note(note::Request),
     /// Finishes a task.
@@ -67,12 +73,7 @@ pub enum Op {
     Forget(forget::Request),
 }
 
-/// How an op can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// A command of the binary.
-    Cli,
-}
+pub use crate::call::Door;
 
 /// What is known about an op without running it.
 pub struct About {
@@ -87,7 +88,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 18] = [
+pub const ALL: [About; 20] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -101,6 +102,18 @@ pub const ALL: [About; 18] = [
         what: "Takes a task: the one named, or the best that is ready",
         doors: &[Door::Cli],
         schema: || schema_for!(claim::Request),
+    },
+    About {
+        name: "resume",
+        what: "Chooses what to work on, takes it, and says everything that is needed to go on",
+        doors: &[Door::Cli],
+        schema: || schema_for!(resume::Request),
+    },
+    About {
+        name: "confirm",
+        what: "Says that what was offered was shown; doors call it, nobody types it",
+        doors: &[],
+        schema: || schema_for!(confirm::Request),
     },
     About {
         name: "note",
@@ -181,6 +194,8 @@ impl Op {
             Op::AddMany(_) => "add_many",
             Op::Edit(_) => "edit",
             Op::Claim(_) => "claim",
+            Op::Resume(_) => "resume",
+            Op::Confirm(_) => "confirm",
             Op::Note(_) => "note",
             Op::Done(_) => "done",
             Op::Block(_) => "block",
@@ -206,6 +221,7 @@ impl Op {
             Op::AddMany(request) => request.check(),
             Op::Edit(request) => request.check(),
             Op::Claim(request) => request.check(),
+            Op::Resume(request) => request.check(),
             Op::Note(request) => request.check(),
             Op::Block(request) => request.check(),
             Op::Release(request) => request.check(),
@@ -214,9 +230,13 @@ impl Op {
             Op::Transfer(request) => request.check(),
             Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
-            Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
-                Ok(())
-            }
+            Op::Done(_)
+            | Op::Confirm(_)
+            | Op::MemoryPin(_)
+            | Op::MemoryForget(_)
+            | Op::Unblock(_)
+            | Op::Join(_)
+            | Op::Forget(_) => Ok(()),
         }
     }
 
@@ -227,6 +247,8 @@ impl Op {
             Op::AddMany(request) => json(request),
             Op::Edit(request) => json(request),
             Op::Claim(request) => json(request),
+            Op::Resume(request) => json(request),
+            Op::Confirm(request) => json(request),
             Op::Note(request) => json(request),
             Op::Done(request) => json(request),
             Op::Block(request) => json(request),
@@ -251,6 +273,8 @@ impl Op {
             Op::AddMany(request) => json(&add_many::apply(unit, request)?),
             Op::Edit(request) => json(&edit::apply(unit, request)?),
             Op::Claim(request) => json(&claim::apply(unit, request)?),
+            Op::Resume(request) => json(&resume::apply(unit, request)?),
+            Op::Confirm(request) => json(&confirm::apply(unit, request)?),
             Op::Note(request) => json(&note::apply(unit, request)?),
             Op::Done(request) => json(&done::apply(unit, request)?),
             Op::Block(request) => json(&block::apply(unit, request)?),

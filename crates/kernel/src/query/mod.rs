@@ -9,6 +9,7 @@ pub mod list;
 pub mod log;
 pub mod memory;
 pub mod next;
+pub mod peek;
 pub mod projects;
 pub mod show;
 pub mod status;

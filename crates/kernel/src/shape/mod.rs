@@ -11,9 +11,11 @@ use tenure_store::table::{agent, dep, hold, task};
 pub mod export;
 mod memory;
 mod report;
+mod resumed;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;
@@ -318,6 +320,12 @@ pub struct Noted {
     pub task: String,
     /// Whether the author's hold had lapsed, and nobody had taken over.
     pub late: bool,
+    /// What was remembered with it.
+    #[serde(default)]
+    pub memories: Vec<RememberedItem>,
+    /// How many files it names.
+    #[serde(default)]
+    pub artifacts: usize,
 }
 
 /// The answer to `transfer`.

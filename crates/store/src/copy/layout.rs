@@ -234,7 +234,14 @@ pub(crate) const TABLES: [Table; 20] = [
     },
     Table {
         name: "delivery",
-        columns: &[Text("project"), Text("agent"), Int("offered"), Int("confirmed")],
+        columns: &[
+            Text("project"),
+            Text("agent"),
+            Int("offered"),
+            Int("confirmed"),
+            Int("mail_offered"),
+            Int("mail_confirmed"),
+        ],
         key: &["project", "agent"],
     },
     Table {

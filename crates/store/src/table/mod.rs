@@ -1,7 +1,9 @@
 //! One file per table: its rows and the statements on it. Nothing here decides anything.
 
 pub mod agent;
+pub mod artifact;
 pub mod checkout;
+pub mod delivery;
 pub mod dep;
 pub mod event;
 pub mod hold;

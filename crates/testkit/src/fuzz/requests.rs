@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, join, memory_forget, memory_pin, note,
+    release, remember, reopen, resume, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -143,6 +143,8 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "edit" => of::<edit::Request>(body, Op::Edit),
         "claim" => of::<claim::Request>(body, Op::Claim),
         "note" => of::<note::Request>(body, Op::Note),
+        "resume" => of::<resume::Request>(body, Op::Resume),
+        "confirm" => of::<confirm::Request>(body, Op::Confirm),
         "done" => of::<done::Request>(body, Op::Done),
         "block" => of::<block::Request>(body, Op::Block),
         "unblock" => of::<unblock::Request>(body, Op::Unblock),
