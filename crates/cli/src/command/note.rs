@@ -56,13 +56,15 @@ pub(super) const SPEC: Spec = Spec {
         } else {
             let late = if noted.late { ", late: your hold had lapsed and nobody had taken over" } else { "" };
             let counted = |count: usize, one: &str, many: &str| match count {
-                0 => String::new(),
-                1 => format!(", with 1 {one}"),
-                count => format!(", with {count} {many}"),
+                0 => None,
+                1 => Some(format!("1 {one}")),
+                count => Some(format!("{count} {many}")),
             };
             let files = counted(noted.artifacts, "file", "files");
             let memories = counted(noted.memories.len(), "memory", "memories");
-            context.out.text(&format!("Noted {} on {}{files}{memories}{late}", noted.id, noted.task));
+            let with: Vec<String> = [files, memories].into_iter().flatten().collect();
+            let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(" and ")) };
+            context.out.text(&format!("Noted {} on {}{with}{late}", noted.id, noted.task));
         }
         Ok(0)
     },

@@ -27,6 +27,8 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
         ("b", vec!["claim", &task]),
         ("b", vec!["done", &task]),
         ("person:ann", vec!["reopen", &task]),
+        ("b", vec!["resume"]),
+        ("b", vec!["release"]),
         ("person:ann", vec!["cancel", &task]),
     ] {
         home.ok_as(agent, &args);

@@ -22,6 +22,7 @@ mod projects;
 mod race;
 mod races;
 mod reference;
+mod resume;
 mod shapes;
 mod snapshots;
 mod streams;

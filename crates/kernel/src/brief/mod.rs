@@ -132,10 +132,10 @@ fn what(ask: &Ask<'_>, full: &task::Full) -> Vec<String> {
         }
         _ => format!("You are {} and do not hold it yet.", ask.me),
     };
-    items.push(format!("{holds} {}.", capital(&facts.join(", "))));
     if !row.acceptance.is_empty() {
         items.push(format!("Done when:\n{}", lines(&row.acceptance)));
     }
+    items.push(format!("{holds} {}.", capital(&facts.join(", "))));
     if !row.description.is_empty() {
         items.push(format!("In the words of {}:\n{}", row.created_by, lines(&row.description)));
     }

@@ -364,9 +364,10 @@ fn take_over(world: &World) {
 }
 
 fn hostile(world: &World) {
-    let long = "## Task\n\u{1F600}é\t`x` ".repeat(2_000);
+    let long = "## Task\n\u{1F600}é\t`x` ".repeat(3_000);
+    let beginning = |bytes: usize| long[..long.floor_char_boundary(bytes)].to_owned();
     let task = world.add_with(add::Request {
-        description: long[..60_000].to_owned(),
+        description: beginning(60_000),
         acceptance: "ö".repeat(20_000),
         labels: words(&["a", "b"]),
         ..add::Request::titled(&"t\u{1F600}".repeat(200))
@@ -380,7 +381,7 @@ fn hostile(world: &World) {
             ..remember::Item::default()
         };
         world.run("b", Op::Remember(remember::Request { items: vec![item] })).unwrap();
-        world.note("b", &task, &long[..5_000 + n]).unwrap();
+        world.note("b", &task, &beginning(5_000 + n)).unwrap();
     }
     for budget in [150, 151, 200, 333, 800, 1_500, 2_048, 10_000, 50_000] {
         let request = resume::Request { budget: Some(budget), limit: Some(1_000), ..resume::Request::default() };
