@@ -55,16 +55,16 @@ const ARTIFACTS_MAX: usize = 50;
 const PATH_MAX: usize = 4_096;
 
 fn artifact(given: &Artifact) -> Result<Artifact> {
-    let bad = |code, what: String| Err(Error::usage(code, what).entity(text::excerpt(&given.path)));
+    let bad = |what: String| Err(Error::usage("bad_artifact", what).entity(text::excerpt(&given.path)));
     if given.path.is_empty() || given.path.len() > PATH_MAX || given.path.chars().any(char::is_control) {
-        return bad("bad_artifact", format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
+        return bad(format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
     }
     let is_sum = given.sha256.len() == 64 && given.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_sum {
-        return bad("bad_artifact", "the SHA-256 of a file has 64 hexadecimal digits".to_owned());
+        return bad("the SHA-256 of a file has 64 hexadecimal digits".to_owned());
     }
     if given.size < 0 {
-        return bad("bad_artifact", "the size of a file is not below 0".to_owned());
+        return bad("the size of a file is not below 0".to_owned());
     }
     let kind = text::label(given.kind.as_deref().unwrap_or("file"))?;
     Ok(Artifact { kind: Some(kind), sha256: given.sha256.to_ascii_lowercase(), ..given.clone() })

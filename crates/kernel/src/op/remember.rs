@@ -90,10 +90,15 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Rem
 /// Writes memories down, in their order: a later one under the same key changes an earlier one.
 /// `about` is the task they are for where an item says nothing else.
 pub(crate) fn write(unit: &mut Unit<'_>, items: &[Item], about: Option<&str>) -> Result<Vec<shape::RememberedItem>> {
-    items.iter().map(|item| write_one(unit, item, about)).collect()
+    items.iter().map(|item| write_one(unit, item, about, &[])).collect()
 }
 
-fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<shape::RememberedItem> {
+/// Writes one down that comes from events: they are named with it, and the last of them is its cause.
+pub(crate) fn write_from(unit: &mut Unit<'_>, item: &Item, from: &[i64]) -> Result<shape::RememberedItem> {
+    write_one(unit, item, None, from)
+}
+
+fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]) -> Result<shape::RememberedItem> {
     let scope = scope(unit, item, about)?;
     let text = memory::text(&item.text)?;
     let key = item.key.as_deref().map_or_else(|| Ok(memory::key_of(&text)), memory::key)?;
@@ -112,8 +117,11 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<sh
     if let (Some(old), Some(data)) = (live, data.as_object_mut()) {
         data.insert("old".into(), json!({ "text": old.text, "kind": old.kind, "author": old.author }));
     }
+    if let (false, Some(data)) = (from.is_empty(), data.as_object_mut()) {
+        data.insert("from".into(), json!(from));
+    }
     let kind = if live.is_some() { event::kind::MEMORY_CHANGED } else { event::kind::MEMORY_ADDED };
-    let number = unit.append(kind, &id, "", None, &data)?;
+    let number = unit.append(kind, &id, "", from.last().copied(), &data)?;
     let terms = words::words(&format!("{key} {text}"));
     let row = table::Row {
         id,

@@ -69,6 +69,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let start = unit.first_event;
     let known = delivery::get(unit.tx, &project, me)?;
     let mut place = known.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
+    let first_kept = unit.project.first_event;
     let (items, reached) = news(unit.tx, &project, me, &place, request.limit.unwrap_or(EVENTS))?;
     // What this op appended itself is no news to its actor.
     let more = reached.is_some();
@@ -98,7 +99,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         reason: claimed.reason,
         lost,
         brief,
-        events: shape::Offered { items, more, offered: Some(offered) },
+        events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
     })
 }
 
@@ -187,6 +188,11 @@ pub(crate) fn news(
             return Ok((items, None));
         }
     }
+}
+
+/// The oldest event that is kept, where that is beyond the next one to be told.
+pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
+    (first_kept > place.confirmed + 1).then_some(first_kept)
 }
 
 /// Events that tell an agent nothing it could act on.

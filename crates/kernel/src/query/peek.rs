@@ -12,7 +12,7 @@ use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
 use crate::focus::{Seeker, own};
 use crate::kernel::Kernel;
-use crate::op::resume::{EVENTS, Request, lost, news};
+use crate::op::resume::{EVENTS, Request, kept_from, lost, news};
 use crate::shape;
 
 impl Kernel {
@@ -48,6 +48,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         confirmed: start,
         ..delivery::Row::default()
     });
+    let kept_from = scene.project.and_then(|project| kept_from(project.first_event, &place));
     let (items, reached) = news(tx, project, me, &place, request.limit.unwrap_or(EVENTS))?;
     let held = task.as_ref().is_some_and(|task| task.holder.as_ref().is_some_and(|holder| holder.agent == me));
     let lost = lost(tx, project, me, focus, &over)?;
@@ -73,6 +74,6 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         reason,
         lost,
         brief,
-        events: shape::Offered { items, more: reached.is_some(), offered: None },
+        events: shape::Offered { items, more: reached.is_some(), offered: None, kept_from },
     })
 }

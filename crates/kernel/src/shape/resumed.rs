@@ -51,6 +51,9 @@ pub struct Offered {
     pub more: bool,
     /// Up to which event this is an offer; nothing where only a look was taken.
     pub offered: Option<i64>,
+    /// The oldest event that is kept, where some of those to be told were dropped before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_from: Option<i64>,
 }
 
 /// Something that happened.
