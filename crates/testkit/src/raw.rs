@@ -34,6 +34,24 @@ pub const TABLES: [(&str, &str); 20] = [
     ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
 ];
 
+/// Takes away what came after the first schema: a store as the oldest program left it.
+pub const BACK_TO_THE_FIRST: &[&str] = &[
+    "UPDATE store SET schema_version = 1",
+    "UPDATE project SET schema_version = 1",
+    "ALTER TABLE project DROP COLUMN events",
+    "DROP TABLE memory",
+    "DROP TABLE memory_term",
+    "DROP TABLE memory_scope",
+    "DROP TABLE artifact",
+    "DROP TABLE delivery",
+    "DROP TABLE session",
+    "DROP TABLE touched",
+    "DROP TABLE fired",
+    "DROP INDEX IF EXISTS task_last_holder",
+    "ALTER TABLE note DROP COLUMN head",
+    "ALTER TABLE agent DROP COLUMN mcp",
+];
+
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;
 

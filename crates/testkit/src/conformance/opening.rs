@@ -13,7 +13,7 @@ use tenure_store::{Location, Options, Sql, Store, Verdict};
 
 use super::Case;
 use crate::fixture::{Engine, World, refusal};
-use crate::raw::{self, TABLES, both, bytes, dump, execute};
+use crate::raw::{self, BACK_TO_THE_FIRST, TABLES, both, bytes, dump, execute};
 
 pub(super) const CASES: &[Case] = &[
     Case::shared("inv_t11_opening_an_up_to_date_store_writes_nothing", opening_writes_nothing),
@@ -144,12 +144,8 @@ fn older_store(world: &World) {
     let before = dump(&world.kernel);
     let name = project::Name { key: "name:p".into(), label: "p".into() };
     let age = || {
-        let statements = [
-            Sql::same("UPDATE store SET schema_version = 1"),
-            Sql::same("UPDATE project SET schema_version = 1"),
-            Sql::pair("PRAGMA user_version = 1", "SELECT 1"),
-            Sql::same("ALTER TABLE project DROP COLUMN events"),
-        ];
+        let mut statements = vec![Sql::pair("PRAGMA user_version = 1", "SELECT 1")];
+        statements.extend(BACK_TO_THE_FIRST.iter().map(|sql| Sql::same(sql)));
         let store = world.kernel.store();
         store.write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;

@@ -90,10 +90,10 @@ fn fill(world: &World) -> Vec<String> {
     }
     let many = [
         "request SELECT p.id, 'a', 'add', 'r' || n, '', '', n",
-        "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0",
+        "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0, ''",
         "shown SELECT p.id, 'a' || n, 't-' || n, n",
         "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
-        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0",
+        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0, 0",
         "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired'",
     ];
     for rows in many {
