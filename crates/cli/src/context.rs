@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Judgement;
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::op::confirm;
 use tenure_kernel::{Actor, Call, Checkout, Door, Kernel, Op, Reply, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
@@ -201,6 +202,14 @@ impl<'a> Context<'a> {
         let value = serde_json::from_str(&reply.body)
             .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
         Ok((value, reply))
+    }
+
+    /// Confirms that what was offered was shown, if it was. That it could not be confirmed is nobody's concern: it is
+    /// offered again.
+    pub(crate) fn confirm(&self, shown: &confirm::Request) {
+        if (shown.events.is_some() || shown.mail.is_some()) && self.out.has_shown() {
+            let _ = self.run(&Op::Confirm(shown.clone()));
+        }
     }
 
     /// Asks a query.

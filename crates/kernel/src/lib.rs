@@ -7,6 +7,7 @@ pub mod backup;
 mod call;
 mod kernel;
 mod lines;
+mod mail;
 pub mod op;
 pub mod query;
 pub mod restore;

@@ -15,6 +15,7 @@ mod edit;
 mod export;
 mod holds;
 mod import;
+mod inbox;
 mod list;
 mod log;
 mod memory;
@@ -27,6 +28,7 @@ mod release;
 mod remember;
 mod reopen;
 mod restore;
+mod send;
 mod show;
 mod status;
 mod transfer;
@@ -83,6 +85,8 @@ pub(crate) const ALL: &[Spec] = &[
     holds::SPEC,
     remember::SPEC,
     recall::SPEC,
+    send::SPEC,
+    inbox::SPEC,
     log::SPEC,
     status::SPEC,
     why::SPEC,

@@ -120,6 +120,11 @@ impl Printer {
         let _ = writeln!(std::io::stderr(), "{}", inert(text));
     }
 
+    /// Whether everything printed so far has arrived somewhere: written, flushed, and not into nothing.
+    pub(crate) fn has_shown(&self) -> bool {
+        !self.is_quiet() && !self.hung_up.get() && !self.failed.get() && refuse_closed().is_ok()
+    }
+
     /// Sets a word off.
     pub(crate) fn ink(&self, ink: Ink, text: &str) -> String {
         if !self.colour {

@@ -5,10 +5,12 @@ pub mod add_many;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+pub mod confirm;
 pub mod done;
 pub mod edit;
 pub mod forget;
 pub mod import;
+pub mod inbox;
 pub mod join;
 mod leaving;
 pub mod memory_forget;
@@ -17,6 +19,7 @@ pub mod note;
 pub mod release;
 pub mod remember;
 pub mod reopen;
+pub mod send;
 pub mod transfer;
 pub mod unblock;
 
@@ -61,6 +64,12 @@ pub enum Op {
     MemoryPin(memory_pin::Request),
     /// Forgets a memory.
     MemoryForget(memory_forget::Request),
+    /// Sends a message.
+    Send(send::Request),
+    /// Offers new mail.
+    Inbox(inbox::Request),
+    /// Says that what was offered was shown.
+    Confirm(confirm::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
@@ -87,7 +96,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 18] = [
+pub const ALL: [About; 21] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -160,6 +169,25 @@ pub const ALL: [About; 18] = [
         schema: || schema_for!(memory_forget::Request),
     },
     About {
+        name: "send",
+        what: "Sends a message: to agents, or to whoever holds a task",
+        doors: &[Door::Cli],
+        schema: || schema_for!(send::Request),
+    },
+    About {
+        name: "inbox",
+        what: "Offers new mail, and acknowledges what was read",
+        doors: &[Door::Cli],
+        schema: || schema_for!(inbox::Request),
+    },
+    // Internal: a door confirms what it has shown, nobody asks for it.
+    About {
+        name: "confirm",
+        what: "Says that what was offered was shown",
+        doors: &[],
+        schema: || schema_for!(confirm::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -193,6 +221,9 @@ impl Op {
             Op::Remember(_) => "remember",
             Op::MemoryPin(_) => "memory_pin",
             Op::MemoryForget(_) => "memory_forget",
+            Op::Send(_) => "send",
+            Op::Inbox(_) => "inbox",
+            Op::Confirm(_) => "confirm",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
@@ -214,9 +245,15 @@ impl Op {
             Op::Transfer(request) => request.check(),
             Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
-            Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
-                Ok(())
-            }
+            Op::Send(request) => request.check(),
+            Op::Inbox(request) => request.check(),
+            Op::Done(_)
+            | Op::MemoryPin(_)
+            | Op::MemoryForget(_)
+            | Op::Confirm(_)
+            | Op::Unblock(_)
+            | Op::Join(_)
+            | Op::Forget(_) => Ok(()),
         }
     }
 
@@ -239,6 +276,9 @@ impl Op {
             Op::Remember(request) => json(request),
             Op::MemoryPin(request) => json(request),
             Op::MemoryForget(request) => json(request),
+            Op::Send(request) => json(request),
+            Op::Inbox(request) => json(request),
+            Op::Confirm(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -263,6 +303,9 @@ impl Op {
             Op::Remember(request) => json(&remember::apply(unit, request)?),
             Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
+            Op::Send(request) => json(&send::apply(unit, request)?),
+            Op::Inbox(request) => json(&inbox::apply(unit, request)?),
+            Op::Confirm(request) => json(&confirm::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

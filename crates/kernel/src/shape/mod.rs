@@ -10,9 +10,11 @@ use tenure_store::table::{agent, dep, hold, task};
 
 pub mod export;
 mod memory;
+mod message;
 mod report;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
+pub use message::{Confirmed, Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 
 /// RFC 3339 in UTC.

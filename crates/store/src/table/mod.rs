@@ -2,11 +2,14 @@
 
 pub mod agent;
 pub mod checkout;
+pub mod delivery;
 pub mod dep;
 pub mod event;
 pub mod hold;
 pub mod label;
+pub mod mail;
 pub mod memory;
+pub mod message;
 pub mod note;
 pub mod project;
 pub mod request;
