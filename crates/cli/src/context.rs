@@ -19,7 +19,7 @@ use crate::output::Printer;
 use crate::place::pin::Pin;
 use crate::place::process::{HostFacts, proven_dead};
 use crate::place::project::{KeyKind, RecordedPlace, encode};
-use crate::place::{self, Location, Place, config};
+use crate::place::{self, Location, Place, config, tree};
 
 /// A command's surroundings.
 pub(crate) struct Context<'a> {
@@ -168,12 +168,15 @@ impl<'a> Context<'a> {
 
     /// Runs an op from a place that a person vouches for.
     pub(crate) fn run_trusting(&self, op: &Op, trust: Option<Trust>) -> Result<Reply> {
+        self.run_under(op, trust, self.request_id()?)
+    }
+
+    fn run_under(&self, op: &Op, trust: Option<Trust>, request_id: RequestId) -> Result<Reply> {
         self.will_write();
         let identity = self.caller()?;
         let place = self.place()?;
         // What can be refused by its words alone is refused before a store or an id is made for it.
         op.check()?;
-        let request_id = self.request_id()?;
         let kernel = self.kernel()?;
         let (key, pinned_store) = self.pinned(kernel)?;
         let mut call = Call {
@@ -185,8 +188,15 @@ impl<'a> Context<'a> {
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
         };
-        if matches!(op, Op::Claim(_)) {
+        if matches!(op, Op::Claim(_) | Op::Resume(_)) {
             call.proven_dead = self.dead(kernel, &call)?;
+        }
+        if let Some(here) = &mut call.checkout {
+            here.tree = match op {
+                Op::Resume(_) => self.tree(),
+                Op::Note(_) => Tree { head: self.head(), ..Tree::default() },
+                _ => Tree::default(),
+            };
         }
         let request_id = call.request_id.as_str().to_owned();
         // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
@@ -196,20 +206,34 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Runs an op that belongs to one that has just been answered. It is a request of its own: the id that was given is
+    /// that of the first.
+    pub(crate) fn run_aside(&self, op: &Op) -> Result<Reply> {
+        self.run_under(op, None, RequestId::draw(&OsEntropy))
+    }
+
+    /// Confirms what was offered, once it was written out. Whatever goes wrong here, it is offered again.
+    pub(crate) fn confirm(&self, events: Option<i64>, mail: Option<i64>) {
+        if (events.is_some() || mail.is_some()) && self.out.has_shown_all() {
+            let _ = self.run_aside(&Op::Confirm(confirm::Request { events, mail }));
+        }
+    }
+
+    /// What is to be seen in the working tree; nothing where there is none.
+    pub(crate) fn tree(&self) -> Tree {
+        self.place().ok().and_then(|place| place.checkout.as_ref()).map_or_else(Tree::default, tree::look)
+    }
+
+    fn head(&self) -> String {
+        self.place().ok().and_then(|place| place.checkout.as_ref()).map_or_else(String::new, tree::head)
+    }
+
     /// Runs an op and reads its answer.
     pub(crate) fn answer<T: DeserializeOwned>(&self, op: &Op) -> Result<(T, Reply)> {
         let reply = self.run(op)?;
         let value = serde_json::from_str(&reply.body)
             .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
         Ok((value, reply))
-    }
-
-    /// Confirms that what was offered was shown, if it was. That it could not be confirmed is nobody's concern: it is
-    /// offered again.
-    pub(crate) fn confirm(&self, shown: &confirm::Request) {
-        if (shown.events.is_some() || shown.mail.is_some()) && self.out.has_shown() {
-            let _ = self.run(&Op::Confirm(shown.clone()));
-        }
     }
 
     /// Asks a query.

@@ -1,9 +1,9 @@
 //! Who asks, where, and under which request id: what a door knows before the kernel is entered.
 
 use tenure_core::agent::Process;
-use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
+use tenure_core::{Error, Kind, Result, Span, Stage, Time, id, name};
 use tenure_store::Entropy;
-use tenure_store::table::{checkout, project};
+use tenure_store::table::{checkout, project, task};
 
 /// Everything about a request but its payload.
 #[derive(Clone, Debug)]
@@ -22,6 +22,13 @@ pub struct Call {
     pub keep_events: Option<Span>,
     /// Agents whose processes the door has just proven dead. Gathered before the transaction; it can only shorten.
     pub proven_dead: Vec<String>,
+}
+
+impl Call {
+    /// Whether a hold that is not ended is over for this call: its time has passed, or its holder was just proven dead.
+    pub(crate) fn is_over(&self, now: Time, held: &task::Held) -> bool {
+        tenure_core::hold::lapsed(now, held.expires_at) || self.proven_dead.contains(&held.holder)
+    }
 }
 
 /// Who asks.

@@ -4,7 +4,9 @@
 //! request, resolves who asks and where, and hands both to [`Kernel::run`] or one of the queries.
 
 pub mod backup;
+mod brief;
 mod call;
+mod focus;
 mod kernel;
 mod lines;
 mod mail;

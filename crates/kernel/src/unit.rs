@@ -10,7 +10,7 @@ use tenure_store::table::{
 };
 use tenure_store::{Entropy, Sql, Tx};
 
-use crate::call::{Call, Sighting};
+use crate::call::{Call, Door, Sighting};
 use crate::mail::Over;
 use crate::settle;
 use crate::shape;
@@ -76,6 +76,9 @@ impl<'a> Unit<'a> {
             if let Some(process) = self.call.actor.process.as_ref().filter(|process| **process != agent.process) {
                 agent::moved(self.tx, &self.project.id, me, process)?;
             }
+            if self.call.actor.door == Door::Mcp && !agent.mcp {
+                agent::calls_tools(self.tx, &self.project.id, me)?;
+            }
             hold::renew_session(self.tx, &self.project.id, me, self.now)?;
         }
         Ok(())
@@ -114,6 +117,7 @@ impl<'a> Unit<'a> {
                 last_seen: self.now,
                 ended_at: Time(0),
                 focus: String::new(),
+                mcp: actor.door == Door::Mcp,
                 process: process.unwrap_or(tenure_core::agent::Process {
                     host: String::new(),
                     boot: String::new(),
@@ -203,6 +207,11 @@ impl<'a> Unit<'a> {
         self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
     }
 
+    /// Whether the actor calls tools and does not type commands.
+    pub(crate) fn uses_tools(&self) -> bool {
+        self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
+    }
+
     /// The actor's task in focus, empty for none.
     pub(crate) fn focus(&self) -> &str {
         self.agent.as_ref().map_or("", |agent| agent.focus.as_str())
@@ -276,7 +285,7 @@ impl<'a> Unit<'a> {
 
     /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
     pub(crate) fn is_over(&self, held: &task::Held) -> bool {
-        rule::lapsed(self.now, held.expires_at) || self.call.proven_dead.contains(&held.holder)
+        self.call.is_over(self.now, held)
     }
 
     /// Stores a task and keeps counters and label rows in step.

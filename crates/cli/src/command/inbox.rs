@@ -4,7 +4,7 @@ use clap::Args as _;
 use tenure_core::Result;
 use tenure_core::message::Urgency;
 use tenure_kernel::Op;
-use tenure_kernel::op::{confirm, inbox};
+use tenure_kernel::op::inbox;
 use tenure_kernel::shape::{Inbox, Message};
 
 use super::{Group, Spec, read};
@@ -39,7 +39,7 @@ pub(super) const SPEC: Spec = Spec {
             found.acked.iter().for_each(|id| context.out.text(&format!("Acknowledged {id}")));
             print(context.out, &found);
         }
-        context.confirm(&confirm::Request { events: None, mail: found.offered });
+        context.confirm(None, found.offered);
         Ok(0)
     },
 };

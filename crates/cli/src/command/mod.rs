@@ -28,6 +28,7 @@ mod release;
 mod remember;
 mod reopen;
 mod restore;
+mod resume;
 mod send;
 mod show;
 mod status;
@@ -73,6 +74,7 @@ pub(crate) enum Group {
 
 /// All commands, in the order help lists them.
 pub(crate) const ALL: &[Spec] = &[
+    resume::SPEC,
     next::SPEC,
     claim::SPEC,
     add::SPEC,

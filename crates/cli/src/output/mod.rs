@@ -69,6 +69,11 @@ impl Printer {
         self.hung_up.get()
     }
 
+    /// Whether everything that was to be shown has been written out, was not kept quiet, and did not lead nowhere.
+    pub(crate) fn has_shown_all(&self) -> bool {
+        !self.is_quiet() && !self.hung_up.get() && !self.failed.get() && refuse_closed().is_ok()
+    }
+
     /// Prints an answer whose JSON is at hand.
     pub(crate) fn body(&self, json: &str) {
         self.document(&format!("{{\"ok\":true,\"data\":{json}}}"));
@@ -118,11 +123,6 @@ impl Printer {
     /// Prints what went wrong.
     pub(crate) fn complain(&self, text: &str) {
         let _ = writeln!(std::io::stderr(), "{}", inert(text));
-    }
-
-    /// Whether everything printed so far has arrived somewhere: written, flushed, and not into nothing.
-    pub(crate) fn has_shown(&self) -> bool {
-        !self.is_quiet() && !self.hung_up.get() && !self.failed.get() && refuse_closed().is_ok()
     }
 
     /// Sets a word off.

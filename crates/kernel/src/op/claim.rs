@@ -51,14 +51,19 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Cla
         },
     };
     match &loaded.full.held {
-        Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s),
+        Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s, Rule::Own),
         Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
         None => take(unit, loaded, fresh, request.ttl_s, chosen_by),
     }
 }
 
 /// The actor's own task: the same hold and fence, renewed, and in focus. No event.
-fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<shape::Claimed> {
+pub(crate) fn renew(
+    unit: &mut Unit<'_>,
+    mut loaded: Loaded,
+    ttl_s: Option<i64>,
+    chosen_by: Rule,
+) -> Result<shape::Claimed> {
     let project = unit.project.id.clone();
     let task = loaded.full.task.id.clone();
     let Some(held) = loaded.full.held.as_mut() else { return Err(Error::bug("an own hold that is none")) };
@@ -81,11 +86,11 @@ fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<
     let me = unit.me();
     agent::set_focus(unit.tx, &project, me, &task)?;
     shown::put(unit.tx, &project, me, &task, row.fence)?;
-    Ok(claimed(unit, &loaded, &row, Rule::Own, None))
+    Ok(claimed(unit, &loaded, &row, chosen_by, None))
 }
 
 /// A free task: a new hold, whose fence is the number of its event.
-fn take(
+pub(crate) fn take(
     unit: &mut Unit<'_>,
     mut loaded: Loaded,
     fresh: String,
@@ -128,7 +133,7 @@ fn claimed(unit: &Unit<'_>, loaded: &Loaded, hold: &hold::Row, by: Rule, lapsed_
 ///
 /// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
 /// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
-fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
+pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
     let mut best = ready(unit, labels)?;
     if unit.more_due || !unit.call.proven_dead.is_empty() {
         let over = first_over(unit, labels)?;

@@ -241,6 +241,7 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
             last_seen: unit.now,
             ended_at: Time(0),
             focus: String::new(),
+            mcp: false,
             process,
         };
         agent::insert(unit.tx, &project, &row)?;
@@ -337,6 +338,7 @@ fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[(Note, String)]) -> Res
             text: given.text.clone(),
             data: data.clone(),
             late: given.late,
+            head: String::new(),
         });
         events.push(event);
     }

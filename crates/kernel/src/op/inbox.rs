@@ -43,30 +43,16 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Inb
     }
     let me = unit.me().to_owned();
     let found = look(unit.tx, &unit.project.id, &me, limit)?;
-    let offered = found.items.last().map(|last| last.number);
-    if let Some(number) = offered {
-        offer(unit, found.cursors, number)?;
-    }
-    Ok(shape::Inbox {
-        items: found.items,
-        total: found.total,
-        more: found.more,
-        next: None,
-        offered,
-        acked: request.ack.clone(),
-    })
-}
-
-/// Writes down that mail up to a number was offered.
-pub(crate) fn offer(unit: &mut Unit<'_>, cursors: Option<delivery::Row>, number: i64) -> Result<()> {
     // Who reads its mail before it ever asked what happened has missed nothing until now.
     let last = unit.project.last_event;
-    let mut row = cursors.unwrap_or(delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() });
-    if number > row.mail_offered {
-        row.mail_offered = number;
-        delivery::put(unit.tx, &unit.project.id, unit.call.actor.name.as_str(), &row)?;
+    let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
+    let mut place = found.cursors.unwrap_or(first);
+    let found = found.offered();
+    if let Some(number) = found.offered.filter(|number| *number > place.mail_offered) {
+        place.mail_offered = number;
+        delivery::put(unit.tx, &unit.project.id, &me, &place)?;
     }
-    Ok(())
+    Ok(shape::Inbox { acked: request.ack.clone(), ..found })
 }
 
 /// Takes note of a message. A request that is about no hold has what it asked for.

@@ -19,6 +19,7 @@ pub mod note;
 pub mod release;
 pub mod remember;
 pub mod reopen;
+pub mod resume;
 pub mod send;
 pub mod transfer;
 pub mod unblock;
@@ -40,6 +41,10 @@ pub enum Op {
     Edit(edit::Request),
     /// Takes a task.
     Claim(claim::Request),
+    /// Chooses what to work on, takes it, and says everything that is needed to go on.
+    Resume(resume::Request),
+    /// Says that what was offered was shown.
+    Confirm(confirm::Request),
     /// Notes progress.
     Note(note::Request),
     /// Finishes a task.
@@ -68,20 +73,13 @@ pub enum Op {
     Send(send::Request),
     /// Offers new mail.
     Inbox(inbox::Request),
-    /// Says that what was offered was shown.
-    Confirm(confirm::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
     Forget(forget::Request),
 }
 
-/// How an op can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// A command of the binary.
-    Cli,
-}
+pub use crate::call::Door;
 
 /// What is known about an op without running it.
 pub struct About {
@@ -96,7 +94,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 21] = [
+pub const ALL: [About; 22] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -110,6 +108,18 @@ pub const ALL: [About; 21] = [
         what: "Takes a task: the one named, or the best that is ready",
         doors: &[Door::Cli],
         schema: || schema_for!(claim::Request),
+    },
+    About {
+        name: "resume",
+        what: "Chooses what to work on, takes it, and says everything that is needed to go on",
+        doors: &[Door::Cli],
+        schema: || schema_for!(resume::Request),
+    },
+    About {
+        name: "confirm",
+        what: "Says that what was offered was shown; doors call it, nobody types it",
+        doors: &[],
+        schema: || schema_for!(confirm::Request),
     },
     About {
         name: "note",
@@ -180,13 +190,6 @@ pub const ALL: [About; 21] = [
         doors: &[Door::Cli],
         schema: || schema_for!(inbox::Request),
     },
-    // Internal: a door confirms what it has shown, nobody asks for it.
-    About {
-        name: "confirm",
-        what: "Says that what was offered was shown",
-        doors: &[],
-        schema: || schema_for!(confirm::Request),
-    },
     About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
@@ -209,6 +212,8 @@ impl Op {
             Op::AddMany(_) => "add_many",
             Op::Edit(_) => "edit",
             Op::Claim(_) => "claim",
+            Op::Resume(_) => "resume",
+            Op::Confirm(_) => "confirm",
             Op::Note(_) => "note",
             Op::Done(_) => "done",
             Op::Block(_) => "block",
@@ -223,7 +228,6 @@ impl Op {
             Op::MemoryForget(_) => "memory_forget",
             Op::Send(_) => "send",
             Op::Inbox(_) => "inbox",
-            Op::Confirm(_) => "confirm",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
@@ -237,6 +241,7 @@ impl Op {
             Op::AddMany(request) => request.check(),
             Op::Edit(request) => request.check(),
             Op::Claim(request) => request.check(),
+            Op::Resume(request) => request.check(),
             Op::Note(request) => request.check(),
             Op::Block(request) => request.check(),
             Op::Release(request) => request.check(),
@@ -248,9 +253,9 @@ impl Op {
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
             Op::Done(_)
+            | Op::Confirm(_)
             | Op::MemoryPin(_)
             | Op::MemoryForget(_)
-            | Op::Confirm(_)
             | Op::Unblock(_)
             | Op::Join(_)
             | Op::Forget(_) => Ok(()),
@@ -264,6 +269,8 @@ impl Op {
             Op::AddMany(request) => json(request),
             Op::Edit(request) => json(request),
             Op::Claim(request) => json(request),
+            Op::Resume(request) => json(request),
+            Op::Confirm(request) => json(request),
             Op::Note(request) => json(request),
             Op::Done(request) => json(request),
             Op::Block(request) => json(request),
@@ -278,7 +285,6 @@ impl Op {
             Op::MemoryForget(request) => json(request),
             Op::Send(request) => json(request),
             Op::Inbox(request) => json(request),
-            Op::Confirm(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -291,6 +297,8 @@ impl Op {
             Op::AddMany(request) => json(&add_many::apply(unit, request)?),
             Op::Edit(request) => json(&edit::apply(unit, request)?),
             Op::Claim(request) => json(&claim::apply(unit, request)?),
+            Op::Resume(request) => json(&resume::apply(unit, request)?),
+            Op::Confirm(request) => json(&confirm::apply(unit, request)?),
             Op::Note(request) => json(&note::apply(unit, request)?),
             Op::Done(request) => json(&done::apply(unit, request)?),
             Op::Block(request) => json(&block::apply(unit, request)?),
@@ -305,7 +313,6 @@ impl Op {
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
             Op::Send(request) => json(&send::apply(unit, request)?),
             Op::Inbox(request) => json(&inbox::apply(unit, request)?),
-            Op::Confirm(request) => json(&confirm::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

@@ -46,9 +46,21 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
     })
 }
 
-/// The first of the new mail of an agent, in order, and how much there is (at most 1,001). Whoever shows it in an op
-/// offers it with `op::inbox::offer`.
-#[expect(dead_code, reason = "the brief shows it")]
+impl Unread {
+    /// As it is shown by whoever only looks.
+    pub(crate) fn seen(self) -> Inbox {
+        let Unread { items, total, more, .. } = self;
+        Inbox { items, total, more, next: None, offered: None, acked: Vec::new() }
+    }
+
+    /// As it is shown by an op that offers it, and writes down that it did.
+    pub(crate) fn offered(self) -> Inbox {
+        let offered = self.items.last().map(|last| last.number);
+        Inbox { offered, ..self.seen() }
+    }
+}
+
+/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for whoever only says so.
 pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<(Vec<Message>, usize)> {
     let found = look(tx, project, agent, limit)?;
     let total = found.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(COUNT_MAX + 1);
@@ -67,11 +79,12 @@ impl Kernel {
     /// New mail, without offering it: it stays as new as it was.
     pub fn mail(&self, call: &Call, limit: Option<usize>) -> Result<Inbox> {
         let limit = rule::limit(limit)?;
-        self.ask(call, |tx, scene| {
-            let found = look(tx, scene.project_id(), &call.actor.name, limit)?;
-            let (total, more) = (found.total, found.more);
-            Ok(Inbox { items: found.items, total, more, next: None, offered: None, acked: Vec::new() })
-        })
+        self.ask(call, |tx, scene| Ok(look(tx, scene.project_id(), &call.actor.name, limit)?.seen()))
+    }
+
+    /// How many messages are new to the asker (at most 1,001), and the first of them: for whoever only says so.
+    pub fn unread(&self, call: &Call, limit: usize) -> Result<(Vec<Message>, usize)> {
+        self.ask(call, |tx, scene| unread(tx, scene.project_id(), &call.actor.name, limit))
     }
 
     /// The message in one's own mail whose id begins with a text.

@@ -10,6 +10,7 @@ pub mod log;
 pub mod mail;
 pub mod memory;
 pub mod next;
+pub mod peek;
 pub mod projects;
 pub mod show;
 pub mod status;

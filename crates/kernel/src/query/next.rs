@@ -21,7 +21,7 @@ impl Kernel {
     }
 }
 
-fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
+pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
     let project = scene.project_id();
     let me = scene.call.actor.name.as_str();
     let gone = gone_agents(tx, scene)?;
@@ -34,9 +34,7 @@ fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
         suits(&seen, labels, me)
     };
     let over = |full: &task::Full| {
-        let lapsed = |held: &task::Held| {
-            rule::lapsed(scene.now, held.expires_at) || scene.call.proven_dead.contains(&held.holder)
-        };
+        let lapsed = |held: &task::Held| scene.call.is_over(scene.now, held);
         full.held.as_ref().is_some_and(lapsed) && full.task.unmet == 0 && may(full)
     };
     let mut heads = Vec::new();

@@ -146,15 +146,6 @@ impl Sent {
     }
 }
 
-/// The answer to `confirm`: how far things were shown.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Confirmed {
-    /// Events up to this one.
-    pub events: i64,
-    /// Mail up to this event.
-    pub mail: i64,
-}
-
 /// A request that has been open for too long. What it says is between those who write and those who get it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Overdue {

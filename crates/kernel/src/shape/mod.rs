@@ -12,10 +12,12 @@ pub mod export;
 mod memory;
 mod message;
 mod report;
+mod resumed;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
-pub use message::{Confirmed, Ended, Inbox, Message, Overdue, Recipient, Sent};
+pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;
@@ -320,6 +322,12 @@ pub struct Noted {
     pub task: String,
     /// Whether the author's hold had lapsed, and nobody had taken over.
     pub late: bool,
+    /// What was remembered with it.
+    #[serde(default)]
+    pub memories: Vec<RememberedItem>,
+    /// How many files it names.
+    #[serde(default)]
+    pub artifacts: usize,
 }
 
 /// The answer to `transfer`.

@@ -23,6 +23,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_key ON memory (project, scope, subject, key);
 CREATE INDEX memory_newest ON memory (project, scope, subject, updated_at, id);
 CREATE INDEX memory_pinned ON memory (project, scope, subject, id) WHERE pinned = 1;
+CREATE INDEX memory_directive ON memory (project, scope, subject, updated_at, id) WHERE kind = 'directive';
 CREATE INDEX memory_expires ON memory (project, expires_at, id) WHERE expires_at > 0;
 
 -- One row a word of a memory.
@@ -66,14 +67,15 @@ CREATE INDEX artifact_task ON artifact (project, task, number, note, position);
 ALTER TABLE note ADD COLUMN head TEXT NOT NULL DEFAULT '';
 
 -- Up to which event an agent has been offered what happened, and up to which its door has confirmed that it was shown.
+-- The same for mail, whose messages are numbered by their events.
 CREATE TABLE delivery (
     project TEXT NOT NULL,
     agent TEXT NOT NULL,
     offered BIGINT NOT NULL,
     confirmed BIGINT NOT NULL,
     -- The same for mail: an inbox shows mail and no events.
-    mail_offered BIGINT NOT NULL DEFAULT 0,
-    mail_confirmed BIGINT NOT NULL DEFAULT 0,
+    mail_offered BIGINT NOT NULL,
+    mail_confirmed BIGINT NOT NULL,
     PRIMARY KEY (project, agent)
 ); -- clustered
 
@@ -169,3 +171,6 @@ CREATE TABLE fired (
     at BIGINT NOT NULL,
     PRIMARY KEY (project, tool, event)
 ); -- clustered
+
+-- What an agent held last, in the order of choice: its own work comes before that of others.
+CREATE INDEX task_last_holder ON task (project, last_holder, status, priority, number, id) WHERE last_holder <> '' AND status IN ('open', 'started', 'blocked');

@@ -22,6 +22,8 @@ pub struct Row {
     pub focus: String,
     /// The process of its tool, with an empty host where unknown.
     pub process: Process,
+    /// Whether it calls through MCP.
+    pub mcp: bool,
 }
 
 impl Row {
@@ -32,23 +34,23 @@ impl Row {
 }
 
 const GET: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
      FROM agent WHERE project = $1 AND name = $2",
 );
 
 const LIST: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
      FROM agent WHERE project = $1 AND name > $2 ORDER BY name LIMIT $3",
 );
 
 const RECENT: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
      FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3",
 );
 
 /// An agent with a live hold is there for as long as that hold, however long ago its last op was.
 const DUE: Sql = Sql::same(
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
        AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND h.expires_at > $3)
      ORDER BY a.last_seen, a.name LIMIT 1000",
@@ -56,10 +58,10 @@ const DUE: Sql = Sql::same(
 
 /// Looked up from the holds there are: agents that once were remain, and far outnumber those that hold something.
 const HOLDERS: Sql = Sql::pair(
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
      CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
      JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
 );
@@ -79,6 +81,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
             pid: row.int(9)?,
             started: row.int(10)?,
         },
+        mcp: row.flag(11)?,
     })
 }
 
@@ -136,11 +139,17 @@ pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     all(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
+/// The agent calls through MCP.
+pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET mcp = 1 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into()])
+}
+
 /// Registers an agent.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
-        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started)
-         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10)",
+        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started, mcp)
+         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10, $11)",
     );
     let args = vec![
         project.into(),
@@ -153,6 +162,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.process.pidns).into(),
         row.process.pid.into(),
         row.process.started.into(),
+        row.mcp.into(),
     ];
     tx.defer(sql, args)
 }

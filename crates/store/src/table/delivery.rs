@@ -1,19 +1,19 @@
-//! How far an agent has been offered what happened, and how far its door has confirmed that it was shown.
+//! What agents were offered, and what their doors confirmed that they were shown.
 
 use tenure_core::Result;
 
 use crate::tx::{Sql, Tx, Value, first};
 
-/// The two cursors of an agent, each over the numbers of events. None goes back.
+/// Where an agent is in the log of a project. All numbers are those of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Events up to this one were offered.
+    /// Events were offered up to here.
     pub offered: i64,
-    /// Events up to this one were shown.
+    /// Events were shown up to here.
     pub confirmed: i64,
-    /// Mail up to this event was offered.
+    /// Mail was offered up to here.
     pub mail_offered: i64,
-    /// Mail up to this event was shown.
+    /// Mail was shown up to here.
     pub mail_confirmed: i64,
 }
 
@@ -39,13 +39,13 @@ pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Row>> {
         .transpose()
 }
 
-/// The cursors of an agent, if anything was ever offered to it.
+/// Where an agent is; `None` before anything was offered to it.
 pub fn get(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Option<Row>> {
     let (sql, args) = get_call(project, agent);
     decode(tx.query(sql, &args)?)
 }
 
-/// Stores the cursors of an agent.
+/// Stores where an agent is.
 pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO delivery (project, agent, offered, confirmed, mail_offered, mail_confirmed)
@@ -53,13 +53,8 @@ pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, row: &Row) -> Result<()>
          ON CONFLICT (project, agent) DO UPDATE SET offered = excluded.offered, confirmed = excluded.confirmed,
              mail_offered = excluded.mail_offered, mail_confirmed = excluded.mail_confirmed",
     );
-    let args = vec![
-        project.into(),
-        agent.into(),
-        row.offered.into(),
-        row.confirmed.into(),
-        row.mail_offered.into(),
-        row.mail_confirmed.into(),
-    ];
+    let numbers = [row.offered, row.confirmed, row.mail_offered, row.mail_confirmed].map(Value::from);
+    let mut args: Vec<Value> = vec![project.into(), agent.into()];
+    args.extend(numbers);
     tx.defer(sql, args)
 }

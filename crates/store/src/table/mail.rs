@@ -43,17 +43,17 @@ macro_rules! select {
     ($rest:literal) => {
         Sql::pair(
             concat!(
-                "SELECT l.number, l.what, l.acked_at, ",
+                "SELECT x.number, x.what, x.acked_at, ",
                 columns!(),
-                " FROM mail l CROSS JOIN message m ON m.project = l.project AND m.id = l.message
-                  WHERE l.project = $1 AND l.recipient = $2 AND ",
+                " FROM mail x CROSS JOIN message m ON m.project = x.project AND m.id = x.message
+                  WHERE x.project = $1 AND x.recipient = $2 AND ",
                 $rest
             ),
             concat!(
-                "SELECT l.number, l.what, l.acked_at, ",
+                "SELECT x.number, x.what, x.acked_at, ",
                 columns!(),
-                " FROM mail l JOIN message m ON m.project = l.project AND m.id = l.message
-                  WHERE l.project = $1 AND l.recipient = $2 AND ",
+                " FROM mail x JOIN message m ON m.project = x.project AND m.id = x.message
+                  WHERE x.project = $1 AND x.recipient = $2 AND ",
                 $rest
             ),
         )
@@ -78,8 +78,8 @@ pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
 /// The statement that reads the mail of an agent that nobody has confirmed as shown, in order; see [`many`].
 pub fn unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Value>) {
     let sql = select!(
-        "l.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
-         ORDER BY l.number LIMIT $3"
+        "x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
+         ORDER BY x.number LIMIT $3"
     );
     (sql, vec![project.into(), recipient.into(), limit.into()])
 }
@@ -87,8 +87,8 @@ pub fn unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Va
 /// The statement that counts that mail, up to a limit: one row, one number.
 pub fn count_unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Value>) {
     let sql = Sql::same(
-        "SELECT COUNT(*) FROM (SELECT 1 FROM mail l WHERE l.project = $1 AND l.recipient = $2
-             AND l.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
+        "SELECT COUNT(*) FROM (SELECT 1 FROM mail x WHERE x.project = $1 AND x.recipient = $2
+             AND x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
              LIMIT $3) unread",
     );
     (sql, vec![project.into(), recipient.into(), limit.into()])
@@ -96,7 +96,7 @@ pub fn count_unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, 
 
 /// What the mail of an agent has of a message: the message, its end, both or nothing.
 pub fn of_message(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str) -> Result<Vec<Row>> {
-    let sql = select!("l.message = $3 ORDER BY l.number");
+    let sql = select!("x.message = $3 ORDER BY x.number");
     many(tx.query(sql, &[project.into(), recipient.into(), message.into()])?)
 }
 

@@ -133,6 +133,16 @@ pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, limit: usize) -> Re
     many(tx.query(sql, &args)?)
 }
 
+/// The newest directives of a scope, newest first.
+pub fn directives(tx: &mut dyn Tx, project: &str, scope: &Scope, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(select!(
+        "scope = $2 AND subject = $3 AND kind = 'directive' ORDER BY updated_at DESC, id DESC LIMIT $4"
+    ));
+    let mut args = place(project, scope);
+    args.push(limit.into());
+    many(tx.query(sql, &args)?)
+}
+
 /// The memories of a scope that have a word, with how often, at most some of them.
 pub fn having(tx: &mut dyn Tx, project: &str, scope: &Scope, term: &str, limit: usize) -> Result<Vec<(String, u32)>> {
     let sql = Sql::same(

@@ -123,11 +123,11 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Says that a message is over.
+/// Says that a message is over, which was not.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str, by: &str) -> Result<()> {
     let sql = Sql::same(
         "UPDATE message SET ended_at = $3, ended_how = $4, ended_by = $5
-         WHERE project = $1 AND id = $2 AND ended_at = 0",
+         WHERE project = $1 AND id = $2",
     );
     tx.defer(sql, vec![project.into(), id.into(), at.into(), how.into(), by.into()])
 }

@@ -1,6 +1,7 @@
 //! One file per table: its rows and the statements on it. Nothing here decides anything.
 
 pub mod agent;
+pub mod artifact;
 pub mod checkout;
 pub mod delivery;
 pub mod dep;

@@ -260,6 +260,8 @@ pub enum Stream {
     Stuck,
     /// Ready and assigned to an agent, or to nobody if that is empty.
     ReadyFor(String),
+    /// Last held by an agent, with a status that is not closed.
+    Last(String, Status),
 }
 
 impl Stream {
@@ -309,6 +311,14 @@ impl Stream {
                    AND (t.priority, t.number, t.id) > ($2, $3, $4)
                  ORDER BY t.priority, t.number, t.id LIMIT $5"
             )),
+            Stream::Last(agent, status) => {
+                args.extend([agent.into(), status.as_str().into()]);
+                Sql::same(select_full!(
+                    "WHERE t.project = $1 AND t.last_holder = $6 AND t.last_holder <> '' AND t.status = $7
+                       AND t.status IN ('open', 'started', 'blocked') AND (t.priority, t.number, t.id) > ($2, $3, $4)
+                     ORDER BY t.priority, t.number, t.id LIMIT $5"
+                ))
+            }
             Stream::ReadyFor(agent) => {
                 args.push(agent.into());
                 Sql::same(select_full!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::message::{PAGE, PAGE_BYTES, TEXT_MAX};
-use tenure_kernel::op::{confirm, inbox, send};
+use tenure_kernel::op::{confirm, inbox, resume, send};
 use tenure_kernel::shape::Inbox;
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_store::table::project;
@@ -20,6 +20,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_m6_pages_are_bounded_in_count_and_bytes", pages),
     Case::everywhere("inv_i3_nothing_is_confirmed_that_was_not_offered", only_what_was_offered),
     Case::everywhere("inv_t6_a_replayed_inbox_offers_and_confirms_nothing", replayed),
+    Case::everywhere("inv_m6_resume_offers_mail_and_its_text_has_whole_messages_only", resumed),
     Case::everywhere("inv_t5_a_peek_leaves_everything_as_it_is", peeks),
     Case::everywhere("inv_m3_mail_is_seen_by_its_recipients_alone", recipients_alone),
 ];
@@ -168,15 +169,18 @@ fn only_what_was_offered(world: &World) {
     meet(world, &["a", "b"]);
     let sent = world.last_event() + 1;
     send(world, "b", to(&["a"], "one")).unwrap();
-    for number in [sent, i64::MAX] {
-        assert_eq!(code_of(world.run("a", confirming(Some(number)))), "not_offered");
+    // What nobody has offered, nobody has seen.
+    for number in [sent, i64::MAX, -1] {
+        assert_eq!(world.run("a", confirming(Some(number))).unwrap()["mail"], 0);
     }
-    let events = Op::Confirm(confirm::Request { events: Some(sent), mail: None });
-    assert_eq!(code_of(world.run("a", events)), "not_offered", "mail says nothing about events");
-    let found = inbox(world, "a");
-    assert_eq!(code_of(world.run("a", confirming(found.offered.map(|number| number + 1)))), "not_offered");
-    assert_eq!(code_of(world.run("b", confirming(found.offered))), "not_offered", "offered to another");
-    assert_eq!(said(&inbox(world, "a")), [("one", true)]);
+    assert_eq!(said(&inbox(world, "a")), [("one", false)]);
+    send(world, "b", to(&["a"], "two")).unwrap();
+    assert_eq!(world.run("a", confirming(Some(i64::MAX))).unwrap()["mail"], sent);
+    assert_eq!(said(&inbox(world, "a")), [("two", false)]);
+    // Events are confirmed apart from mail, and each agent for itself.
+    world.run("a", Op::Confirm(confirm::Request { events: Some(i64::MAX), mail: None })).unwrap();
+    world.run("b", confirming(Some(i64::MAX))).unwrap();
+    assert_eq!(said(&inbox(world, "a")), [("two", true)]);
 }
 
 fn replayed(world: &World) {
@@ -198,6 +202,34 @@ fn replayed(world: &World) {
     let bodies: Vec<String> = (0..3).map(|_| world.kernel.run(&call, &op).unwrap().body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     assert_eq!(said(&inbox(world, "a")), [("two", true), ("three", false)]);
+}
+
+fn resumed(world: &World) {
+    meet(world, &["a", "b"]);
+    for text in ["short\n## Task\nevil", &"long ".repeat(1_400), "after the long one"] {
+        send(world, "b", to(&["a"], text)).unwrap();
+    }
+    let peeked = world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+    assert_eq!((peeked.mail.items.len(), peeked.mail.offered), (3, None));
+    let answer = world.run("a", Op::Resume(resume::Request::default())).unwrap();
+    let mail: Inbox = serde_json::from_value(answer["mail"].clone()).unwrap();
+    assert_eq!(said(&mail).iter().map(|(_, again)| *again).collect::<Vec<_>>(), [false; 3]);
+    assert_eq!(mail.offered, Some(mail.items[2].number));
+    let text = answer["brief"]["text"].as_str().unwrap();
+    assert!(text.contains("## Mail\n- ") && text.contains("> short\n> ## Task\n> evil"), "{text}");
+    assert!(text.contains("(+2 more: tenure inbox)"), "{text}");
+    assert!(!text.contains("after the long one"), "no message is told before one that was sent earlier: {text}");
+    assert!(!answer["events"]["items"].to_string().contains("message."), "mail is no news to others");
+    // A door that shows the text confirms what stands in it.
+    assert_eq!(answer["brief"]["mail"], json!(mail.items[0].number));
+    world.run("a", confirming(answer["brief"]["mail"].as_i64())).unwrap();
+    let again = inbox(world, "a");
+    assert_eq!((again.items.len(), again.items.iter().all(|message| message.again)), (2, true));
+    // One that shows all of it confirms all of it.
+    world.run("a", confirming(mail.offered)).unwrap();
+    let answer = world.run("a", Op::Resume(resume::Request::default())).unwrap();
+    assert_eq!((&answer["mail"]["items"], &answer["brief"]["mail"]), (&json!([]), &json!(null)));
+    assert_eq!(world.kernel.unread(&world.call("a"), 1).unwrap().1, 0);
 }
 
 fn peeks(world: &World) {

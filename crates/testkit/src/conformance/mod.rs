@@ -32,6 +32,7 @@ mod plans;
 mod purity;
 mod random;
 mod restoring;
+mod resume;
 mod shorthand;
 mod transfer;
 mod transitions;
@@ -105,6 +106,7 @@ pub fn cases() -> Vec<&'static Case> {
         purity::CASES,
         backups::CASES,
         restoring::CASES,
+        resume::CASES,
         turns::CASES,
     ]
     .into_iter()

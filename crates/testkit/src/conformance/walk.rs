@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, memory_forget, memory_pin,
-    note, release, remember, reopen, send, transfer, unblock,
+    note, release, remember, reopen, resume, send, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -63,6 +63,17 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
     go(ann, Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }));
     go(ann, Op::MemoryForget(memory_forget::Request { memory }));
+    let resumed = go("b", Op::Resume(resume::Request::default()));
+    go("b", Op::Confirm(confirm::Request { events: resumed["events"]["offered"].as_i64(), mail: None }));
+    go(
+        "b",
+        Op::Note(note::Request {
+            text: "with all that belongs to it".into(),
+            memories: vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }],
+            artifacts: vec![note::Artifact { path: "out/a.txt".into(), kind: None, sha256: "ab".repeat(32), size: 3 }],
+            ..note::Request::default()
+        }),
+    );
     go(ann, Op::Import(brought()));
     let text = String::from("how far is it?");
     let sent = go("b", Op::Send(send::Request { to: words(&["a"]), text, request: true, ..send::Request::default() }));

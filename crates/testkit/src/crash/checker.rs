@@ -221,9 +221,20 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
             own.iter().map(|(_, task)| *task).eq(ids) && own.iter().all(|(found, _)| *found == kind::TASK_ADDED)
         }
         Op::Claim(_) if matches!(body["rule"].as_str(), Some("none" | "own")) => own.is_empty(),
+        Op::Resume(_) => match body["rule"].as_str() {
+            Some("none" | "focus") => own.is_empty(),
+            _ => own.iter().all(|(found, task)| {
+                [kind::TASK_UNBLOCKED, kind::TASK_CLAIMED].contains(found) && body["task"]["id"] == *task
+            }),
+        },
+        Op::Confirm(_) => own.is_empty(),
         Op::Claim(_) => *own == [(kind::TASK_CLAIMED, body["task"]["id"].as_str().unwrap_or(""))],
         Op::Edit(_) => own.is_empty() || one(kind::TASK_EDITED),
-        Op::Note(_) => one(kind::TASK_NOTED),
+        Op::Note(request) => {
+            own.first().is_some_and(|(found, _)| *found == kind::TASK_NOTED)
+                && own.len() <= 1 + request.memories.len()
+                && own[1..].iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found))
+        }
         Op::Done(_) => one(kind::TASK_DONE),
         Op::Block(_) => one(kind::TASK_BLOCKED),
         Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
@@ -237,7 +248,6 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
         Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
         Op::Inbox(_) => own.iter().all(|(found, _)| [kind::MESSAGE_ACKED, kind::MESSAGE_ENDED].contains(found)),
-        Op::Confirm(_) => own.is_empty(),
         Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, memory_forget, memory_pin,
-    note, release, remember, reopen, send, transfer, unblock,
+    note, release, remember, reopen, resume, send, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -147,6 +147,8 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "edit" => of::<edit::Request>(body, Op::Edit),
         "claim" => of::<claim::Request>(body, Op::Claim),
         "note" => of::<note::Request>(body, Op::Note),
+        "resume" => of::<resume::Request>(body, Op::Resume),
+        "confirm" => of::<confirm::Request>(body, Op::Confirm),
         "done" => of::<done::Request>(body, Op::Done),
         "block" => of::<block::Request>(body, Op::Block),
         "unblock" => of::<unblock::Request>(body, Op::Unblock),
@@ -160,7 +162,6 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
         "send" => of::<send::Request>(body, Op::Send),
         "inbox" => of::<inbox::Request>(body, Op::Inbox),
-        "confirm" => of::<confirm::Request>(body, Op::Confirm),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         _ => None,

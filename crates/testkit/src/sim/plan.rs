@@ -289,7 +289,7 @@ impl Cast {
             }
             Request::Note { on } => {
                 let (task, fence, _) = self.acting(&on, agent, model);
-                Op::Note(note::Request { task, text: "went on".to_owned(), data: None, fence })
+                Op::Note(note::Request { task, text: "went on".to_owned(), fence, ..note::Request::default() })
             }
             Request::Done { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);

@@ -83,7 +83,7 @@ impl Model {
                 let number = self.tell(turn, kind::TASK_NOTED, &id, "", json!({ "note": note, "late": late }));
                 let agent = turn.actor.to_owned();
                 self.notes.push(Note { id: note.clone(), task: id.clone(), number, agent, at: turn.now, late });
-                Ok(json!({ "id": note, "task": id, "late": late }))
+                Ok(json!({ "id": note, "task": id, "late": late, "memories": [], "artifacts": 0 }))
             }
             Op::Done(request) => {
                 let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
@@ -117,8 +117,9 @@ impl Model {
             }
             Op::Reopen(request) => self.reopen(turn, &request.task),
             Op::Edit(request) => self.edit(turn, request),
+            Op::Resume(_) | Op::Confirm(_) => unreachable!("no plan resumes"),
             Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_) => unreachable!("no plan remembers"),
-            Op::Send(_) | Op::Inbox(_) | Op::Confirm(_) => unreachable!("no plan sends mail"),
+            Op::Send(_) | Op::Inbox(_) => unreachable!("no plan sends mail"),
             Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
                 unreachable!("no plan imports, joins checkouts or forgets projects")
             }
