@@ -230,9 +230,9 @@ fn overdue(world: &World) {
     };
     assert_eq!(late(), [""; 0]);
     world.advance(Span::minutes(5));
-    assert_eq!(late(), [quick.clone()]);
+    assert_eq!(late(), [quick.as_str()]);
     world.advance(Span::minutes(25));
-    assert_eq!(late(), [slow.clone(), quick.clone()]);
+    assert_eq!(late(), [slow.as_str(), quick.as_str()]);
     world.run("a", Op::Inbox(inbox::Request { ack: vec![slow], ..inbox::Request::default() })).unwrap();
     assert_eq!(late(), [quick]);
 }
