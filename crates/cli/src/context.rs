@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Judgement;
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::op::confirm;
 use tenure_kernel::{Actor, Call, Checkout, Door, Kernel, Op, Reply, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
@@ -209,6 +210,13 @@ impl<'a> Context<'a> {
     /// that of the first.
     pub(crate) fn run_aside(&self, op: &Op) -> Result<Reply> {
         self.run_under(op, None, RequestId::draw(&OsEntropy))
+    }
+
+    /// Confirms what was offered, once it was written out. Whatever goes wrong here, it is offered again.
+    pub(crate) fn confirm(&self, events: Option<i64>, mail: Option<i64>) {
+        if (events.is_some() || mail.is_some()) && self.out.has_shown_all() {
+            let _ = self.run_aside(&Op::Confirm(confirm::Request { events, mail }));
+        }
     }
 
     /// What is to be seen in the working tree; nothing where there is none.

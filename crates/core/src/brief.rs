@@ -38,6 +38,8 @@ pub struct Brief {
     pub text: String,
     /// How many items did not fit, over all sections.
     pub left_out: usize,
+    /// How many whole items of each section stand in the text, by its heading. They are its first ones.
+    pub shown: Vec<(String, usize)>,
 }
 
 /// Checks a budget given in tokens and returns it in bytes.
@@ -59,18 +61,20 @@ pub fn compose(sections: &[Section], budget: usize) -> Brief {
     let shares = share(&wanted, core.min(budget));
     let mut room = budget - shares.iter().sum::<usize>();
     let mut left_out = 0;
+    let mut shown = Vec::with_capacity(sections.len());
     let mut text = String::new();
     for (section, granted) in sections.iter().zip(shares) {
         let allowed = if section.needed { granted } else { room };
         let (written, out) = write(section, allowed);
         left_out += out;
+        shown.push((section.heading.clone(), section.items.len() - out));
         if !section.needed {
             room -= written.len();
         }
         text.push_str(&written);
     }
     let text = text.trim_end_matches('\n').to_owned();
-    Brief { text, left_out }
+    Brief { text, left_out, shown }
 }
 
 fn full(section: &Section) -> usize {

@@ -56,8 +56,15 @@ pub mod kind {
     /// A memory is always shown, or no longer.
     pub const MEMORY_PINNED: &str = "memory.pinned";
 
+    /// A message was sent.
+    pub const MESSAGE_SENT: &str = "message.sent";
+    /// A recipient has taken note of a message.
+    pub const MESSAGE_ACKED: &str = "message.acked";
+    /// A message is over: the hold it was about has ended, or what it asked for was acknowledged.
+    pub const MESSAGE_ENDED: &str = "message.ended";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 24] = [
+    pub const ALL: [&str; 27] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -82,6 +89,9 @@ pub mod kind {
         MEMORY_CHANGED,
         MEMORY_FORGOTTEN,
         MEMORY_PINNED,
+        MESSAGE_SENT,
+        MESSAGE_ACKED,
+        MESSAGE_ENDED,
     ];
 }
 
@@ -163,6 +173,18 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::MEMORY_FORGOTTEN => format!("{actor} had {subject} forgotten{}", quoted("text")),
         kind::MEMORY_PINNED if flag("pinned") => format!("{actor} pinned {subject}"),
         kind::MEMORY_PINNED => format!("{actor} took the pin out of {subject}"),
+        // What it says is between those who write it and those who get it.
+        kind::MESSAGE_SENT => {
+            let to: Vec<&str> =
+                data.get("to").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+            let about = match text("about") {
+                "" => String::new(),
+                about => format!(" about {about}"),
+            };
+            format!("{actor} wrote {subject} to {}{about}", to.join(", "))
+        }
+        kind::MESSAGE_ACKED => format!("{actor} acknowledged {subject} of {}", text("author")),
+        kind::MESSAGE_ENDED => format!("{subject} of {} is over: {}", text("author"), text("how")),
         other => format!("{actor}: {other} {subject}"),
     }
 }

@@ -12,7 +12,7 @@ use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
 use crate::call::{Call, sight};
 use crate::op::Op;
 use crate::unit::Unit;
-use crate::{retain, settle};
+use crate::{mail, retain, settle};
 
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
@@ -113,10 +113,11 @@ impl Kernel {
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
+        mail::end_with_holds(&mut unit)?;
         unit.be_present()?;
         unit.begin()?;
         unit.register(sighting)?;
-        let answer = op.apply(&mut unit);
+        let answer = op.apply(&mut unit).and_then(|body| mail::end_with_holds(&mut unit).map(|()| body));
         let answer = match answer {
             Ok(body) => {
                 let keep = if call.request_id.is_given() { KEEP_GIVEN } else { KEEP_DRAWN };

@@ -9,6 +9,7 @@ mod call;
 mod focus;
 mod kernel;
 mod lines;
+mod mail;
 pub mod op;
 pub mod query;
 pub mod restore;

@@ -6,6 +6,7 @@ use tenure_core::task::Status;
 use tenure_core::{Result, event, name};
 use tenure_store::table::{agent, hold, task};
 
+use crate::mail::Over;
 use crate::unit::Unit;
 
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
@@ -42,7 +43,10 @@ pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
         "ended_at": ended_at,
         "proven_dead": !over,
     });
-    unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    let cause = unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    if held.asked > 0 {
+        unit.over.push(Over { hold: held.id.clone(), how: Ending::Expired.as_str(), by: held.holder.clone(), cause });
+    }
     hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
     let before = full.task.class();
     if full.task.status == Status::Started {

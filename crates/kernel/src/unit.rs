@@ -5,10 +5,13 @@ use tenure_core::choice::Rank;
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
-use tenure_store::table::{agent, checkout, dep, event as log, hold, label, memory, note, project, shown, task};
+use tenure_store::table::{
+    agent, checkout, dep, event as log, hold, label, memory, message, note, project, shown, task,
+};
 use tenure_store::{Entropy, Sql, Tx};
 
 use crate::call::{Call, Door, Sighting};
+use crate::mail::Over;
 use crate::settle;
 use crate::shape;
 
@@ -23,6 +26,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) first_event: i64,
     /// Whether lapsed holds remain that this op did not settle.
     pub(crate) more_due: bool,
+    /// Holds that this op has ended and that messages are about.
+    pub(crate) over: Vec<Over>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     op: &'static str,
@@ -49,7 +54,7 @@ impl<'a> Unit<'a> {
     ) -> Unit<'a> {
         project.last_time = now;
         let first_event = project.last_event;
-        Unit { tx, call, now, project, first_event, more_due: false, agent, entropy, op, mark: None }
+        Unit { tx, call, now, project, first_event, more_due: false, over: Vec::new(), agent, entropy, op, mark: None }
     }
 
     /// The actor's name.
@@ -88,6 +93,7 @@ impl<'a> Unit<'a> {
     /// Takes the op's own part back.
     pub(crate) fn take_back(&mut self) -> Result<()> {
         self.tx.undo()?;
+        self.over.clear();
         if let Some(mark) = self.mark.take() {
             self.project = mark;
         }
@@ -341,6 +347,10 @@ impl<'a> Unit<'a> {
         let project = self.project.id.clone();
         let task = full.task.id.clone();
         if let Some(held) = full.held.take() {
+            if held.asked > 0 {
+                let (hold, by) = (held.id.clone(), self.me().to_owned());
+                self.over.push(Over { hold, how: told(self.op, how), by, cause: number });
+            }
             let how = if overrode.is_some() { Ending::Forced } else { how };
             hold::end(self.tx, &project, &held.id, self.now, how)?;
             agent::clear_focus(self.tx, &project, &held.holder, &task)?;
@@ -412,6 +422,7 @@ impl<'a> Unit<'a> {
             ttl,
             reason: row.reason.clone(),
             sign: tenure_core::agent::Sign { last_seen: self.now, ended: false, proven_dead: false, ttl },
+            asked: 0,
         });
         Ok(row)
     }
@@ -479,12 +490,21 @@ impl<'a> Unit<'a> {
         if let Some(agent) = self.agent.as_ref().filter(|agent| agent.name == name) {
             return Ok(agent.clone());
         }
-        agent::get(self.tx, &self.project.id, name)?.ok_or_else(|| {
-            Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
-                .entity(name)
-                .attempt("tenure agent list")
-                .hint("An agent is known from its first call on.")
-        })
+        match agent::get(self.tx, &self.project.id, name)? {
+            Some(agent) => Ok(agent),
+            None => Err(self.unknown_agent(name)?),
+        }
+    }
+
+    /// The refusal of an agent that nobody has seen, with the one that may be meant.
+    pub(crate) fn unknown_agent(&mut self, name: &str) -> Result<Error> {
+        let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
+        let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
+        let meant = nearest.map_or(String::new(), |nearest| format!("Did you mean `{nearest}`? "));
+        Ok(Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
+            .entity(name)
+            .attempt("tenure agent list")
+            .hint(format!("{meant}An agent is known from its first call on.")))
     }
 }
 
@@ -499,7 +519,18 @@ fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_s
         id::Sort::Hold => hold::exists_call(project, drawn),
         id::Sort::Note => note::exists_call(project, drawn),
         id::Sort::Memory => memory::exists_call(project, drawn),
+        id::Sort::Message => message::exists_call(project, drawn),
         _ => task::exists_call(project, drawn),
+    }
+}
+
+/// How a hold ended, as those are told who wrote about it: a task that is blocked or cancelled is not done.
+fn told(op: &str, how: Ending) -> &'static str {
+    match (how, op) {
+        (Ending::Finished, "block") => "blocked",
+        (Ending::Finished, "cancel") => "cancelled",
+        (Ending::Finished, _) => "done",
+        (how, _) => how.as_str(),
     }
 }
 

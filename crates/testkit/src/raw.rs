@@ -11,7 +11,7 @@ use tenure_store::{Location, Sql, Value, Verdict};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 20] = [
+pub const TABLES: [(&str, &str); 22] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
@@ -27,6 +27,8 @@ pub const TABLES: [(&str, &str); 20] = [
     ("memory_scope", "SELECT * FROM memory_scope ORDER BY project, scope, subject"),
     ("artifact", "SELECT * FROM artifact ORDER BY project, note, position"),
     ("delivery", "SELECT * FROM delivery ORDER BY project, agent"),
+    ("message", "SELECT * FROM message ORDER BY project, id"),
+    ("mail", "SELECT * FROM mail ORDER BY project, recipient, number"),
     ("session", "SELECT * FROM session ORDER BY project, host, boot, pidns, pid, started, tool, session"),
     ("touched", "SELECT * FROM touched ORDER BY project, task, checkout, path, agent"),
     ("fired", "SELECT * FROM fired ORDER BY project, tool, event"),
@@ -47,10 +49,22 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP TABLE session",
     "DROP TABLE touched",
     "DROP TABLE fired",
+    "DROP TABLE message",
+    "DROP TABLE mail",
     "DROP INDEX IF EXISTS task_last_holder",
+    "DROP VIEW IF EXISTS task_full",
+    "ALTER TABLE hold DROP COLUMN asked",
     "ALTER TABLE note DROP COLUMN head",
     "ALTER TABLE agent DROP COLUMN mcp",
 ];
+
+/// The view of the first schema, which the later one is made in place of.
+pub fn first_view() -> &'static str {
+    let first = tenure_store::migrate::STEPS[0].sqlite();
+    let begin = first.find("CREATE VIEW task_full").expect("the first schema has a view");
+    let end = begin + first[begin..].find(';').expect("a statement has an end");
+    keep(&first[begin..end])
+}
 
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;

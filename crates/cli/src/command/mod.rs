@@ -15,6 +15,7 @@ mod edit;
 mod export;
 mod holds;
 mod import;
+mod inbox;
 mod list;
 mod log;
 mod memory;
@@ -28,6 +29,7 @@ mod remember;
 mod reopen;
 mod restore;
 mod resume;
+mod send;
 mod show;
 mod status;
 mod transfer;
@@ -85,6 +87,8 @@ pub(crate) const ALL: &[Spec] = &[
     holds::SPEC,
     remember::SPEC,
     recall::SPEC,
+    send::SPEC,
+    inbox::SPEC,
     log::SPEC,
     status::SPEC,
     why::SPEC,

@@ -2,13 +2,11 @@
 
 use clap::Args as _;
 use tenure_core::{Span, hold};
-use tenure_kernel::op::confirm;
 use tenure_kernel::op::resume::Request;
-use tenure_kernel::shape::{Offered, Resumed};
+use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Call, Op};
 
 use super::{Group, Spec, read};
-use crate::context::Context;
 
 pub(super) const SPEC: Spec = Spec {
     name: "resume",
@@ -48,18 +46,13 @@ pub(super) const SPEC: Spec = Spec {
         } else {
             context.out.text(&answer.brief.text);
         }
-        confirm_shown(context, &answer.events);
+        let new = !answer.events.items.is_empty() || answer.events.more;
+        // The text has of the mail what found room in it, the document has all that is offered.
+        let mail = if context.out.is_json() { answer.mail.offered } else { answer.brief.mail };
+        context.confirm(answer.events.offered.filter(|_| new), mail);
         Ok(0)
     },
 };
-
-/// Confirms what was offered, once it was written out. Whatever goes wrong here, it is offered again.
-fn confirm_shown(context: &Context<'_>, events: &Offered) {
-    let new = !events.items.is_empty() || events.more;
-    if let (Some(number), true, true) = (events.offered, new, context.out.has_shown_all()) {
-        let _ = context.run_aside(&Op::Confirm(confirm::Request { events: Some(number), mail: None }));
-    }
-}
 
 #[derive(clap::Args)]
 struct Args {

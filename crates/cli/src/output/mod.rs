@@ -69,9 +69,9 @@ impl Printer {
         self.hung_up.get()
     }
 
-    /// Whether everything that was to be shown has been written out, and was not kept quiet.
+    /// Whether everything that was to be shown has been written out, was not kept quiet, and did not lead nowhere.
     pub(crate) fn has_shown_all(&self) -> bool {
-        !self.is_quiet() && !self.hung_up.get() && !self.failed.get()
+        !self.is_quiet() && !self.hung_up.get() && !self.failed.get() && refuse_closed().is_ok()
     }
 
     /// Prints an answer whose JSON is at hand.

@@ -37,6 +37,9 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     let memory = text(&said["items"][0]["id"]);
     home.ok(&["memory", "pin", &memory]);
     home.ok(&["memory", "forget", &memory]);
+    let sent = home.ok_as("b", &["send", "a", "how far is it?", "--request"]);
+    // Of these ops only an acknowledgement leaves an event.
+    home.ok_as("a", &["inbox", "--ack", &text(&sent["id"])]);
     let copy = Command::new("cp").arg("-a").arg(home.repo()).arg(home.path("copied")).status().unwrap();
     assert!(copy.success());
     let copied = |args: &[&str]| home.call(args).json().cwd(home.path("copied"));

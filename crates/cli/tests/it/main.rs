@@ -15,6 +15,7 @@ mod exporting;
 mod fencing;
 mod home;
 mod identity;
+mod mail;
 mod memory;
 mod pinning;
 mod places;

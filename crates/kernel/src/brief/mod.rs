@@ -8,6 +8,7 @@ mod past;
 mod words;
 
 use tenure_core::brief::{Section, compose};
+use tenure_core::message::Urgency;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, task};
@@ -20,6 +21,8 @@ use words::{at, lines, quoted};
 const UNLOCKS: usize = 20;
 /// How many holds of others are looked at, and how many are named.
 const NEAR: (usize, usize) = (200, 10);
+/// What the section of new messages is called.
+const MAIL: &str = "Mail";
 
 /// What a brief is about and for whom.
 pub(crate) struct Ask<'a> {
@@ -38,16 +41,19 @@ pub(crate) struct Ask<'a> {
     /// What the reader lost since it was here, in a sentence.
     pub(crate) lost: Option<&'a str>,
     pub(crate) news: &'a [shape::News],
+    pub(crate) mail: &'a shape::Inbox,
 }
 
 /// Gathers and composes.
 pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
     let sections = sections(tx, ask)?;
     let made = compose(&sections, ask.budget);
+    let told = made.shown.iter().find(|(heading, _)| heading == MAIL).map_or(0, |(_, items)| *items);
     Ok(shape::Brief {
         tokens: made.text.len().div_ceil(tenure_core::brief::TOKEN),
         budget: ask.budget / tenure_core::brief::TOKEN,
         left_out: made.left_out,
+        mail: told.checked_sub(1).and_then(|last| ask.mail.items.get(last)).map(|last| last.number),
         text: made.text,
     })
 }
@@ -86,6 +92,7 @@ fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<V
     let events = ask.news.iter().map(|news| format!("- {} {}", news.number, news.text)).collect();
     Ok(vec![
         section("Directives and pins", directives, ask, "memory list"),
+        section(MAIL, mail(ask), ask, "inbox"),
         section("Near you", near(tx, ask)?, ask, "holds"),
         section("Facts and lessons", facts, ask, "recall \"…\""),
         section("Last events", events, ask, "log"),
@@ -97,6 +104,7 @@ fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &str) -> Sect
     let more = match (ask.tools, more.split_once(' ')) {
         (false, _) => format!("tenure {more}"),
         (true, Some(("memory" | "recall", _))) => "tool memory".to_owned(),
+        (true, None) if more == "inbox" => "tool mail".to_owned(),
         (true, _) => "tool list".to_owned(),
     };
     Section { heading: heading.to_owned(), items, needed: false, more }
@@ -192,6 +200,25 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
         }
     }
     Ok(items)
+}
+
+/// New messages, each whole: what is shown counts as read.
+fn mail(ask: &Ask<'_>) -> Vec<String> {
+    let one = |message: &shape::Message| {
+        let mut facts =
+            vec![message.sent_at.split_once('.').map_or(message.sent_at.clone(), |(at, _)| format!("{at}Z"))];
+        facts.extend(message.request.then(|| "request".to_owned()));
+        facts.extend((message.urgency == Urgency::Urgent).then(|| "urgent".to_owned()));
+        facts.extend(message.about.as_ref().map(|about| format!("about {about}")));
+        facts.extend(message.again.then(|| "again".to_owned()));
+        facts.extend(message.ended.as_ref().map(|ended| format!("over: {} by {}", ended.how, ended.by)));
+        let from = match message.what.as_str() {
+            "ending" => format!("your message to {}", message.to.join(", ")),
+            _ => format!("from {}", message.from),
+        };
+        format!("- {} {from} ({}):\n{}", message.id, facts.join(", "), lines(&message.text))
+    };
+    ask.mail.items.iter().map(one).collect()
 }
 
 fn near(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {

@@ -10,6 +10,7 @@ pub mod done;
 pub mod edit;
 pub mod forget;
 pub mod import;
+pub mod inbox;
 pub mod join;
 mod leaving;
 pub mod memory_forget;
@@ -19,6 +20,7 @@ pub mod release;
 pub mod remember;
 pub mod reopen;
 pub mod resume;
+pub mod send;
 pub mod transfer;
 pub mod unblock;
 
@@ -67,6 +69,10 @@ pub enum Op {
     MemoryPin(memory_pin::Request),
     /// Forgets a memory.
     MemoryForget(memory_forget::Request),
+    /// Sends a message.
+    Send(send::Request),
+    /// Offers new mail.
+    Inbox(inbox::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
@@ -88,7 +94,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 20] = [
+pub const ALL: [About; 22] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -173,6 +179,18 @@ pub const ALL: [About; 20] = [
         schema: || schema_for!(memory_forget::Request),
     },
     About {
+        name: "send",
+        what: "Sends a message: to agents, or to whoever holds a task",
+        doors: &[Door::Cli],
+        schema: || schema_for!(send::Request),
+    },
+    About {
+        name: "inbox",
+        what: "Offers new mail, and acknowledges what was read",
+        doors: &[Door::Cli],
+        schema: || schema_for!(inbox::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -208,6 +226,8 @@ impl Op {
             Op::Remember(_) => "remember",
             Op::MemoryPin(_) => "memory_pin",
             Op::MemoryForget(_) => "memory_forget",
+            Op::Send(_) => "send",
+            Op::Inbox(_) => "inbox",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
@@ -230,6 +250,8 @@ impl Op {
             Op::Transfer(request) => request.check(),
             Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
+            Op::Send(request) => request.check(),
+            Op::Inbox(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
             | Op::MemoryPin(_)
@@ -261,6 +283,8 @@ impl Op {
             Op::Remember(request) => json(request),
             Op::MemoryPin(request) => json(request),
             Op::MemoryForget(request) => json(request),
+            Op::Send(request) => json(request),
+            Op::Inbox(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -287,6 +311,8 @@ impl Op {
             Op::Remember(request) => json(&remember::apply(unit, request)?),
             Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
+            Op::Send(request) => json(&send::apply(unit, request)?),
+            Op::Inbox(request) => json(&inbox::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

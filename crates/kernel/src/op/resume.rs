@@ -13,11 +13,14 @@ use super::unblock::go_on;
 use crate::brief::{self, Ask};
 use crate::call::Tree;
 use crate::focus::{Seeker, own};
+use crate::query::mail::look;
 use crate::shape;
 use crate::unit::{Loaded, Unit};
 
 /// How many events are offered where no number is given.
 pub const EVENTS: usize = 20;
+/// How many messages are offered at the most.
+pub(crate) const MAIL: usize = 10;
 /// How many events a page has on the way to the ones to offer, and how many are looked through at the most.
 const PAGE: usize = 200;
 const LOOKED_THROUGH: usize = 2_000;
@@ -67,14 +70,17 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
 
     // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
     let start = unit.first_event;
-    let known = delivery::get(unit.tx, &project, me)?;
-    let mut place = known.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
+    let mail = look(unit.tx, &project, me, MAIL)?;
+    let mut place =
+        mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
     let first_kept = unit.project.first_event;
     let (items, reached) = news(unit.tx, &project, me, &place, request.limit.unwrap_or(EVENTS))?;
     // What this op appended itself is no news to its actor.
     let more = reached.is_some();
     let offered = reached.unwrap_or(unit.project.last_event).max(place.confirmed);
     place.offered = offered.max(place.offered);
+    let mail = mail.offered();
+    place.mail_offered = mail.offered.unwrap_or(0).max(place.mail_offered);
     delivery::put(unit.tx, &project, me, &place)?;
 
     let nowhere = Tree::default();
@@ -89,6 +95,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         nothing: &claimed.reason,
         lost: lost.as_deref(),
         news: &items,
+        mail: &mail,
     };
     let brief = brief::of(unit.tx, &ask)?;
     Ok(shape::Resumed {
@@ -100,6 +107,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         lost,
         brief,
         events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
+        mail,
     })
 }
 
@@ -197,5 +205,13 @@ pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
 
 /// Events that tell an agent nothing it could act on.
 fn is_noise(kind: &str) -> bool {
-    matches!(kind, event::kind::AGENT_REGISTERED | event::kind::PROJECT_CREATED)
+    matches!(
+        kind,
+        event::kind::AGENT_REGISTERED
+            | event::kind::PROJECT_CREATED
+            // Mail is told to those who get it.
+            | event::kind::MESSAGE_SENT
+            | event::kind::MESSAGE_ACKED
+            | event::kind::MESSAGE_ENDED
+    )
 }

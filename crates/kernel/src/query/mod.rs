@@ -7,6 +7,7 @@ pub mod holds;
 pub mod ids;
 pub mod list;
 pub mod log;
+pub mod mail;
 pub mod memory;
 pub mod next;
 pub mod peek;

@@ -7,12 +7,13 @@ use tenure_store::table::{agent, delivery, task};
 
 use super::Scene;
 use super::list::views;
+use super::mail::look;
 use super::next::next;
 use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
 use crate::focus::{Seeker, own};
 use crate::kernel::Kernel;
-use crate::op::resume::{EVENTS, Request, kept_from, lost, news};
+use crate::op::resume::{EVENTS, MAIL, Request, kept_from, lost, news};
 use crate::shape;
 
 impl Kernel {
@@ -43,13 +44,11 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         }
     };
     let start = scene.project.map_or(0, |project| project.last_event);
-    let place = delivery::get(tx, project, me)?.unwrap_or(delivery::Row {
-        offered: start,
-        confirmed: start,
-        ..delivery::Row::default()
-    });
+    let mail = look(tx, project, me, MAIL)?;
+    let place = mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
     let kept_from = scene.project.and_then(|project| kept_from(project.first_event, &place));
     let (items, reached) = news(tx, project, me, &place, request.limit.unwrap_or(EVENTS))?;
+    let mail = mail.seen();
     let held = task.as_ref().is_some_and(|task| task.holder.as_ref().is_some_and(|holder| holder.agent == me));
     let lost = lost(tx, project, me, focus, &over)?;
     let nowhere = Tree::default();
@@ -64,6 +63,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         nothing: &reason,
         lost: lost.as_deref(),
         news: &items,
+        mail: &mail,
     };
     let brief = brief::of(tx, &ask)?;
     Ok(shape::Resumed {
@@ -75,5 +75,6 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         lost,
         brief,
         events: shape::Offered { items, more: reached.is_some(), offered: None, kept_from },
+        mail,
     })
 }

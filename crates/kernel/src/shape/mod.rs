@@ -10,10 +10,12 @@ use tenure_store::table::{agent, dep, hold, task};
 
 pub mod export;
 mod memory;
+mod message;
 mod report;
 mod resumed;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
+pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 

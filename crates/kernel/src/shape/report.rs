@@ -256,6 +256,8 @@ pub struct Overview {
     pub stuck_by: Vec<Hindered>,
     /// The next holds to end.
     pub holds: Vec<Hold>,
+    /// Requests between agents that have been open for too long, oldest first.
+    pub overdue: Vec<super::Overdue>,
     /// Agents seen within the hour, latest first.
     pub agents: Vec<Agent>,
     /// The newest event.

@@ -6,7 +6,7 @@ use tenure_core::Result;
 use tenure_core::choice::Rule;
 use tenure_store::table::event;
 
-use super::{Event, Hold, Instant, Task};
+use super::{Event, Hold, Inbox, Instant, Task};
 
 /// The answer to `resume`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,8 @@ pub struct Resumed {
     pub brief: Brief,
     /// What happened since the agent was last told.
     pub events: Offered,
+    /// New messages to the agent.
+    pub mail: Inbox,
 }
 
 /// A brief.
@@ -40,6 +42,8 @@ pub struct Brief {
     pub budget: usize,
     /// How many items did not fit.
     pub left_out: usize,
+    /// The last message that stands in the text, by its number: what a door that shows the text confirms.
+    pub mail: Option<i64>,
 }
 
 /// Events that are offered.

@@ -73,10 +73,60 @@ CREATE TABLE delivery (
     agent TEXT NOT NULL,
     offered BIGINT NOT NULL,
     confirmed BIGINT NOT NULL,
+    -- The same for mail: an inbox shows mail and no events.
     mail_offered BIGINT NOT NULL,
     mail_confirmed BIGINT NOT NULL,
     PRIMARY KEY (project, agent)
 ); -- clustered
+
+-- A message. Its number is that of the event of its sending.
+CREATE TABLE message (
+    project TEXT NOT NULL,
+    id TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    author TEXT NOT NULL,
+    recipients TEXT NOT NULL,
+    -- What it is about, as it was named; empty for nothing.
+    about TEXT NOT NULL,
+    -- The hold it ends with; empty for none.
+    hold TEXT NOT NULL,
+    urgency TEXT NOT NULL CHECK (urgency IN ('normal', 'urgent')),
+    request BIGINT NOT NULL,
+    text TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    -- 0: it is not over.
+    ended_at BIGINT NOT NULL,
+    ended_how TEXT NOT NULL,
+    ended_by TEXT NOT NULL,
+    PRIMARY KEY (project, id)
+);
+CREATE INDEX message_hold ON message (project, hold, number) WHERE ended_at = 0;
+CREATE INDEX message_open ON message (project, at, number) WHERE ended_at = 0 AND request = 1;
+
+-- What is in the mail of an agent, in the order of events: a message, or that one of its own is over.
+CREATE TABLE mail (
+    project TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    message TEXT NOT NULL,
+    what TEXT NOT NULL CHECK (what IN ('message', 'ending')),
+    acked_at BIGINT NOT NULL,
+    PRIMARY KEY (project, recipient, number)
+); -- clustered
+CREATE UNIQUE INDEX mail_message ON mail (project, message, recipient, what);
+
+-- How many messages are about a hold: whoever ends it looks for them only where there are any.
+ALTER TABLE hold ADD COLUMN asked BIGINT NOT NULL DEFAULT 0;
+DROP VIEW task_full;
+CREATE VIEW task_full AS
+SELECT t.project, t.id, t.number, t.title, t.description, t.acceptance, t.priority, t.labels, t.assignee, t.status,
+       t.ready, t.reason, t.blocked_on, t.deps, t.unmet, t.cancelled_deps, t.attempt, t.version, t.last_fence,
+       t.last_holder, t.lapsed, t.created_by, t.created_at, t.updated_at, t.finished_by, t.finished_at,
+       h.id AS hold_id, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason AS hold_reason,
+       a.last_seen, a.ended_at, h.asked
+FROM task t
+LEFT JOIN hold h ON h.project = t.project AND h.subject = t.id AND h.ended_at = 0 AND h.kind = 'task'
+LEFT JOIN agent a ON a.project = h.project AND a.name = h.holder;
 
 -- A session of a tool in a process, and the agent that it is. A session that goes on under another id in the same process
 -- is the same agent; one id in two live processes is two.

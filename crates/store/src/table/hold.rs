@@ -177,6 +177,12 @@ pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: Ending) -> R
     tx.defer(sql, vec![project.into(), id.into(), at.into(), how.as_str().into()])
 }
 
+/// Notes that there is one more message about a hold.
+pub fn ask(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE hold SET asked = asked + 1 WHERE project = $1 AND id = $2");
+    tx.defer(sql, vec![project.into(), id.into()])
+}
+
 /// Gives a hold a new end and, with it, the time to live that later renewals use.
 pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, expires_at: Time, ttl: Span) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET expires_at = $3, ttl = $4 WHERE project = $1 AND id = $2 AND ended_at = 0");

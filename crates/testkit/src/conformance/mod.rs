@@ -23,7 +23,9 @@ mod import;
 mod keeping;
 mod listing;
 mod lost;
+mod mail;
 mod memory;
+mod messages;
 mod opening;
 mod places;
 mod plans;
@@ -95,7 +97,9 @@ pub fn cases() -> Vec<&'static Case> {
         import::CASES,
         keeping::CASES,
         lost::CASES,
+        mail::CASES,
         memory::CASES,
+        messages::CASES,
         opening::CASES,
         places::CASES,
         plans::CASES,

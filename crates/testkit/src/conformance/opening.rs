@@ -146,6 +146,7 @@ fn older_store(world: &World) {
     let age = || {
         let mut statements = vec![Sql::pair("PRAGMA user_version = 1", "SELECT 1")];
         statements.extend(BACK_TO_THE_FIRST.iter().map(|sql| Sql::same(sql)));
+        statements.push(Sql::same(raw::first_view()));
         let store = world.kernel.store();
         store.write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, join, memory_forget, memory_pin, note,
-    release, remember, reopen, resume, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, memory_forget, memory_pin,
+    note, release, remember, reopen, resume, send, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -75,6 +75,11 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         }),
     );
     go(ann, Op::Import(brought()));
+    let text = String::from("how far is it?");
+    let sent = go("b", Op::Send(send::Request { to: words(&["a"]), text, request: true, ..send::Request::default() }));
+    go("a", Op::Inbox(inbox::Request::default()));
+    let acked = go("a", Op::Inbox(inbox::Request { ack: vec![id(&sent)], limit: Some(7) }));
+    go("a", Op::Confirm(confirm::Request { events: None, mail: acked["offered"].as_i64() }));
     send(joined, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };

@@ -246,6 +246,8 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Remember(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
         Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
         Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
+        Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
+        Op::Inbox(_) => own.iter().all(|(found, _)| [kind::MESSAGE_ACKED, kind::MESSAGE_ENDED].contains(found)),
         Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),

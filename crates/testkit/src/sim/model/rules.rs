@@ -118,8 +118,10 @@ impl Model {
             Op::Reopen(request) => self.reopen(turn, &request.task),
             Op::Edit(request) => self.edit(turn, request),
             Op::Resume(_) | Op::Confirm(_) => unreachable!("no plan resumes"),
-            Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
-                unreachable!("no plan remembers, imports, joins checkouts or forgets projects")
+            Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_) => unreachable!("no plan remembers"),
+            Op::Send(_) | Op::Inbox(_) => unreachable!("no plan sends mail"),
+            Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
+                unreachable!("no plan imports, joins checkouts or forgets projects")
             }
         }
     }
