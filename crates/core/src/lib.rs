@@ -16,9 +16,12 @@ pub mod hold;
 pub mod id;
 pub mod memory;
 pub mod name;
+pub mod redact;
+pub mod session;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod tool;
 pub mod words;
 
 pub use error::{Error, Kind, Result, Stage};

@@ -14,6 +14,7 @@ mod done;
 mod edit;
 mod export;
 mod holds;
+mod hook;
 mod import;
 mod list;
 mod log;
@@ -102,6 +103,7 @@ pub(crate) const ALL: &[Spec] = &[
     import::SPEC,
     demo::SPEC,
     completions::SPEC,
+    hook::SPEC,
     reference::SPEC,
     demo::WORKER,
 ];

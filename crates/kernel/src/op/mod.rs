@@ -17,6 +17,9 @@ pub mod note;
 pub mod release;
 pub mod remember;
 pub mod reopen;
+pub mod session_end;
+pub mod session_start;
+pub mod tool_used;
 pub mod transfer;
 pub mod unblock;
 
@@ -61,6 +64,12 @@ pub enum Op {
     MemoryPin(memory_pin::Request),
     /// Forgets a memory.
     MemoryForget(memory_forget::Request),
+    /// A session of a tool begins.
+    SessionStart(session_start::Request),
+    /// A session of a tool is over.
+    SessionEnd(session_end::Request),
+    /// A tool of an agent was used.
+    ToolUsed(tool_used::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
@@ -72,6 +81,8 @@ pub enum Op {
 pub enum Door {
     /// A command of the binary.
     Cli,
+    /// A hook of an agent tool.
+    Hook,
 }
 
 /// What is known about an op without running it.
@@ -87,7 +98,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 18] = [
+pub const ALL: [About; 21] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -160,6 +171,24 @@ pub const ALL: [About; 18] = [
         schema: || schema_for!(memory_forget::Request),
     },
     About {
+        name: "session_start",
+        what: "Registers a session of an agent tool and its process; takes nothing",
+        doors: &[Door::Hook],
+        schema: || schema_for!(session_start::Request),
+    },
+    About {
+        name: "session_end",
+        what: "Says that a session is over: what it holds is free now",
+        doors: &[Door::Hook],
+        schema: || schema_for!(session_end::Request),
+    },
+    About {
+        name: "tool_used",
+        what: "Says what a tool call did: presence, files changed, failures",
+        doors: &[Door::Hook],
+        schema: || schema_for!(tool_used::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -193,9 +222,17 @@ impl Op {
             Op::Remember(_) => "remember",
             Op::MemoryPin(_) => "memory_pin",
             Op::MemoryForget(_) => "memory_forget",
+            Op::SessionStart(_) => "session_start",
+            Op::SessionEnd(_) => "session_end",
+            Op::ToolUsed(_) => "tool_used",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
+    }
+
+    /// Whether it is an op of hooks, which happens in the background and never switches a project on.
+    pub(crate) fn is_hooks(&self) -> bool {
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -214,6 +251,9 @@ impl Op {
             Op::Transfer(request) => request.check(),
             Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
+            Op::SessionStart(request) => request.check(),
+            Op::SessionEnd(request) => request.check(),
+            Op::ToolUsed(request) => request.check(),
             Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
                 Ok(())
             }
@@ -239,6 +279,9 @@ impl Op {
             Op::Remember(request) => json(request),
             Op::MemoryPin(request) => json(request),
             Op::MemoryForget(request) => json(request),
+            Op::SessionStart(request) => json(request),
+            Op::SessionEnd(request) => json(request),
+            Op::ToolUsed(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -263,6 +306,9 @@ impl Op {
             Op::Remember(request) => json(&remember::apply(unit, request)?),
             Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
+            Op::SessionStart(request) => json(&session_start::apply(unit, request)?),
+            Op::SessionEnd(request) => json(&session_end::apply(unit, request)?),
+            Op::ToolUsed(request) => json(&tool_used::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

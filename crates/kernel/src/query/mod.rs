@@ -10,6 +10,7 @@ pub mod log;
 pub mod memory;
 pub mod next;
 pub mod projects;
+pub mod session;
 pub mod show;
 pub mod status;
 pub mod why;

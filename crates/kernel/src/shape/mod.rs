@@ -11,9 +11,11 @@ use tenure_store::table::{agent, dep, hold, task};
 pub mod export;
 mod memory;
 mod report;
+mod session;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use session::{SessionEnded, SessionStarted, ToolUsed};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;

@@ -88,6 +88,8 @@ CREATE TABLE session (
     agent TEXT NOT NULL,
     began_at BIGINT NOT NULL,
     ended_at BIGINT NOT NULL,
+    -- When it was last told something between two prompts.
+    told_at BIGINT NOT NULL,
     PRIMARY KEY (project, host, boot, pidns, pid, started, tool, session)
 ); -- clustered
 CREATE INDEX session_id ON session (project, tool, session, began_at, agent);

@@ -18,6 +18,7 @@ mod fencing;
 mod focus;
 mod growth;
 mod holds;
+mod hooks;
 mod idempotency;
 mod import;
 mod keeping;
@@ -30,6 +31,7 @@ mod plans;
 mod purity;
 mod random;
 mod restoring;
+mod sessions;
 mod shorthand;
 mod transfer;
 mod transitions;
@@ -101,6 +103,8 @@ pub fn cases() -> Vec<&'static Case> {
         purity::CASES,
         backups::CASES,
         restoring::CASES,
+        sessions::CASES,
+        hooks::CASES,
         turns::CASES,
     ]
     .into_iter()

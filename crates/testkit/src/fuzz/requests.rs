@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, transfer, unblock,
+    remember, reopen, session_end, session_start, tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -154,6 +154,9 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "remember" => of::<remember::Request>(body, Op::Remember),
         "memory_pin" => of::<memory_pin::Request>(body, Op::MemoryPin),
         "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
+        "session_start" => of::<session_start::Request>(body, Op::SessionStart),
+        "session_end" => of::<session_end::Request>(body, Op::SessionEnd),
+        "tool_used" => of::<tool_used::Request>(body, Op::ToolUsed),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         _ => None,
