@@ -3,12 +3,13 @@
 use std::cell::{Cell, OnceCell};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::agent::Judgement;
+use tenure_core::agent::{Judgement, Process};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::confirm;
-use tenure_kernel::{Actor, Call, Checkout, Door, Kernel, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Door, Evidence, Kernel, Op, Reply, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
 
@@ -17,7 +18,7 @@ use crate::globals::Globals;
 use crate::identity::{self, Caller};
 use crate::output::Printer;
 use crate::place::pin::Pin;
-use crate::place::process::{HostFacts, proven_dead};
+use crate::place::process::{HostFacts, ancestors, proven_dead};
 use crate::place::project::{KeyKind, RecordedPlace, encode};
 use crate::place::{self, Location, Place, config, tree};
 
@@ -33,7 +34,14 @@ pub(crate) struct Context<'a> {
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
     repins: Cell<bool>,
+    /// Whether this is a hook: it waits for nobody for long, and makes no store.
+    hook: Cell<bool>,
+    /// The agent that a hook registered for this command, once it was looked for.
+    registered: OnceCell<Option<String>>,
 }
+
+/// How long a hook waits for its turn: its tool waits for it.
+const HOOK_PATIENCE: Duration = Duration::from_millis(250);
 
 impl<'a> Context<'a> {
     pub(crate) fn new(globals: Globals, env: &'a Env, out: &'a Printer) -> Context<'a> {
@@ -46,6 +54,8 @@ impl<'a> Context<'a> {
             kernel: OnceCell::new(),
             writes: Cell::new(false),
             repins: Cell::new(false),
+            hook: Cell::new(false),
+            registered: OnceCell::new(),
         }
     }
 
@@ -112,7 +122,8 @@ impl<'a> Context<'a> {
                 config::Durability::Fast => Durability::Fast,
             },
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
-            may_create: self.repins.get() || self.pin()?.is_none(),
+            may_create: !self.hook.get() && (self.repins.get() || self.pin()?.is_none()),
+            patience: if self.hook.get() { HOOK_PATIENCE } else { Options::default().patience },
             one_connection: self.writes.get(),
             one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
@@ -136,12 +147,52 @@ impl<'a> Context<'a> {
 
     /// Who calls, for an op: an agent tool without a session is refused.
     pub(crate) fn caller(&self) -> Result<identity::Identity> {
-        identity::resolve(&self.globals, self.env)?.for_op()
+        self.asker()?.for_op()
     }
 
     /// Who calls, for a query: anyone.
     pub(crate) fn asker(&self) -> Result<Caller> {
-        identity::resolve(&self.globals, self.env)
+        let caller = identity::resolve(&self.globals, self.env)?;
+        if !caller.is_of_a_session() {
+            return Ok(caller);
+        }
+        let registered = self.registered.get_or_init(|| self.look_up_session().ok().flatten());
+        Ok(caller.registered_as(registered.as_deref()))
+    }
+
+    /// The agent that a hook registered for this session. What stands in the way of looking stands in the way of the
+    /// command too, which says so.
+    fn look_up_session(&self) -> Result<Option<String>> {
+        let tools = identity::tools(self.env)?;
+        let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
+        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(None) };
+        let here = HostFacts::read(self.env).process(0, 0);
+        let kernel = self.kernel()?;
+        self.answered(&mut call, |call| kernel.session_of(call, &tools, &here, &ancestors()))
+    }
+
+    /// Says that this is a hook.
+    pub(crate) fn is_hook(&self) {
+        self.hook.set(true);
+        self.will_write();
+    }
+
+    /// A call as somebody whom the door knows, in a project that has a key; none where nothing has ever happened.
+    pub(crate) fn call_as(&self, actor: Actor, request_id: &str) -> Result<Option<Call>> {
+        let place = self.place()?;
+        let Some(key) = place.project.key.clone() else { return Ok(None) };
+        Ok(Some(Call {
+            project: project::Name { key, label: place.project.label.clone() },
+            actor,
+            request_id: match request_id {
+                "" => RequestId::draw(&OsEntropy),
+                given => RequestId::given(given)?,
+            },
+            checkout: self.checkout(None),
+            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            keep_events: place.config.keep_events,
+            proven_dead: Vec::new(),
+        }))
     }
 
     /// Runs an op and returns its answer.
@@ -189,7 +240,7 @@ impl<'a> Context<'a> {
             proven_dead: Vec::new(),
         };
         if matches!(op, Op::Claim(_) | Op::Resume(_)) {
-            call.proven_dead = self.dead(kernel, &call)?;
+            call.proven_dead = self.dead(kernel, &call);
         }
         if let Some(here) = &mut call.checkout {
             here.tree = match op {
@@ -346,31 +397,30 @@ impl<'a> Context<'a> {
     }
 
     /// Looks at the processes of agents on this machine that hold something.
-    fn dead(&self, kernel: &Kernel, call: &Call) -> Result<Vec<String>> {
-        let host = HostFacts::host(self.env);
-        let suspects = match kernel.suspects(call, &host) {
-            Ok(suspects) => suspects,
-            // The op itself meets the same obstacle and reports it.
-            Err(_) => return Ok(Vec::new()),
-        };
-        if suspects.is_empty() {
-            return Ok(Vec::new());
+    fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
+        // Where this fails the op itself meets the same obstacle and reports it.
+        let suspects = kernel.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
+        self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))
+    }
+
+    /// Proof of which of some processes are dead.
+    pub(crate) fn evidence(&self, suspects: impl Iterator<Item = (String, Process)>) -> Vec<Evidence> {
+        let mut suspects = suspects.peekable();
+        if suspects.peek().is_none() {
+            return Vec::new();
         }
         let here = HostFacts::read(self.env).process(0, 0);
-        Ok(suspects
-            .into_iter()
-            .filter(|suspect| match suspect.process.judged_by(&here) {
-                Judgement::Unknown => false,
-                Judgement::Dead => true,
-                Judgement::Look => proven_dead(suspect.process.pid, suspect.process.started),
-            })
-            .map(|suspect| suspect.name)
-            .collect())
+        let is_dead = |process: &Process| match process.judged_by(&here) {
+            Judgement::Unknown => false,
+            Judgement::Dead => true,
+            Judgement::Look => proven_dead(process.pid, process.started),
+        };
+        suspects.filter(|(_, process)| is_dead(process)).map(|(agent, process)| Evidence { agent, process }).collect()
     }
 
     /// Makes a call, and once more where the store says that the project was last seen in another repository: if that
     /// one still stands this is a copy, else it has moved here.
-    fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
+    pub(crate) fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         match make(call) {
             Err(error) if error.code() == "other_store" => {

@@ -6,6 +6,7 @@ mod context;
 mod env;
 mod failure;
 mod globals;
+mod hook;
 mod identity;
 mod output;
 mod place;
@@ -15,5 +16,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let env = env::Env::capture();
     let words = env::arguments();
+    // Before anything that can fail: whatever becomes of a hook, its tool must not take it for a refusal.
+    if hook::is_meant(&words) {
+        return hook::run(&words, &env);
+    }
     args::run(&words, &env)
 }

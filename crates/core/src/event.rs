@@ -63,8 +63,13 @@ pub mod kind {
     /// A message is over: the hold it was about has ended, or what it asked for was acknowledged.
     pub const MESSAGE_ENDED: &str = "message.ended";
 
+    /// A tool of an agent failed.
+    pub const TOOL_FAILED: &str = "tool.failed";
+    /// A tool that had failed works.
+    pub const TOOL_WORKED: &str = "tool.worked";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 27] = [
+    pub const ALL: [&str; 29] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -92,6 +97,8 @@ pub mod kind {
         MESSAGE_SENT,
         MESSAGE_ACKED,
         MESSAGE_ENDED,
+        TOOL_FAILED,
+        TOOL_WORKED,
     ];
 }
 
@@ -119,6 +126,9 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::CLOCK_STEPPED => format!("the clock was set back by {} s", number("seconds")),
         kind::HOLD_EXPIRED if flag("proven_dead") => {
             format!("the hold of {} on {subject} ended: its process is gone", text("holder"))
+        }
+        kind::HOLD_EXPIRED if flag("session_ended") => {
+            format!("the hold of {} on {subject} ended: its session is over", text("holder"))
         }
         kind::HOLD_EXPIRED if flag("restored") => {
             format!("the hold of {} on {subject} ended: the project was restored from a backup", text("holder"))
@@ -185,6 +195,19 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         }
         kind::MESSAGE_ACKED => format!("{actor} acknowledged {subject} of {}", text("author")),
         kind::MESSAGE_ENDED => format!("{subject} of {} is over: {}", text("author"), text("how")),
+        kind::TOOL_FAILED | kind::TOOL_WORKED => {
+            let what = match (text("program"), text("path")) {
+                ("", "") => text("tool").to_owned(),
+                ("", path) => format!("{} on {path}", text("tool")),
+                (program, _) => format!("{} ({program})", text("tool")),
+            };
+            let status = data.get("exit_status").and_then(Value::as_i64).filter(|status| *status != 0);
+            match status {
+                _ if kind == kind::TOOL_WORKED => format!("{actor}: {what} works again"),
+                Some(status) => format!("{actor}: {what} failed with exit status {status}{}", quoted("output")),
+                None => format!("{actor}: {what} failed{}", quoted("output")),
+            }
+        }
         other => format!("{actor}: {other} {subject}"),
     }
 }

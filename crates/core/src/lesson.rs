@@ -154,7 +154,10 @@ fn blocks(facts: &[Fact]) -> Vec<Lesson> {
                 let reason = cut(text(block, "reason"), 300);
                 lessons.push(Lesson {
                     key: format!("blocked/{}", fact.subject),
-                    text: format!("{} was blocked by {}: “{reason}”. It went on when {how}.", fact.subject, block.actor),
+                    text: format!(
+                        "{} was blocked by {}: “{reason}”. It went on when {how}.",
+                        fact.subject, block.actor
+                    ),
                     from: vec![block.number, fact.number],
                 });
             }
@@ -202,7 +205,8 @@ fn crowded(touches: &[Touch]) -> Vec<Lesson> {
         tasks.insert(&touch.task);
     }
     let crowd = |agents: &BTreeSet<&str>| agents.len() >= CHANGED_BY;
-    let mut found: Vec<_> = by_path.into_iter().filter(|(_, (agents, tasks))| crowd(agents) && tasks.len() > 1).collect();
+    let mut found: Vec<_> =
+        by_path.into_iter().filter(|(_, (agents, tasks))| crowd(agents) && tasks.len() > 1).collect();
     found.sort_by_key(|(path, (agents, _))| (std::cmp::Reverse(agents.len()), *path));
     found
         .into_iter()
@@ -241,14 +245,16 @@ mod tests {
     fn inv_m4_a_tool_that_fails_thrice_and_then_works_is_a_lesson() {
         let failed = |number| test_run(number, kind::TOOL_FAILED, "a");
         let worked = test_run(9, kind::TOOL_WORKED, "a");
-        let touches = [touch("src/lexer.rs", "a", "t-1", 5), touch("old.rs", "a", "t-1", 0), touch("x.rs", "b", "t-2", 5)];
+        let touches =
+            [touch("src/lexer.rs", "a", "t-1", 5), touch("old.rs", "a", "t-1", 0), touch("x.rs", "b", "t-2", 5)];
         let facts = [failed(1), failed(2), failed(4), worked.clone()];
         let lessons = draw(&facts, &touches);
         assert_eq!(
             lessons,
             [Lesson {
                 key: "tool/cargo test".into(),
-                text: "cargo test failed 3 times with exit status 101 and then worked after changes to src/lexer.rs.".into(),
+                text: "cargo test failed 3 times with exit status 101 and then worked after changes to src/lexer.rs."
+                    .into(),
                 from: vec![1, 2, 4, 9],
             }]
         );

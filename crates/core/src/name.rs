@@ -51,6 +51,26 @@ pub fn fit(found: &str) -> String {
     name
 }
 
+/// Fits a found name behind a prefix. One that is too long keeps its beginning and ends in a hash of the whole, so that
+/// two long names that differ only at the end stay two.
+pub fn fit_after(prefix: &str, found: &str) -> String {
+    let kept: String = found
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c) { c } else { '-' })
+        .collect();
+    let room = NAME_MAX - prefix.len();
+    if kept.len() <= room {
+        return format!("{prefix}{kept}");
+    }
+    format!("{prefix}{}-{:016x}", &kept[..room - 17], fnv1a(found.as_bytes()))
+}
+
+/// FNV-1a over 64 bits: a short stable mark for names and revisions, not a defence against anyone.
+pub fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -1,9 +1,9 @@
 //! Who asks, where, and under which request id: what a door knows before the kernel is entered.
 
 use tenure_core::agent::Process;
-use tenure_core::{Error, Kind, Result, Span, Stage, Time, id, name};
-use tenure_store::Entropy;
-use tenure_store::table::{checkout, project, task};
+use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
+use tenure_store::table::{agent, checkout, project};
+use tenure_store::{Entropy, Tx};
 
 /// Everything about a request but its payload.
 #[derive(Clone, Debug)]
@@ -20,15 +20,18 @@ pub struct Call {
     pub pinned_store: Option<String>,
     /// How long events are kept; for ever without it.
     pub keep_events: Option<Span>,
-    /// Agents whose processes the door has just proven dead. Gathered before the transaction; it can only shorten.
-    pub proven_dead: Vec<String>,
+    /// Processes that the door has just proven dead. Gathered before the transaction; it can only shorten.
+    pub proven_dead: Vec<Evidence>,
 }
 
-impl Call {
-    /// Whether a hold that is not ended is over for this call: its time has passed, or its holder was just proven dead.
-    pub(crate) fn is_over(&self, now: Time, held: &task::Held) -> bool {
-        tenure_core::hold::lapsed(now, held.expires_at) || self.proven_dead.contains(&held.holder)
-    }
+/// The proof that a process of an agent is dead. It counts only while the agent is that process: a session that came back
+/// in another one since the door looked is not dead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The agent.
+    pub agent: String,
+    /// The process.
+    pub process: Process,
 }
 
 /// Who asks.
@@ -151,6 +154,19 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
         .collect();
     Error::new(Kind::Conflict, "place_differs", Stage::Resolve, "this project was seen in another repository")
         .detail("places", places)
+}
+
+/// The agents of whom the evidence of a call still holds.
+pub(crate) fn dead(tx: &mut dyn Tx, project: &str, evidence: &[Evidence]) -> Result<Vec<String>> {
+    if evidence.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = evidence.iter().map(|proof| proof.agent.clone()).collect();
+    let current = agent::processes(tx, project, &names)?;
+    let holds = |(name, process): &(String, Process)| {
+        evidence.iter().any(|proof| proof.agent == *name && proof.process == *process)
+    };
+    Ok(current.into_iter().filter(holds).map(|(name, _)| name).collect())
 }
 
 /// What a place in the store says about the checkout of a call.

@@ -18,6 +18,6 @@ mod settle;
 pub mod shape;
 mod unit;
 
-pub use call::{Actor, Call, Checkout, Door, RequestId, Tree, Trust};
+pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};
 pub use kernel::{Kernel, Reply};
 pub use op::Op;

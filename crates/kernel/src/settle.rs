@@ -31,18 +31,43 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
 
 /// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again.
 pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
+    cut_short(unit, full, "proven_dead")
+}
+
+/// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
+pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<String>> {
+    let mut ended = Vec::new();
+    let mut after = String::new();
+    loop {
+        let held = hold::of_holder(unit.tx, &unit.project.id, agent, &after, AT_MOST)?;
+        let Some(last) = held.last() else { return Ok(ended) };
+        after = last.id.clone();
+        for hold in held.iter().filter(|hold| hold.kind == "task") {
+            if let Some(mut full) = task::get(unit.tx, &unit.project.id, &hold.subject)? {
+                cut_short(unit, &mut full, "session_ended")?;
+                ended.push(full.task.id);
+            }
+        }
+    }
+}
+
+/// Ends a hold now; `why` names what cut it short, if its time was not over anyway.
+fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, why: &str) -> Result<()> {
     let Some(held) = full.held.take() else { return Ok(()) };
     let over = tenure_core::hold::lapsed(unit.now, held.expires_at);
     // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
     let ended_at = if over { held.expires_at } else { unit.now };
-    let data = json!({
+    let mut data = json!({
         "holder": held.holder,
         "fence": held.fence,
         "granted_at": held.granted_at,
         "expires_at": held.expires_at,
         "ended_at": ended_at,
-        "proven_dead": !over,
+        "proven_dead": false,
     });
+    if !over {
+        data[why] = json!(true);
+    }
     let cause = unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
     if held.asked > 0 {
         unit.over.push(Over { hold: held.id.clone(), how: Ending::Expired.as_str(), by: held.holder.clone(), cause });
@@ -59,28 +84,31 @@ pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
 /// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.
 pub(crate) fn agents(unit: &mut Unit<'_>, quiet: Vec<agent::Row>) -> Result<()> {
     for agent in quiet {
-        if agent.name == unit.call.actor.name {
-            continue;
-        }
-        agent::mark_gone(unit.tx, &unit.project.id, &agent.name)?;
-        if name::is_person(&agent.name) {
-            continue;
-        }
-        loop {
-            let (sql, args) =
-                task::Stream::Assigned(agent.name.clone()).call(&unit.project.id, &unit.first_rank(), 256);
-            let assigned = task::many(unit.tx.query(sql, &args)?)?;
-            let more = assigned.len() == 256;
-            for mut full in assigned {
-                let data = json!({ "assignee": agent.name });
-                unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
-                full.task.assignee.clear();
-                unit.store_task(full.task.class(), &full.task)?;
-            }
-            if !more {
-                break;
-            }
+        if agent.name != unit.call.actor.name {
+            gone(unit, &agent.name)?;
         }
     }
     Ok(())
+}
+
+/// Marks one agent as gone.
+pub(crate) fn gone(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+    agent::mark_gone(unit.tx, &unit.project.id, agent)?;
+    if name::is_person(agent) {
+        return Ok(());
+    }
+    loop {
+        let (sql, args) = task::Stream::Assigned(agent.to_owned()).call(&unit.project.id, &unit.first_rank(), 256);
+        let assigned = task::many(unit.tx.query(sql, &args)?)?;
+        let more = assigned.len() == 256;
+        for mut full in assigned {
+            let data = json!({ "assignee": agent });
+            unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
+            full.task.assignee.clear();
+            unit.store_task(full.task.class(), &full.task)?;
+        }
+        if !more {
+            return Ok(());
+        }
+    }
 }

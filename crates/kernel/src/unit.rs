@@ -28,6 +28,10 @@ pub(crate) struct Unit<'a> {
     pub(crate) more_due: bool,
     /// Holds that this op has ended and that messages are about.
     pub(crate) over: Vec<Over>,
+    /// Agents that were proven dead just before, and have not come back in another process.
+    pub(crate) dead: Vec<String>,
+    /// The id of the working tree that the op comes from, empty for none.
+    pub(crate) checkout: String,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     op: &'static str,
@@ -54,7 +58,21 @@ impl<'a> Unit<'a> {
     ) -> Unit<'a> {
         project.last_time = now;
         let first_event = project.last_event;
-        Unit { tx, call, now, project, first_event, more_due: false, over: Vec::new(), agent, entropy, op, mark: None }
+        Unit {
+            tx,
+            call,
+            now,
+            project,
+            first_event,
+            more_due: false,
+            over: Vec::new(),
+            dead: Vec::new(),
+            checkout: String::new(),
+            agent,
+            entropy,
+            op,
+            mark: None,
+        }
     }
 
     /// The actor's name.
@@ -118,13 +136,7 @@ impl<'a> Unit<'a> {
                 ended_at: Time(0),
                 focus: String::new(),
                 mcp: actor.door == Door::Mcp,
-                process: process.unwrap_or(tenure_core::agent::Process {
-                    host: String::new(),
-                    boot: String::new(),
-                    pidns: String::new(),
-                    pid: 0,
-                    started: 0,
-                }),
+                process: process.unwrap_or_default(),
             };
             agent::insert(self.tx, &project, &row)?;
             self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
@@ -135,10 +147,14 @@ impl<'a> Unit<'a> {
                 checkout::forget(self.tx, &project, &here.host, &common)?;
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
+            // One that is only seen in another repository than before keeps its id.
+            if self.checkout.is_empty() {
+                self.checkout = self.draw(id::Sort::Checkout, 8);
+            }
             let row = checkout::Row {
                 host: here.host.clone(),
                 path: here.path.clone(),
-                id: self.draw(id::Sort::Checkout, 8),
+                id: self.checkout.clone(),
                 common_path,
                 common_device,
                 common_inode,
@@ -285,7 +301,7 @@ impl<'a> Unit<'a> {
 
     /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
     pub(crate) fn is_over(&self, held: &task::Held) -> bool {
-        self.call.is_over(self.now, held)
+        rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
     /// Stores a task and keeps counters and label rows in step.

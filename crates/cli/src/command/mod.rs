@@ -14,8 +14,10 @@ mod done;
 mod edit;
 mod export;
 mod holds;
+mod hook;
 mod import;
 mod inbox;
+mod lessons;
 mod list;
 mod log;
 mod memory;
@@ -107,7 +109,9 @@ pub(crate) const ALL: &[Spec] = &[
     export::SPEC,
     import::SPEC,
     demo::SPEC,
+    lessons::SPEC,
     completions::SPEC,
+    hook::SPEC,
     reference::SPEC,
     demo::WORKER,
 ];

@@ -125,6 +125,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("TENURE_PROJECT", "The project by name; `--project` wins"),
     ("TENURE_STORE", "The store: a file or a `postgres://` URL; `--store` wins"),
     ("TENURE_FORMAT", "`json`: as `--json`"),
+    ("TENURE_WORKER", "`1`: a session that begins takes a task at once; see docs/hooks.md"),
     ("TENURE_FORCE_FILE_SYSTEM", "`1`: accept a network file system for the embedded store"),
     (
         "CLAUDE_CODE_SESSION_ID, CODEX_THREAD_ID",
@@ -136,6 +137,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ),
     ("USER, LOGNAME", "A person's name where no agent is recognised"),
     ("HOME, XDG_DATA_HOME, XDG_CONFIG_HOME", "Where the user's store and configuration are"),
+    ("XDG_STATE_HOME", "Where `tenure/hook.log` is: what went wrong in hooks"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
     ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
 ];

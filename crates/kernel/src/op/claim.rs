@@ -135,7 +135,7 @@ fn claimed(unit: &Unit<'_>, loaded: &Loaded, hold: &hold::Row, by: Rule, lapsed_
 /// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
 pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
     let mut best = ready(unit, labels)?;
-    if unit.more_due || !unit.call.proven_dead.is_empty() {
+    if unit.more_due || !unit.dead.is_empty() {
         let over = first_over(unit, labels)?;
         best = [best, over].into_iter().flatten().min_by_key(|full| full.task.rank());
     }
@@ -167,7 +167,7 @@ fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
 fn first_over(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
     let start = unit.first_rank();
     let me = unit.me();
-    let (now, dead) = (unit.now, unit.call.proven_dead.clone());
+    let (now, dead) = (unit.now, unit.dead.clone());
     let stream = task::Stream::Status(Status::Started, false);
     first_that(unit, &stream, &start, |full| {
         let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);

@@ -233,7 +233,7 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
     let me = unit.me().to_owned();
     let strangers = plan.strangers(unit.tx, &project, &me)?;
     for name in &strangers {
-        let process = Process { host: String::new(), boot: String::new(), pidns: String::new(), pid: 0, started: 0 };
+        let process = Process::default();
         let row = agent::Row {
             name: name.clone(),
             tool: String::new(),

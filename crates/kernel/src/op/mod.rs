@@ -13,6 +13,7 @@ pub mod import;
 pub mod inbox;
 pub mod join;
 mod leaving;
+pub mod lessons;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
@@ -21,6 +22,9 @@ pub mod remember;
 pub mod reopen;
 pub mod resume;
 pub mod send;
+pub mod session_end;
+pub mod session_start;
+pub mod tool_used;
 pub mod transfer;
 pub mod unblock;
 
@@ -73,6 +77,14 @@ pub enum Op {
     Send(send::Request),
     /// Offers new mail.
     Inbox(inbox::Request),
+    /// A session of a tool begins.
+    SessionStart(session_start::Request),
+    /// A session of a tool is over.
+    SessionEnd(session_end::Request),
+    /// A tool of an agent was used.
+    ToolUsed(tool_used::Request),
+    /// Draws lessons from what happened.
+    Lessons(lessons::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
@@ -94,7 +106,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 22] = [
+pub const ALL: [About; 26] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -191,6 +203,30 @@ pub const ALL: [About; 22] = [
         schema: || schema_for!(inbox::Request),
     },
     About {
+        name: "session_start",
+        what: "Registers a session of an agent tool and its process; takes nothing",
+        doors: &[Door::Hook],
+        schema: || schema_for!(session_start::Request),
+    },
+    About {
+        name: "session_end",
+        what: "Says that a session is over: what it holds is free now",
+        doors: &[Door::Hook],
+        schema: || schema_for!(session_end::Request),
+    },
+    About {
+        name: "tool_used",
+        what: "Says what a tool call did: presence, files changed, failures",
+        doors: &[Door::Hook],
+        schema: || schema_for!(tool_used::Request),
+    },
+    About {
+        name: "lessons",
+        what: "Draws lessons from what happened, as the end of a session does",
+        doors: &[Door::Cli],
+        schema: || schema_for!(lessons::Request),
+    },
+    About {
         name: "join",
         what: "Makes a copy of the repository a checkout of the project",
         doors: &[Door::Cli],
@@ -228,9 +264,18 @@ impl Op {
             Op::MemoryForget(_) => "memory_forget",
             Op::Send(_) => "send",
             Op::Inbox(_) => "inbox",
+            Op::SessionStart(_) => "session_start",
+            Op::SessionEnd(_) => "session_end",
+            Op::ToolUsed(_) => "tool_used",
+            Op::Lessons(_) => "lessons",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
         }
+    }
+
+    /// Whether it is an op of hooks, which happens in the background and never switches a project on.
+    pub(crate) fn is_hooks(&self) -> bool {
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -250,10 +295,14 @@ impl Op {
             Op::Transfer(request) => request.check(),
             Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
+            Op::SessionStart(request) => request.check(),
+            Op::SessionEnd(request) => request.check(),
+            Op::ToolUsed(request) => request.check(),
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
+            | Op::Lessons(_)
             | Op::MemoryPin(_)
             | Op::MemoryForget(_)
             | Op::Unblock(_)
@@ -285,6 +334,10 @@ impl Op {
             Op::MemoryForget(request) => json(request),
             Op::Send(request) => json(request),
             Op::Inbox(request) => json(request),
+            Op::SessionStart(request) => json(request),
+            Op::SessionEnd(request) => json(request),
+            Op::ToolUsed(request) => json(request),
+            Op::Lessons(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
         }
@@ -313,6 +366,10 @@ impl Op {
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
             Op::Send(request) => json(&send::apply(unit, request)?),
             Op::Inbox(request) => json(&inbox::apply(unit, request)?),
+            Op::SessionStart(request) => json(&session_start::apply(unit, request)?),
+            Op::SessionEnd(request) => json(&session_end::apply(unit, request)?),
+            Op::ToolUsed(request) => json(&tool_used::apply(unit, request)?),
+            Op::Lessons(request) => json(&lessons::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
         }

@@ -61,7 +61,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let labels = text::labels(&request.labels)?;
     let (project, me) = (unit.project.id.clone(), unit.me());
     let focus = unit.focus().to_owned();
-    let lost = lost(unit.tx, &project, me, &focus, &|held| unit.call.is_over(unit.now, held))?;
+    let (now, dead) = (unit.now, unit.dead.clone());
+    let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+    let lost = lost(unit.tx, &project, me, &focus, &over)?;
     let claimed = go_on_with(unit, request, &labels)?;
     let task = claimed.task.as_ref().map(|task| task.id.clone());
     if task.is_none() && !focus.is_empty() {
@@ -114,8 +116,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
 /// Chooses and takes. Whatever was chosen is loaded again with its hold settled, so it is taken as it is.
 fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Result<shape::Claimed> {
     let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
-    let (me, call) = (unit.me(), unit.call);
-    let over = |held: &task::Held| call.is_over(now, held);
+    let (me, dead) = (unit.me(), unit.dead.clone());
+    let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
     let seeker = Seeker { project: &project, me, focus: &focus, labels, over: &over };
     let (mut loaded, fresh, chosen_by): (Loaded, String, Rule) = match own(unit.tx, &seeker)? {
         Some((full, by)) => {

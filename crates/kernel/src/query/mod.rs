@@ -12,6 +12,7 @@ pub mod memory;
 pub mod next;
 pub mod peek;
 pub mod projects;
+pub mod session;
 pub mod show;
 pub mod status;
 pub mod why;

@@ -1,7 +1,7 @@
 //! `resume --peek`: what `resume` would take, and the brief of it. It takes, offers and confirms nothing.
 
 use tenure_core::choice::Rule;
-use tenure_core::{Result, text};
+use tenure_core::{Result, hold as rule, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, task};
 
@@ -30,7 +30,8 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
     let me = scene.call.actor.name.as_str();
     let row = agent::get(tx, project, me)?;
     let focus = row.as_ref().map_or("", |row| row.focus.as_str());
-    let over = |held: &task::Held| scene.call.is_over(scene.now, held);
+    let dead = crate::call::dead(tx, project, &scene.call.proven_dead)?;
+    let over = |held: &task::Held| rule::lapsed(scene.now, held.expires_at) || dead.contains(&held.holder);
     let seeker = Seeker { project, me, focus, labels, over: &over };
     let (task, chosen_by, reason) = match own(tx, &seeker)? {
         Some((full, by)) => {

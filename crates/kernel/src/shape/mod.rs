@@ -13,11 +13,13 @@ mod memory;
 mod message;
 mod report;
 mod resumed;
+mod session;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
+pub use session::{SessionEnded, SessionStarted, ToolUsed};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;

@@ -284,6 +284,7 @@ pub(crate) const TABLES: [Table; 22] = [
             Text("agent"),
             Int("began_at"),
             Int("ended_at"),
+            Int("told_at"),
         ],
         key: &["project", "host", "boot", "pidns", "pid", "started", "tool", "session"],
     },

@@ -142,6 +142,8 @@ CREATE TABLE session (
     agent TEXT NOT NULL,
     began_at BIGINT NOT NULL,
     ended_at BIGINT NOT NULL,
+    -- When it was last told something between two prompts.
+    told_at BIGINT NOT NULL,
     PRIMARY KEY (project, host, boot, pidns, pid, started, tool, session)
 ); -- clustered
 CREATE INDEX session_id ON session (project, tool, session, began_at, agent);
@@ -161,6 +163,7 @@ CREATE TABLE touched (
     last_at BIGINT NOT NULL,
     PRIMARY KEY (project, task, checkout, path, agent)
 ); -- clustered
+CREATE INDEX touched_last ON touched (project, last_at, path, task, checkout, agent);
 CREATE INDEX touched_path ON touched (project, path, last_at, checkout, task, agent);
 
 -- When a hook last ran: statistics that may be lost, no part of any decision.

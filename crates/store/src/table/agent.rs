@@ -114,6 +114,29 @@ pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<
     tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
+/// The processes of some agents, in no order.
+pub fn processes(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+    let sql = Sql::pair(
+        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started
+         FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
+        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
+    );
+    let rows = tx.query(sql, &[project.into(), listed(names)])?;
+    rows.into_iter()
+        .map(|mut row| {
+            let process = Process {
+                host: row.text(1)?,
+                boot: row.text(2)?,
+                pidns: row.text(3)?,
+                pid: row.int(4)?,
+                started: row.int(5)?,
+            };
+            Ok((row.text(0)?, process))
+        })
+        .collect()
+}
+
 /// A page of agents by name.
 pub fn list(tx: &mut dyn Tx, project: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
     all(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
@@ -188,6 +211,12 @@ pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> R
         process.started.into(),
     ];
     tx.defer(sql, args)
+}
+
+/// Notes that an agent's session said good-bye.
+pub fn ended(tx: &mut dyn Tx, project: &str, name: &str, now: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET ended_at = $3 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into(), now.into()])
 }
 
 /// After the clock was set back: nobody was seen later than now, or an agent that is gone would count as alive until

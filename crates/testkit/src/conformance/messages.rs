@@ -5,7 +5,7 @@ use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
 use tenure_kernel::shape::Message;
-use tenure_kernel::{Call, Op};
+use tenure_kernel::Op;
 
 use super::Case;
 use super::mail::{inbox as look, meet, read_all, send as post, to};
@@ -57,7 +57,7 @@ fn ends_with_the_hold(world: &World) {
         ),
         (
             |world, task| {
-                let call = Call { proven_dead: words(&["a"]), ..world.call("c") };
+                let call = world.call_knowing_dead("c", &["a"]);
                 world.kernel.run(&call, &super::shorthand::claiming(task)).map(|_| json!(null))
             },
             "expired",

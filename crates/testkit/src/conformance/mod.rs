@@ -18,6 +18,7 @@ mod fencing;
 mod focus;
 mod growth;
 mod holds;
+mod hooks;
 mod idempotency;
 mod import;
 mod keeping;
@@ -33,6 +34,7 @@ mod purity;
 mod random;
 mod restoring;
 mod resume;
+mod sessions;
 mod shorthand;
 mod transfer;
 mod transitions;
@@ -107,6 +109,8 @@ pub fn cases() -> Vec<&'static Case> {
         backups::CASES,
         restoring::CASES,
         resume::CASES,
+        sessions::CASES,
+        hooks::CASES,
         turns::CASES,
     ]
     .into_iter()

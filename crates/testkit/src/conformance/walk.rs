@@ -1,10 +1,12 @@
 //! A walk through every op once, for what must be true of each of them.
 
 use serde_json::{Value, json};
-use tenure_core::Result;
+use tenure_core::session::Start;
+use tenure_core::{Result, tool};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, memory_forget, memory_pin,
-    note, release, remember, reopen, resume, send, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
+    memory_pin, note, release, remember, reopen, resume, send, session_end, session_start, tool_used, transfer,
+    unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -74,6 +76,33 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
             ..note::Request::default()
         }),
     );
+    let (tool, session) = (String::from("claude"), String::from("S"));
+    let event = String::from("SessionStart");
+    let start = session_start::Request {
+        tool: tool.clone(),
+        session: session.clone(),
+        source: Start::Startup,
+        given: false,
+        event: event.clone(),
+    };
+    go("claude-s", Op::SessionStart(start));
+    go("claude-s", Op::Claim(claim::Request::default()));
+    let used = tool_used::Request {
+        tool: tool.clone(),
+        session: session.clone(),
+        event,
+        tool_name: "Bash".into(),
+        kind: tool::Kind::Shell,
+        program: Some("cargo test".into()),
+        paths: words(&["src/lib.rs"]),
+        failed: true,
+        told: true,
+        ..tool_used::Request::default()
+    };
+    go("claude-s", Op::ToolUsed(used));
+    let end = session_end::Request { tool, session, reason: "other".into(), event: String::new() };
+    go("claude-s", Op::SessionEnd(end));
+    go("b", Op::Lessons(lessons::Request {}));
     go(ann, Op::Import(brought()));
     let text = String::from("how far is it?");
     let sent = go("b", Op::Send(send::Request { to: words(&["a"]), text, request: true, ..send::Request::default() }));

@@ -243,7 +243,12 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
         Op::Join(_) => one(kind::CHECKOUT_JOINED),
-        Op::Remember(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
+        Op::Remember(_) | Op::Lessons(_) => {
+            own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found))
+        }
+        Op::SessionStart(_) => own.is_empty(),
+        Op::SessionEnd(_) => own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found)),
+        Op::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
         Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
         Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
         Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],

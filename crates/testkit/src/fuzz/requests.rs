@@ -6,8 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, memory_forget, memory_pin,
-    note, release, remember, reopen, resume, send, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
+    memory_pin, note, release, remember, reopen, resume, send, session_end, session_start, tool_used, transfer,
+    unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -162,6 +163,10 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
         "send" => of::<send::Request>(body, Op::Send),
         "inbox" => of::<inbox::Request>(body, Op::Inbox),
+        "session_start" => of::<session_start::Request>(body, Op::SessionStart),
+        "session_end" => of::<session_end::Request>(body, Op::SessionEnd),
+        "tool_used" => of::<tool_used::Request>(body, Op::ToolUsed),
+        "lessons" => of::<lessons::Request>(body, Op::Lessons),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         _ => None,

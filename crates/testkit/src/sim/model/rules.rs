@@ -123,6 +123,9 @@ impl Model {
             Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
                 unreachable!("no plan imports, joins checkouts or forgets projects")
             }
+            Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Lessons(_) => {
+                unreachable!("no plan has hooks")
+            }
         }
     }
 
