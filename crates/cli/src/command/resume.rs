@@ -47,9 +47,12 @@ pub(super) const SPEC: Spec = Spec {
             context.out.text(&answer.brief.text);
         }
         let new = !answer.events.items.is_empty() || answer.events.more;
-        // The text has of the mail what found room in it, the document has all that is offered.
-        let mail = if context.out.is_json() { answer.mail.offered } else { answer.brief.mail };
-        context.confirm(answer.events.offered.filter(|_| new), mail);
+        // The text has what found room in it, the document has all that is offered.
+        let (events, mail) = match context.out.is_json() {
+            true => (answer.events.offered, answer.mail.offered),
+            false => (answer.brief.events, answer.brief.mail),
+        };
+        context.confirm(events.filter(|_| new), mail);
         Ok(0)
     },
 };

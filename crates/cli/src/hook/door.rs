@@ -7,7 +7,7 @@ use tenure_core::{Error, Result, Stage};
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::session::{Look, Standing};
 use tenure_kernel::shape::SessionStarted;
-use tenure_kernel::{Actor, Call, Evidence, Kernel, Op};
+use tenure_kernel::{Actor, Call, Evidence, Kernel, Op, Tree};
 
 use super::input::Payload;
 use super::tool::Tool;
@@ -160,10 +160,24 @@ impl<'a> Door<'a> {
 
     /// Runs an op as an agent.
     pub(super) fn run<T: DeserializeOwned>(&self, agent: &str, op: &Op, proven_dead: Vec<Evidence>) -> Result<T> {
+        self.run_seeing(agent, op, proven_dead, Tree::default())
+    }
+
+    /// Runs an op that tells what is to be seen in the working tree.
+    pub(super) fn run_seeing<T: DeserializeOwned>(
+        &self,
+        agent: &str,
+        op: &Op,
+        proven_dead: Vec<Evidence>,
+        tree: Tree,
+    ) -> Result<T> {
         op.check()?;
         let call = self.context.call_as(self.actor(agent), "")?;
         let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
         call.proven_dead = proven_dead;
+        if let Some(here) = &mut call.checkout {
+            here.tree = tree;
+        }
         let kernel = self.context.kernel()?;
         let reply = self.context.answered(&mut call, |call| kernel.run(call, op))?;
         serde_json::from_str(&reply.body)

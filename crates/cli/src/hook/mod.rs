@@ -58,11 +58,16 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     let line = Line::read(words);
     let output = outcome(&line, env, |seen| act(&line, env, seen));
     if let Some(output) = output {
-        let mut stdout = std::io::stdout().lock();
-        let _ =
-            stdout.write_all(output.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
+        print(&output);
     }
     ExitCode::SUCCESS
+}
+
+/// Prints a document and says whether it was written out.
+fn print(document: &str) -> bool {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(document.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
+    written.and_then(|()| stdout.flush()).is_ok()
 }
 
 /// The command line of a hook, read without a way to fail.
@@ -170,7 +175,7 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Option<PathBuf>>) -> Result<Option
     let out = crate::output::Printer::new(false, true, &env);
     let Some(door) = door::Door::open(tool, name, &line.globals, &env, &out, &payload)? else { return Ok(None) };
     let told = match event {
-        Event::Start => start::act(&door, &payload)?,
+        Event::Start => start::act(&door, &payload, |text| print(&(tool.context)(name, text).to_string()))?,
         Event::Prompt => prompt::act(&door)?,
         Event::Before => return guard::act(&door, &payload),
         Event::After | Event::Failed => used::act(&door, &payload, event)?,

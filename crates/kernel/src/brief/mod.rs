@@ -23,6 +23,7 @@ const UNLOCKS: usize = 20;
 const NEAR: (usize, usize) = (200, 10);
 /// What the section of new messages is called.
 const MAIL: &str = "Mail";
+const EVENTS: &str = "Last events";
 
 /// What a brief is about and for whom.
 pub(crate) struct Ask<'a> {
@@ -41,6 +42,8 @@ pub(crate) struct Ask<'a> {
     /// What the reader lost since it was here, in a sentence.
     pub(crate) lost: Option<&'a str>,
     pub(crate) news: &'a [shape::News],
+    /// Up to which event the news are an offer.
+    pub(crate) offered: Option<i64>,
     pub(crate) mail: &'a shape::Inbox,
 }
 
@@ -48,14 +51,20 @@ pub(crate) struct Ask<'a> {
 pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
     let sections = sections(tx, ask)?;
     let made = compose(&sections, ask.budget);
-    let told = made.shown.iter().find(|(heading, _)| heading == MAIL).map_or(0, |(_, items)| *items);
+    let shown = |wanted: &str| made.shown.iter().find(|(heading, _)| heading == wanted).map_or(0, |(_, items)| *items);
+    let (told, events) = (shown(MAIL), shown(EVENTS));
     Ok(shape::Brief {
         tokens: made.text.len().div_ceil(tenure_core::brief::TOKEN),
         budget: ask.budget / tenure_core::brief::TOKEN,
         left_out: made.left_out,
+        events: if events == ask.news.len() { ask.offered } else { last(ask.news.get(..events)) },
         mail: told.checked_sub(1).and_then(|last| ask.mail.items.get(last)).map(|last| last.number),
         text: made.text,
     })
+}
+
+fn last(told: Option<&[shape::News]>) -> Option<i64> {
+    told.and_then(|told| told.last()).map(|news| news.number)
 }
 
 fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
@@ -95,7 +104,7 @@ fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<V
         section(MAIL, mail(ask), ask, "inbox"),
         section("Near you", near(tx, ask)?, ask, "holds"),
         section("Facts and lessons", facts, ask, "recall \"…\""),
-        section("Last events", events, ask, "log"),
+        section(EVENTS, events, ask, "log"),
     ])
 }
 

@@ -3,7 +3,7 @@
 use tenure_core::memory::Kind;
 use tenure_core::{Result, event};
 use tenure_store::Tx;
-use tenure_store::table::{artifact, event as log, memory, note, task};
+use tenure_store::table::{artifact, event as log, memory, note, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
@@ -33,6 +33,11 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
         items.push(format!("- Last note, by {} at {}:\n{}", last.agent, at(last.at), lines_cut(&last.text, LAST_NOTE)));
     }
     items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt));
+    let touched = touched::for_task(tx, ask.project, &full.task.id, FILES)?;
+    if !touched.is_empty() {
+        let named: Vec<String> = touched.iter().map(|path| quoted(path, 300)).collect();
+        items.push(format!("- Files changed for it so far: {}", named.join(", ")));
+    }
     let files = artifact::newest(tx, ask.project, &full.task.id, FILES)?;
     if !files.is_empty() {
         let named: Vec<String> = files

@@ -97,6 +97,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         nothing: &claimed.reason,
         lost: lost.as_deref(),
         news: &items,
+        offered: Some(offered),
         mail: &mail,
     };
     let brief = brief::of(unit.tx, &ask)?;

@@ -64,6 +64,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         nothing: &reason,
         lost: lost.as_deref(),
         news: &items,
+        offered: None,
         mail: &mail,
     };
     let brief = brief::of(tx, &ask)?;

@@ -42,6 +42,9 @@ pub struct Brief {
     pub budget: usize,
     /// How many items did not fit.
     pub left_out: usize,
+    /// Up to which event it tells what happened: whoever shows it, and nothing else, confirms that.
+    #[serde(default)]
+    pub events: Option<i64>,
     /// The last message that stands in the text, by its number: what a door that shows the text confirms.
     pub mail: Option<i64>,
 }

@@ -3,9 +3,9 @@
 use serde_json::json;
 use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
+use tenure_kernel::Op;
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
 use tenure_kernel::shape::Message;
-use tenure_kernel::Op;
 
 use super::Case;
 use super::mail::{inbox as look, meet, read_all, send as post, to};
