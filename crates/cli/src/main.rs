@@ -9,6 +9,7 @@ mod globals;
 mod identity;
 mod output;
 mod place;
+mod setup;
 
 use std::process::ExitCode;
 

@@ -27,6 +27,7 @@ mod release;
 mod remember;
 mod reopen;
 mod restore;
+mod setup;
 mod show;
 mod status;
 mod transfer;
@@ -86,6 +87,7 @@ pub(crate) const ALL: &[Spec] = &[
     log::SPEC,
     status::SPEC,
     why::SPEC,
+    setup::SPEC,
     whoami::SPEC,
     doctor::SPEC,
     edit::SPEC,

@@ -17,6 +17,7 @@ pub mod note;
 pub mod release;
 pub mod remember;
 pub mod reopen;
+pub mod switch_on;
 pub mod transfer;
 pub mod unblock;
 
@@ -65,6 +66,8 @@ pub enum Op {
     Join(join::Request),
     /// Forgets a project.
     Forget(forget::Request),
+    /// Switches a project on.
+    SwitchOn(switch_on::Request),
 }
 
 /// How an op can be reached.
@@ -87,7 +90,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 18] = [
+pub const ALL: [About; 19] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -171,6 +174,12 @@ pub const ALL: [About; 18] = [
         doors: &[Door::Cli],
         schema: || schema_for!(forget::Request),
     },
+    About {
+        name: "switch_on",
+        what: "Switches a project on, so that hooks act in it",
+        doors: &[Door::Cli],
+        schema: || schema_for!(switch_on::Request),
+    },
 ];
 
 impl Op {
@@ -195,6 +204,7 @@ impl Op {
             Op::MemoryForget(_) => "memory_forget",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
+            Op::SwitchOn(_) => "switch_on",
         }
     }
 
@@ -217,6 +227,7 @@ impl Op {
             Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
                 Ok(())
             }
+            Op::SwitchOn(_) => Ok(()),
         }
     }
 
@@ -241,6 +252,7 @@ impl Op {
             Op::MemoryForget(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
+            Op::SwitchOn(request) => json(request),
         }
     }
 
@@ -265,6 +277,7 @@ impl Op {
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
+            Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
         }
     }
 }

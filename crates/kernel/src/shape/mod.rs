@@ -13,7 +13,7 @@ mod memory;
 mod report;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
-pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod checkout;
 pub mod dep;
 pub mod event;
+pub mod fired;
 pub mod hold;
 pub mod label;
 pub mod memory;

@@ -31,6 +31,7 @@ mod purity;
 mod random;
 mod restoring;
 mod shorthand;
+mod switching;
 mod transfer;
 mod transitions;
 mod turns;
@@ -101,6 +102,7 @@ pub fn cases() -> Vec<&'static Case> {
         purity::CASES,
         backups::CASES,
         restoring::CASES,
+        switching::CASES,
         turns::CASES,
     ]
     .into_iter()

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, transfer, unblock,
+    remember, reopen, switch_on, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -64,6 +64,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     go(ann, Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }));
     go(ann, Op::MemoryForget(memory_forget::Request { memory }));
     go(ann, Op::Import(brought()));
+    go(ann, Op::SwitchOn(switch_on::Request::default()));
     send(joined, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, transfer, unblock,
+    remember, reopen, switch_on, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -156,6 +156,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
+        "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
         _ => None,
     }
 }
