@@ -15,10 +15,10 @@ use crate::output::time::span;
 use crate::output::{Ink, Printer};
 use crate::place::Location;
 use crate::setup::check::{self, Finding, State};
+use crate::setup::diff;
 use crate::setup::plan::{Change, Way, plan};
 use crate::setup::tool::{Content, File, Ground, Scope, Tool, named};
 use crate::setup::write::{Desk, Record};
-use crate::setup::diff;
 
 pub(super) const SPEC: Spec = Spec {
     name: "setup",
@@ -95,7 +95,8 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
     let place = context.place()?;
     let path = env.path();
     let running = crate::env::program().map_err(|error| {
-        Error::new(Kind::Storage, "io_failure", Stage::Resolve, "this program cannot tell which file it is").cause(error)
+        Error::new(Kind::Storage, "io_failure", Stage::Resolve, "this program cannot tell which file it is")
+            .cause(error)
     })?;
     Ok(Ground {
         home: env.home(),
@@ -119,9 +120,12 @@ fn tools(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Tool
         let all = Tool::ALL.into_iter().chain(everything.then_some(Tool::Agents));
         let tools: Vec<Tool> = all.filter(|tool| everything || tool.is_found(ground)).collect();
         if tools.is_empty() {
-            return Err(Error::usage("no_tools", "no agent tool was found: no configuration of one, and no program on PATH")
-                .hint(format!("Name the tools: {}.", Tool::names()))
-                .attempt("tenure setup claude"));
+            return Err(Error::usage(
+                "no_tools",
+                "no agent tool was found: no configuration of one, and no program on PATH",
+            )
+            .hint(format!("Name the tools: {}.", Tool::names()))
+            .attempt("tenure setup claude"));
         }
         return Ok(tools);
     }
@@ -206,9 +210,7 @@ impl Job<'_> {
         let out = self.context.out;
         let diffs: String = changes
             .iter()
-            .map(|change| {
-                diff::unified(&self.short(&change.path), change.before.as_deref(), change.after.as_deref())
-            })
+            .map(|change| diff::unified(&self.short(&change.path), change.before.as_deref(), change.after.as_deref()))
             .collect();
         if !out.is_json() {
             out.text(&diff::coloured(out, &diffs));
@@ -363,9 +365,8 @@ impl Job<'_> {
             }
         }
         let fired = self.context.ask(|kernel, call| kernel.fired(call)).unwrap_or_default();
-        let last = |finding: &Finding| {
-            fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event)
-        };
+        let last =
+            |finding: &Finding| fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event);
         let healthy = !(findings.is_empty() && others.is_empty())
             && findings.iter().all(|finding| finding.state == State::Works)
             && others.iter().all(|row| row[2] == "installed");
@@ -393,16 +394,19 @@ impl Job<'_> {
         let mut rows: Vec<Vec<String>> = findings
             .iter()
             .map(|finding| {
-                let fired = last(finding).map_or("never fired here".to_owned(), |fired| {
-                    format!("last fired {} ago", span(fired.ago_s))
-                });
+                let fired = last(finding)
+                    .map_or("never fired here".to_owned(), |fired| format!("last fired {} ago", span(fired.ago_s)));
                 let state = mark(out, finding);
                 vec![finding.tool.to_owned(), finding.event.clone(), format!("{state}, {fired}")]
             })
             .collect();
         rows.extend(others);
         out.text(&table(&["TOOL", "PART", "FOUND"], &rows, usize::MAX));
-        out.text(if healthy { "\nEverything works.\n" } else { "\nSomething is wrong: `tenure setup` puts it right.\n" });
+        out.text(if healthy {
+            "\nEverything works.\n"
+        } else {
+            "\nSomething is wrong: `tenure setup` puts it right.\n"
+        });
         Ok(u8::from(!healthy))
     }
 }

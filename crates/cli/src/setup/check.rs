@@ -68,7 +68,9 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                 for part in parts {
                     match part {
                         entries::Part::Hooks(..) => {
-                            found.hooks.extend(own_hooks(&root, &text).into_iter().map(|hook| (hook.event, hook.command)));
+                            found
+                                .hooks
+                                .extend(own_hooks(&root, &text).into_iter().map(|hook| (hook.event, hook.command)));
                         }
                         entries::Part::Mcp { at, .. } => found.server |= own_server(&root, at) == Some(true),
                         _ => {}
@@ -124,15 +126,12 @@ fn surroundings(command: &mut Command, scratch: &Scratch, dir: &Path, env: &Env)
         }
     }
     let home = scratch.file("home");
-    for (name, below) in [
-        ("HOME", ""),
-        ("XDG_DATA_HOME", "data"),
-        ("XDG_STATE_HOME", "state"),
-        ("XDG_CONFIG_HOME", "config"),
-    ] {
+    for (name, below) in
+        [("HOME", ""), ("XDG_DATA_HOME", "data"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")]
+    {
         command.env(name, home.join(below));
     }
-    command.env("TENURE_STORE", scratch.file("store.db")).env("TENURE_CHECK", "1");
+    command.env("TENURE_STORE", scratch.file("store.db"));
     command.process_group(0);
 }
 

@@ -29,9 +29,15 @@ pub(crate) enum Shape {
 pub(crate) enum Part {
     Hooks(Shape, Vec<Hook>),
     /// The server, below a name, as a value; the words of its command line tell whether one is there.
-    Mcp { at: &'static str, value: Value },
+    Mcp {
+        at: &'static str,
+        value: Value,
+    },
     /// A directory that may be written, in a list below names.
-    Grant { at: &'static [&'static str], dir: String },
+    Grant {
+        at: &'static [&'static str],
+        dir: String,
+    },
     /// What a file must have besides, if it is made.
     Version,
 }
@@ -321,9 +327,12 @@ fn render(shape: Shape, hook: &Hook) -> String {
 fn spaced(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            let members: Vec<String> =
-                members.iter().map(|(key, value)| format!("{}: {}", json!(key), spaced(value))).collect();
-            format!("{{ {} }}", members.join(", "))
+            // What it is and what is run first, as people write it.
+            let rank = |key: &str| ["type", "command"].iter().position(|first| *first == key).unwrap_or(usize::MAX);
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| rank(key));
+            let members = members.iter().map(|(key, value)| format!("{}: {}", json!(key), spaced(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
         other => other.to_string(),

@@ -8,10 +8,8 @@ pub(crate) struct Marks {
     pub(crate) end: &'static str,
 }
 
-pub(crate) const TOML: Marks =
-    Marks { begin: "# tenure setup: begin", end: "# tenure setup: end" };
-pub(crate) const MARKDOWN: Marks =
-    Marks { begin: "<!-- tenure setup: begin -->", end: "<!-- tenure setup: end -->" };
+pub(crate) const TOML: Marks = Marks { begin: "# tenure setup: begin", end: "# tenure setup: end" };
+pub(crate) const MARKDOWN: Marks = Marks { begin: "<!-- tenure setup: begin -->", end: "<!-- tenure setup: end -->" };
 
 /// The part between the marks, if both are there, each on a line of its own.
 pub(crate) fn find<'a>(text: &'a str, marks: &Marks) -> Option<&'a str> {
@@ -67,7 +65,8 @@ fn line_of(text: &str, line: &str, from: usize) -> Option<usize> {
     while let Some(found) = text[at..].find(line) {
         let start = at + found;
         let whole = start == 0 || text[..start].ends_with('\n');
-        if whole && text[start + line.len()..].trim_start_matches(['\r', ' ']).chars().next().is_none_or(|c| c == '\n') {
+        if whole && text[start + line.len()..].trim_start_matches(['\r', ' ']).chars().next().is_none_or(|c| c == '\n')
+        {
             return Some(start);
         }
         at = start + line.len();

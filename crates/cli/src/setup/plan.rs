@@ -73,7 +73,11 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
         }
     };
     let Outcome { text: after, remarks } = outcome.map_err(refused)?;
-    let grants = if way == Way::Set && before != after { new_grants(file, before.as_deref(), after.as_deref()) } else { Vec::new() };
+    let grants = if way == Way::Set && before != after {
+        new_grants(file, before.as_deref(), after.as_deref())
+    } else {
+        Vec::new()
+    };
     Ok(Change { tool: file.tool, scope: file.scope, path: file.path.clone(), before, after, remarks, grants })
 }
 
@@ -132,14 +136,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 }
 
 fn unusable(path: &Path, why: &str) -> Error {
-    Error::new(
-        Kind::Storage,
-        "tool_config_unusable",
-        Stage::Read,
-        format!("{} cannot be used: {why}", path.display()),
-    )
-    .entity(path.display().to_string())
-    .hint("Nothing was written. Put the file right, or name the other tools.")
+    Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
+        .entity(path.display().to_string())
+        .hint("Nothing was written. Put the file right, or name the other tools.")
 }
 
 /// What a tool that has no hooks is told.

@@ -11,8 +11,8 @@ use super::Problem;
 use super::entries::{Outcome, SERVER};
 use super::marked::{self, TOML};
 
-const TABLE: &str = "sandbox_workspace_write";
-const LIST: &str = "writable_roots";
+static TABLE: &str = "sandbox_workspace_write";
+static LIST: &str = "writable_roots";
 /// What a line that was put into a foreign table ends in.
 const LINE_MARK: &str = " # tenure setup";
 

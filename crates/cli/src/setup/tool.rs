@@ -72,7 +72,10 @@ pub(crate) struct File {
 pub(crate) enum Content {
     Json(Vec<Part>),
     /// Codex's `config.toml`.
-    Roots { program: String, dir: Option<String> },
+    Roots {
+        program: String,
+        dir: Option<String>,
+    },
     /// A section of AGENTS.md.
     Section,
     /// A file of its own.
@@ -132,7 +135,8 @@ impl Tool {
     pub(crate) fn is_found(self, ground: &Ground) -> bool {
         let in_use = [self.home(ground), ground.checkout.as_ref().map(|top| top.join(self.directory()))];
         let program = |dir: &PathBuf| self.programs().iter().any(|name| dir.join(name).is_file());
-        self != Tool::Agents && (in_use.into_iter().flatten().any(|dir| dir.is_dir()) || ground.path.iter().any(program))
+        self != Tool::Agents
+            && (in_use.into_iter().flatten().any(|dir| dir.is_dir()) || ground.path.iter().any(program))
     }
 
     /// Where the user's own configuration of the tool is.
@@ -163,7 +167,8 @@ impl Tool {
         let server = |at| Part::Mcp { at, value: server(self, scope, ground) };
         match self {
             Tool::Claude => {
-                let grant = store.map(|dir| Part::Grant { at: &["sandbox", "filesystem", "allowWrite"], dir: dir.into() });
+                let grant =
+                    store.map(|dir| Part::Grant { at: &["sandbox", "filesystem", "allowWrite"], dir: dir.into() });
                 let settings = std::iter::once(hooks()).chain(grant).collect();
                 let servers = match (scope, &ground.claude, &ground.home) {
                     (Scope::Project, _, _) => top.join(".mcp.json"),
@@ -177,11 +182,9 @@ impl Tool {
                 ]
             }
             Tool::Codex => {
-                let roots = Content::Roots { program: program(scope, ground).to_owned(), dir: store.map(str::to_owned) };
-                vec![
-                    file(dir.join("hooks.json"), Content::Json(vec![hooks()])),
-                    file(dir.join("config.toml"), roots),
-                ]
+                let roots =
+                    Content::Roots { program: program(scope, ground).to_owned(), dir: store.map(str::to_owned) };
+                vec![file(dir.join("hooks.json"), Content::Json(vec![hooks()])), file(dir.join("config.toml"), roots)]
             }
             Tool::Gemini => {
                 vec![file(dir.join("settings.json"), Content::Json(vec![hooks(), server("mcpServers")]))]

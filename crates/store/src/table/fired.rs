@@ -19,7 +19,5 @@ pub struct Row {
 pub fn list(tx: &mut dyn Tx, project: &str) -> Result<Vec<Row>> {
     let sql = Sql::same("SELECT tool, event, at FROM fired WHERE project = $1 ORDER BY tool, event");
     let rows = tx.query(sql, &[project.into()])?;
-    rows.into_iter()
-        .map(|mut row| Ok(Row { tool: row.text(0)?, event: row.text(1)?, at: Time(row.int(2)?) }))
-        .collect()
+    rows.into_iter().map(|mut row| Ok(Row { tool: row.text(0)?, event: row.text(1)?, at: Time(row.int(2)?) })).collect()
 }

@@ -29,7 +29,8 @@ fn listed(world: &World) {
     assert_eq!(world.kernel.fired(&call).unwrap(), [], "of a project that does not exist");
     world.kernel.run(&call, &Op::Add(add::Request::titled("x"))).unwrap();
     for (tool, event) in [("codex", "SessionStart"), ("claude", "SessionStart"), ("claude", "PreToolUse")] {
-        let sql = format!("INSERT INTO fired (project, tool, event, at) SELECT id, '{tool}', '{event}', 7 FROM project");
+        let sql =
+            format!("INSERT INTO fired (project, tool, event, at) SELECT id, '{tool}', '{event}', 7 FROM project");
         execute(&world.kernel, &sql, &sql).unwrap();
     }
     let before = dump(&world.kernel);

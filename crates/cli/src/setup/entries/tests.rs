@@ -6,7 +6,10 @@ fn hook(event: &str, command: &str) -> Hook {
 
 fn parts() -> Vec<Part> {
     vec![
-        Part::Hooks(Shape::Grouped, vec![hook("Start", "tenure hook claude Start"), hook("End", "tenure hook claude End")]),
+        Part::Hooks(
+            Shape::Grouped,
+            vec![hook("Start", "tenure hook claude Start"), hook("End", "tenure hook claude End")],
+        ),
         Part::Mcp { at: "mcpServers", value: json!({ "command": "tenure", "args": ["mcp"] }) },
         Part::Grant { at: &["sandbox", "filesystem", "allowWrite"], dir: "/store".into() },
     ]

@@ -63,9 +63,7 @@ fn the_layouts_there_are_come_back_as_they_were() {
         "{\n  \"a\": \"\\ud83d\"\n}",
     ];
     for text in texts {
-        for (path, keys) in
-            [(&["hooks", "Stop"][..], &["hooks", "Stop", ""][..]), (&["b"][..], &["b", ""][..])]
-        {
+        for (path, keys) in [(&["hooks", "Stop"][..], &["hooks", "Stop", ""][..]), (&["b"][..], &["b", ""][..])] {
             let with = put(text, &entry(path, None, "\"own\""));
             parse(&with).unwrap_or_else(|fault| panic!("{text:?} became {with:?}: {fault:?}"));
             let again = put(&with, &entry(path, None, "\"own\""));
@@ -105,7 +103,8 @@ fn what_is_not_json_is_named_with_its_line() {
 
 #[test]
 fn what_is_no_container_is_refused() {
-    for (text, name) in [("{\"hooks\": []}", "hooks"), ("{\"hooks\": null}", "hooks"), ("{\"hooks\": {\"S\": {}}}", "hooks.S")]
+    for (text, name) in
+        [("{\"hooks\": []}", "hooks"), ("{\"hooks\": null}", "hooks"), ("{\"hooks\": {\"S\": {}}}", "hooks.S")]
     {
         let refused = insert(text, &parse(text).unwrap(), &entry(&["hooks", "S"], None, "1"));
         assert_eq!(refused, Err(NotAContainer(name.to_owned())), "{text}");
