@@ -215,7 +215,7 @@ impl Job<'_> {
         if !out.is_json() {
             out.text(&diff::coloured(out, &diffs));
             if switch_on {
-                out.text(&format!("Project {} is switched on: hooks act in it.", self.label()));
+                out.text(&format!("Then project {} is switched on: hooks act in it.", self.label()));
             }
         }
         if yes {

@@ -56,7 +56,10 @@ pub(crate) struct Outcome {
 
 /// Whether a command line is one that this program installs.
 pub(crate) fn is_own_hook(command: &str) -> bool {
-    ["tenure hook ", "tenure' hook ", "tenure\" hook "].iter().any(|own| command.contains(own))
+    ["tenure hook ", "tenure' hook ", "tenure\" hook "].iter().any(|own| {
+        let before = |(at, _)| command[..at].chars().next_back();
+        command.match_indices(own).map(before).any(|c| c.is_none_or(|c| " \t/'\";&|(".contains(c)))
+    })
 }
 
 /// The hooks of Tenure that a file has.

@@ -347,5 +347,6 @@ pub(crate) fn named(path: &[PathBuf], running: &Path) -> String {
     let own = std::fs::canonicalize(running).ok();
     let same = |file: &PathBuf| own.is_some() && std::fs::canonicalize(file).ok() == own;
     let found = path.iter().filter(|dir| dir.is_absolute()).map(|dir| dir.join("tenure")).find(same);
-    found.unwrap_or_else(|| running.to_owned()).display().to_string()
+    // A name that is no text cannot stand in a file; the program is then found by its name.
+    found.as_deref().unwrap_or(running).to_str().unwrap_or("tenure").to_owned()
 }

@@ -81,17 +81,18 @@ impl Desk {
     /// Writes the changes and returns where what was there before is kept, in their order.
     pub(crate) fn write(&self, changes: &[Change], stamp: &str) -> Result<Vec<Option<PathBuf>>> {
         let mut record = self.record();
+        for change in changes {
+            record.granted.extend(change.grants.iter().map(|dir| (change.path.clone(), dir.clone())));
+            record.directories.extend(missing(change).map(Path::to_owned));
+        }
+        // Before anything is made: what is on record and was not done does no harm, the other way round it stays for good.
+        self.note(&record)?;
         let mut drafts = Vec::new();
         let mut backups = Vec::new();
         for (index, change) in changes.iter().enumerate() {
             backups.push(self.keep(change, index, stamp)?);
-            drafts.push(Draft::of(change, &mut record)?);
+            drafts.push(Draft::of(change)?);
         }
-        for change in changes {
-            record.granted.extend(change.grants.iter().map(|dir| (change.path.clone(), dir.clone())));
-        }
-        // Before the files: a right that is on record and was not given does no harm, the other way round it stays.
-        self.note(&record)?;
         for (done, (draft, change)) in drafts.iter().zip(changes).enumerate() {
             if let Err(error) = draft.publish(change) {
                 for (draft, change) in drafts[..done].iter().zip(changes) {
@@ -138,15 +139,13 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(change: &Change, record: &mut Record) -> Result<Draft> {
+    fn of(change: &Change) -> Result<Draft> {
         let path = &change.path;
         let target = match change.before {
             Some(_) => fs::canonicalize(path).map_err(|error| unwritable(path, error))?,
             None => path.clone(),
         };
-        if let Some(dir) = target.parent().filter(|_| change.after.is_some()) {
-            make_directories(dir, change.scope, record)?;
-        }
+        make_directories(change)?;
         let meta = fs::metadata(&target).ok();
         if meta.is_some() && rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err() {
             return Err(unwritable(&target, ErrorKind::PermissionDenied.into()));
@@ -207,13 +206,18 @@ impl Drop for Draft {
     }
 }
 
-/// Makes what is missing of a directory and writes down what was made.
-fn make_directories(dir: &Path, scope: Scope, record: &mut Record) -> Result<()> {
-    let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
-    let mode = if scope == Scope::User { 0o700 } else { 0o755 };
+/// The directories that have to be made for a file, the deepest first.
+fn missing(change: &Change) -> impl Iterator<Item = &Path> {
+    let made = change.before.is_none() && change.after.is_some();
+    change.path.ancestors().skip(1).take_while(move |dir| made && !dir.exists())
+}
+
+fn make_directories(change: &Change) -> Result<()> {
+    let missing: Vec<&Path> = missing(change).collect();
+    let mode = if change.scope == Scope::User { 0o700 } else { 0o755 };
     for dir in missing.into_iter().rev() {
         match DirBuilder::new().mode(mode).create(dir) {
-            Ok(()) => _ = record.directories.insert(dir.to_owned()),
+            Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
             Err(error) => return Err(unwritable(dir, error)),
         }

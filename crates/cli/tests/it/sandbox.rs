@@ -10,8 +10,9 @@ use crate::home::{Engine, Home, Output, TENURE, text};
 /// Runs a script in a mount namespace of its own, after mounts that make it a sandbox. `$T` is tenure.
 fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
     let mut seen = Vec::new();
-    // As root, and as anyone else where the system lets people have namespaces of their own.
-    for flags in ["-m", "-Urm"] {
+    // As root, and as anyone else where the system lets people have namespaces of their own. Not the network's, unless asked.
+    let network = if mounts == NO_NETWORK { "n" } else { "" };
+    for flags in [format!("-m{network}"), format!("-Urm{network}")] {
         let mut unshare = home.clean("unshare".as_ref());
         unshare
             .arg(flags)
@@ -30,6 +31,9 @@ fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
 
 /// The home of the user, store and all, can be read and not written.
 const HOME_READ_ONLY: &str = r#"mount --bind "$HOME" "$HOME" && mount -o remount,bind,ro "$HOME""#;
+
+/// No network, and nothing is mounted.
+const NO_NETWORK: &str = ":";
 
 #[track_caller]
 fn says_sandbox(document: &Value, exit: i32, home: &Home) {
@@ -185,4 +189,15 @@ fn missing_permissions_are_not_called_a_sandbox() {
     assert_eq!(error["details"]["sandbox"], false, "{output:?}");
     assert!(text(&error["message"]).contains("permissions are missing"), "{output:?}");
     open(&dir, 0o755);
+}
+
+#[test]
+fn a_database_out_of_reach_of_the_sandbox_is_said_to_be() {
+    let home = Home::new(Engine::Postgres);
+    home.add("one");
+    let output = sandboxed(&home, NO_NETWORK, "\"$T\" add two || echo $?");
+    let (document, exit) = &answers(&output)[0];
+    assert_eq!((*exit, &document["error"]["code"]), (3, &"unreachable".into()), "{document}");
+    let hint = text(&document["error"]["hint"]);
+    assert!(hint.contains("sandbox without network") && hint.contains("MCP"), "{hint}");
 }

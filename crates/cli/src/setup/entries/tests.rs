@@ -70,3 +70,13 @@ fn a_version_comes_with_a_file_that_is_made_and_goes_with_it() {
     let after = apply(Some(theirs), &parts).unwrap().text.unwrap();
     assert_eq!(strip(&after, &parts, |_| true).unwrap().text.as_deref(), Some(theirs));
 }
+
+#[test]
+fn own_command_lines_are_known_whatever_leads_to_the_program() {
+    for own in ["tenure hook a B", "/x/tenure hook a B || exit 0", "[ -x '/a b/tenure' ] && '/a b/tenure' hook a B"] {
+        assert!(is_own_hook(own), "{own}");
+    }
+    for foreign in ["my-tenure hook a B", "tenure-hook a B", "tenure list", "hook tenure"] {
+        assert!(!is_own_hook(foreign), "{foreign}");
+    }
+}
