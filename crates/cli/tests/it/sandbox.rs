@@ -193,9 +193,10 @@ fn missing_permissions_are_not_called_a_sandbox() {
 
 #[test]
 fn a_database_out_of_reach_of_the_sandbox_is_said_to_be() {
-    let home = Home::new(Engine::Postgres);
-    home.add("one");
-    let output = sandboxed(&home, NO_NETWORK, "\"$T\" add two || echo $?");
+    let home = Home::new(Engine::File);
+    // An address that nobody has: without a network it is not even looked for.
+    let script = "TENURE_STORE=postgres://ann@192.0.2.1/tenure \"$T\" add two || echo $?";
+    let output = sandboxed(&home, NO_NETWORK, script);
     let (document, exit) = &answers(&output)[0];
     assert_eq!((*exit, &document["error"]["code"]), (3, &"unreachable".into()), "{document}");
     let hint = text(&document["error"]["hint"]);
