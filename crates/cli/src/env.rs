@@ -104,6 +104,21 @@ impl Env {
         self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
     }
 
+    /// Where the user's programs keep what is of use to them alone: `XDG_STATE_HOME`, else `~/.local/state`.
+    pub(crate) fn state_home(&self) -> Option<PathBuf> {
+        self.absolute("XDG_STATE_HOME").or_else(|| Some(self.home()?.join(".local/state")))
+    }
+
+    /// A directory that a variable names; relative ones would depend on the working directory and do not count.
+    pub(crate) fn directory(&self, name: &str) -> Option<PathBuf> {
+        self.absolute(name)
+    }
+
+    /// The directories that programs are looked for in.
+    pub(crate) fn path(&self) -> Vec<PathBuf> {
+        self.os("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default()
+    }
+
     /// The host's name.
     pub(crate) fn hostname(&self) -> String {
         rustix::system::uname().nodename().to_string_lossy().into_owned()

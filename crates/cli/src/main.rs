@@ -10,6 +10,7 @@ mod hook;
 mod identity;
 mod output;
 mod place;
+mod setup;
 
 use std::process::ExitCode;
 

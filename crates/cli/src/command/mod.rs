@@ -32,6 +32,7 @@ mod reopen;
 mod restore;
 mod resume;
 mod send;
+mod setup;
 mod show;
 mod status;
 mod transfer;
@@ -94,6 +95,7 @@ pub(crate) const ALL: &[Spec] = &[
     log::SPEC,
     status::SPEC,
     why::SPEC,
+    setup::SPEC,
     whoami::SPEC,
     doctor::SPEC,
     edit::SPEC,

@@ -137,7 +137,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ),
     ("USER, LOGNAME", "A person's name where no agent is recognised"),
     ("HOME, XDG_DATA_HOME, XDG_CONFIG_HOME", "Where the user's store and configuration are"),
-    ("XDG_STATE_HOME", "Where `tenure/hook.log` is: what went wrong in hooks"),
+    ("XDG_STATE_HOME", "Where `setup` keeps its lock, its record and what was there before, and hooks their log"),
+    ("CLAUDE_CONFIG_DIR, CODEX_HOME", "Where `setup` finds the files of these tools, if they are elsewhere"),
+    ("PATH", "Where `setup` looks for agent tools, and for this program"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
     ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
 ];

@@ -107,6 +107,12 @@ impl Printer {
         }
     }
 
+    /// Asks a person something, on the same line as the answer.
+    pub(crate) fn prompt(&self, text: &str) {
+        let mut stderr = std::io::stderr();
+        let _ = write!(stderr, "{}", inert(text)).and_then(|()| stderr.flush());
+    }
+
     /// Says that something takes a while, where a person may be waiting for it.
     pub(crate) fn progress(&self, text: &str) {
         if std::io::stderr().is_terminal() {

@@ -56,6 +56,10 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     // The one op that leaves no event of its own.
     other(&["project", "forget", "elsewhere"]).run().data();
     reached.insert("forget".to_owned());
+    home.git_init("fresh");
+    let fresh = |args: &[&str]| home.call(args).json().cwd(home.path("fresh"));
+    fresh(&["setup", "agents", "--yes"]).run().data();
+    reached.extend(events(&fresh(&["log", "--limit", "1000"]).run().data()["items"]));
 
     let declared: BTreeSet<String> =
         op::ALL.iter().filter(|about| about.doors.contains(&Door::Cli)).map(|about| about.name.to_owned()).collect();

@@ -24,6 +24,7 @@ pub mod resume;
 pub mod send;
 pub mod session_end;
 pub mod session_start;
+pub mod switch_on;
 pub mod tool_used;
 pub mod transfer;
 pub mod unblock;
@@ -89,6 +90,8 @@ pub enum Op {
     Join(join::Request),
     /// Forgets a project.
     Forget(forget::Request),
+    /// Switches a project on.
+    SwitchOn(switch_on::Request),
 }
 
 pub use crate::call::Door;
@@ -106,7 +109,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 26] = [
+pub const ALL: [About; 27] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -238,6 +241,12 @@ pub const ALL: [About; 26] = [
         doors: &[Door::Cli],
         schema: || schema_for!(forget::Request),
     },
+    About {
+        name: "switch_on",
+        what: "Switches a project on, so that hooks act in it",
+        doors: &[Door::Cli],
+        schema: || schema_for!(switch_on::Request),
+    },
 ];
 
 impl Op {
@@ -270,6 +279,7 @@ impl Op {
             Op::Lessons(_) => "lessons",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
+            Op::SwitchOn(_) => "switch_on",
         }
     }
 
@@ -303,6 +313,7 @@ impl Op {
             Op::Done(_)
             | Op::Confirm(_)
             | Op::Lessons(_)
+            | Op::SwitchOn(_)
             | Op::MemoryPin(_)
             | Op::MemoryForget(_)
             | Op::Unblock(_)
@@ -340,6 +351,7 @@ impl Op {
             Op::Lessons(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
+            Op::SwitchOn(request) => json(request),
         }
     }
 
@@ -372,6 +384,7 @@ impl Op {
             Op::Lessons(request) => json(&lessons::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
+            Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
         }
     }
 }

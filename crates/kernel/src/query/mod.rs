@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod export;
+pub mod fired;
 pub mod health;
 pub mod holds;
 pub mod ids;

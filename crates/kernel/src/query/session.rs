@@ -85,11 +85,6 @@ impl Kernel {
     ) -> Result<Option<String>> {
         self.ask(call, |tx, scene| session_of(tx, scene, tools, here, above))
     }
-
-    /// When hooks last ran: tool, event and time.
-    pub fn fired(&self, call: &Call) -> Result<Vec<(String, String, Time)>> {
-        self.ask(call, |tx, scene| fired::all(tx, scene.project_id()))
-    }
 }
 
 fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {

@@ -17,7 +17,7 @@ mod session;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
-pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 pub use session::{SessionEnded, SessionStarted, ToolUsed};
 

@@ -212,6 +212,19 @@ impl Agent {
     }
 }
 
+/// When a hook last ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fired {
+    /// The agent tool.
+    pub tool: String,
+    /// Its event.
+    pub event: String,
+    /// When.
+    pub at: Instant,
+    /// How long ago that was.
+    pub ago_s: i64,
+}
+
 /// A task that cannot go on, in `status`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hindered {

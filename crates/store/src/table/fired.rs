@@ -24,9 +24,20 @@ pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Time>> {
     first(rows).map(|row| row.time(0)).transpose()
 }
 
-/// All that ran, by tool and event.
-pub fn all(tx: &mut dyn Tx, project: &str) -> Result<Vec<(String, String, Time)>> {
-    let sql = Sql::same("SELECT tool, event, at FROM fired WHERE project = $1 ORDER BY tool, event LIMIT 1000");
+/// A hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The agent tool.
+    pub tool: String,
+    /// Its event.
+    pub event: String,
+    /// When it last ran.
+    pub at: Time,
+}
+
+/// All hooks that ever ran in a project: as many as the tools have events.
+pub fn list(tx: &mut dyn Tx, project: &str) -> Result<Vec<Row>> {
+    let sql = Sql::same("SELECT tool, event, at FROM fired WHERE project = $1 ORDER BY tool, event");
     let rows = tx.query(sql, &[project.into()])?;
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()
+    rows.into_iter().map(|mut row| Ok(Row { tool: row.text(0)?, event: row.text(1)?, at: Time(row.int(2)?) })).collect()
 }

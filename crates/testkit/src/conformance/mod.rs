@@ -36,6 +36,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod switching;
 mod transfer;
 mod transitions;
 mod turns;
@@ -111,6 +112,7 @@ pub fn cases() -> Vec<&'static Case> {
         resume::CASES,
         sessions::CASES,
         hooks::CASES,
+        switching::CASES,
         turns::CASES,
     ]
     .into_iter()

@@ -313,5 +313,5 @@ fn never_on(world: &World) {
     }
     assert_eq!(world.last_event(), 0);
     assert!(!world.kernel.switched_on(&call).unwrap());
-    assert_eq!(world.kernel.fired(&call).unwrap(), Vec::<(String, String, Time)>::new());
+    assert_eq!(world.kernel.fired(&call).unwrap(), []);
 }

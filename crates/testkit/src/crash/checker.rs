@@ -256,6 +256,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),
+        Op::SwitchOn(_) => own.is_empty(),
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, resume, send, session_end, session_start, tool_used, transfer,
-    unblock,
+    memory_pin, note, release, remember, reopen, resume, send, session_end, session_start, switch_on, tool_used,
+    transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -169,6 +169,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "lessons" => of::<lessons::Request>(body, Op::Lessons),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
+        "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
         _ => None,
     }
 }

@@ -126,6 +126,7 @@ impl Model {
             Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Lessons(_) => {
                 unreachable!("no plan has hooks")
             }
+            Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
         }
     }
 
