@@ -69,11 +69,6 @@ impl Env {
         Env { cwd: Some(cwd), ..self.clone() }
     }
 
-    /// Where the user's programs keep what they did: `XDG_STATE_HOME`, else `~/.local/state`.
-    pub(crate) fn state_home(&self) -> Option<PathBuf> {
-        self.absolute("XDG_STATE_HOME").or_else(|| Some(self.home()?.join(".local/state")))
-    }
-
     /// The real user id.
     pub(crate) fn uid(&self) -> u32 {
         self.uid

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::agent::Process;
 use tenure_core::session::{Seen, Start};
-use tenure_core::{Result, Span, Time};
+use tenure_core::{Result, Span};
 use tenure_kernel::op::{session_end, session_start, tool_used};
 use tenure_kernel::query::session::{Look, Standing};
 use tenure_kernel::{Actor, Call, Door, Evidence, Kernel, Op};
