@@ -67,10 +67,17 @@ pub(super) fn read(input: &mut impl BufRead, store: &str, reader: usize, rounds:
     input.read_exact(&mut byte).unwrap();
     loop {
         let response = one(&kernel, READER, true);
+        // What was confirmed and comes again would come for ever: seen once more, it is a violation.
+        let stuck = responses.last().is_some_and(|last: &Response| {
+            last.confirmed && !last.messages.is_empty() && last.messages.first() == response.messages.first()
+        });
         if response.messages.is_empty() {
             break;
         }
         responses.push(response);
+        if stuck {
+            break;
+        }
     }
     say(&mut std::io::stdout().lock(), &responses);
     0
@@ -164,7 +171,7 @@ fn judge(sent: &[i64], read: &[Vec<Response>]) -> Vec<String> {
     let mut new: BTreeMap<i64, usize> = BTreeMap::new();
     let mut confirmed: BTreeSet<i64> = BTreeSet::new();
     for responses in read {
-        let mut begins = 0;
+        let (mut begins, mut shown) = (0, 0);
         for Response { messages, confirmed: is_confirmed } in responses {
             let numbers: Vec<i64> = messages.iter().map(|(number, _)| *number).collect();
             let Some(first) = numbers.first() else { continue };
@@ -176,8 +183,12 @@ fn judge(sent: &[i64], read: &[Vec<Response>]) -> Vec<String> {
                 wrong.push(format!("a reader went back from {begins} to {first}"));
             }
             begins = *first;
+            if *first <= shown {
+                wrong.push(format!("{first} came again after {shown} was confirmed"));
+            }
             messages.iter().filter(|(_, again)| !again).for_each(|(number, _)| *new.entry(*number).or_default() += 1);
             if *is_confirmed {
+                shown = numbers.last().copied().unwrap_or(shown);
                 confirmed.extend(numbers);
             }
         }
@@ -242,13 +253,14 @@ mod tests {
         let dead = response(&[(3, false)], false);
         let good = response(&[(3, true), (5, false)], true);
         assert_eq!(judge(&[3, 5], &[vec![dead.clone()], vec![good.clone()]]), [""; 0]);
-        let bad: [Vec<Vec<Response>>; 5] = [
-            // Never confirmed, new twice, never new, with a gap, and out of order.
+        let bad: [Vec<Vec<Response>>; 6] = [
+            // Never confirmed, new twice, never new, with a gap, out of order, and back after it was confirmed.
             vec![vec![response(&[(3, false), (5, false)], false)]],
             vec![vec![response(&[(3, false), (5, false)], true)], vec![response(&[(3, false)], false)]],
             vec![vec![response(&[(3, true), (5, false)], true)]],
             vec![vec![response(&[(5, false)], true), response(&[(3, false)], true)]],
             vec![vec![response(&[(5, false), (3, false)], true)]],
+            vec![vec![response(&[(3, false), (5, false)], true), response(&[(5, true)], true)]],
         ];
         for read in bad {
             assert_ne!(judge(&[3, 5], &read), [""; 0], "{read:?}");
