@@ -2,7 +2,7 @@
 
 use tenure_core::agent::Process;
 use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
-use tenure_store::table::{agent, checkout, project};
+use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
 /// Everything about a request but its payload.
@@ -156,17 +156,22 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
         .detail("places", places)
 }
 
-/// The agents of whom the evidence of a call still holds.
+/// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other.
 pub(crate) fn dead(tx: &mut dyn Tx, project: &str, evidence: &[Evidence]) -> Result<Vec<String>> {
     if evidence.is_empty() {
         return Ok(Vec::new());
     }
     let names: Vec<String> = evidence.iter().map(|proof| proof.agent.clone()).collect();
-    let current = agent::processes(tx, project, &names)?;
-    let holds = |(name, process): &(String, Process)| {
+    let proven = |(name, process): &(String, Process)| {
         evidence.iter().any(|proof| proof.agent == *name && proof.process == *process)
     };
-    Ok(current.into_iter().filter(holds).map(|(name, _)| name).collect())
+    let mut dead = agent::processes(tx, project, &names)?;
+    dead.retain(proven);
+    // Under a name that was given, an agent may run in several processes.
+    let mut living = session::live_of(tx, project, &names)?;
+    living.retain(|one| !proven(one));
+    dead.retain(|(name, _)| !living.iter().any(|(alive, _)| alive == name));
+    Ok(dead.into_iter().map(|(name, _)| name).collect())
 }
 
 /// What a place in the store says about the checkout of a call.

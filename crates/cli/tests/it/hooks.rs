@@ -86,10 +86,6 @@ fn refusal(tool: &str, event: &str, printed: &str) {
     assert!(!reason.as_str().unwrap().trim().is_empty());
 }
 
-fn is_guard(event: &str) -> bool {
-    matches!(event, "PreToolUse" | "BeforeTool" | "preToolUse" | "tool.execute.before")
-}
-
 fn quiet(tool: &str, event: &str, output: &Output) {
     assert_eq!(output.code, 0, "{tool} {event}: {output:?}");
     assert_eq!(output.stderr, "", "{tool} {event}");
@@ -197,8 +193,12 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
             quiet("claude", event, &output);
             assert_eq!(output.stdout, "", "{event} is no guard event");
         }
-        // What is large is not wrong.
-        if !fail.starts_with("what") {
+        // What is large is not wrong; a configuration that cannot be read is.
+        if fail.starts_with("what") {
+            let output = send(&home, "claude", "PreToolUse", big.as_bytes());
+            quiet("claude", "PreToolUse", &output);
+            refusal("claude", "PreToolUse", &output.stdout);
+        } else {
             let output = send(&home, "claude", "PreToolUse", big.as_bytes());
             quiet("claude", "PreToolUse", &output);
             assert_eq!(output.stdout, "");
@@ -247,17 +247,19 @@ fn inv_r11_a_store_that_cannot_be_reached_is_a_failure_like_any_other() {
 fn inv_t5_where_nothing_is_switched_on_hooks_write_and_print_nothing() {
     // No store at all.
     let home = Home::new(Engine::File);
+    std::fs::create_dir(home.path("plain")).unwrap();
     let before = (home.files("home"), home.files("repo"));
-    for (tool, event, payload) in fixtures(&home.repo()) {
-        let output = send(&home, &tool, &event, payload.as_bytes());
-        quiet(&tool, &event, &output);
-        assert_eq!(output.stdout, "", "{tool} {event}");
+    for cwd in [home.repo(), home.path("plain")] {
+        for (tool, event, payload) in fixtures(&cwd) {
+            let output = home.call(&["hook", &tool, &event]).cwd(&cwd).input(payload.as_bytes()).run();
+            quiet(&tool, &event, &output);
+            assert_eq!(output.stdout, "", "{tool} {event}");
+        }
     }
     assert_eq!((home.files("home"), home.files("repo")), before);
     // A store that another project uses, and a directory without git.
     home.git_init("other");
     home.call(&["add", "x"]).cwd(home.path("other")).run();
-    std::fs::create_dir(home.path("plain")).unwrap();
     let bytes = || {
         let wal = std::fs::read(home.database().with_extension("db-wal")).unwrap_or_default();
         (std::fs::read(home.database()).unwrap(), wal)

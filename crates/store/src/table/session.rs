@@ -4,7 +4,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::Seen;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, Value};
+use crate::tx::{Sql, Tx, Value, list};
 
 /// A session's row, with the last sign of its agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,45 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
     let pids = serde_json::Value::from(pids).to_string();
     let args = [project.into(), (&here.host).into(), (&here.boot).into(), (&here.pidns).into(), pids.into()];
     many(tx.query(AMONG, &args)?)
+}
+
+/// The live sessions of one machine whose agents hold something: agent and process, in no order.
+pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process)>> {
+    let sql = Sql::pair(
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started
+         FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+         CROSS JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started
+         FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+         JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+    );
+    agents(tx.query(sql, &[project.into(), host.into()])?)
+}
+
+/// The live sessions of some agents: agent and process, in no order.
+pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+    let sql = Sql::pair(
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_each($2) j
+         CROSS JOIN session s ON s.project = $1 AND s.agent = j.value AND s.ended_at = 0",
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM session WHERE project = $1 AND agent = j.value AND ended_at = 0 OFFSET 0) s",
+    );
+    agents(tx.query(sql, &[project.into(), list(names)])?)
+}
+
+fn agents(rows: Vec<crate::Row>) -> Result<Vec<(String, Process)>> {
+    rows.into_iter()
+        .map(|mut row| {
+            let process = Process {
+                host: row.text(1)?,
+                boot: row.text(2)?,
+                pidns: row.text(3)?,
+                pid: row.int(4)?,
+                started: row.int(5)?,
+            };
+            Ok((row.text(0)?, process))
+        })
+        .collect()
 }
 
 fn key(project: &str, process: &Process) -> Vec<Value> {

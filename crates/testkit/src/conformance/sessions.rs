@@ -215,6 +215,14 @@ fn given_names(world: &World) {
         assert_eq!(given(pid)["agent"], "builder");
     }
     world.run_call(&hook(world, "builder", 1), &claiming(&task)).unwrap();
+    // Proof about one of its processes is no proof about the agent.
+    let proof = |pids: &[i64]| Call {
+        proven_dead: pids.iter().map(|pid| Evidence { agent: "builder".into(), process: process(*pid) }).collect(),
+        ..world.call("b")
+    };
+    assert_eq!(world.kernel.suspects(&world.call("b"), "h").unwrap().len(), 2);
+    assert_eq!(kind_of(world.run_call(&proof(&[1]), &claiming(&task))), "conflict", "it lives in the other");
+    assert_eq!(world.kernel.next(&proof(&[1, 2]), &[]).unwrap().task.unwrap().id, task);
     // One of its processes ends; the other is still that agent.
     assert_eq!(world.run_call(&hook(world, "builder", 1), &ending("S1", "other")).unwrap()["over"], false);
     assert_eq!(world.show(&task)["holder"]["agent"], "builder");
