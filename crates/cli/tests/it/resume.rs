@@ -23,7 +23,7 @@ fn crash_story(engine: Engine) {
     wait_until("the hold lapses", || home.ok(&["show", &task])["state"] == "ready");
 
     let second = home.ok_as("b", &["resume"]);
-    assert_eq!((text(&second["focus"]), second["task"]["attempt"].as_i64()), (task.clone(), Some(2)));
+    assert_eq!((text(&second["focus"]), second["task"]["attempt"].as_i64()), (task, Some(2)));
     let brief = text(&second["brief"]["text"]);
     for expected in [
         "> all tests pass",
