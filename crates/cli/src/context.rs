@@ -33,6 +33,8 @@ pub(crate) struct Context<'a> {
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
     repins: Cell<bool>,
+    /// Who acts, where a door has found that out by itself.
+    acting: Option<Actor>,
 }
 
 impl<'a> Context<'a> {
@@ -46,7 +48,13 @@ impl<'a> Context<'a> {
             kernel: OnceCell::new(),
             writes: Cell::new(false),
             repins: Cell::new(false),
+            acting: None,
         }
+    }
+
+    /// The same surroundings for somebody whom a door has identified.
+    pub(crate) fn acting_as(self, actor: Actor) -> Context<'a> {
+        Context { acting: Some(actor), ..self }
     }
 
     /// The same command, looking anew where it is, if the repository had no project yet: for those who keep watching.
@@ -144,6 +152,13 @@ impl<'a> Context<'a> {
         identity::resolve(&self.globals, self.env)
     }
 
+    fn actor(&self) -> Result<Actor> {
+        match &self.acting {
+            Some(actor) => Ok(actor.clone()),
+            None => Ok(actor(&self.caller()?)),
+        }
+    }
+
     /// Runs an op and returns its answer.
     pub(crate) fn run(&self, op: &Op) -> Result<Reply> {
         self.run_trusting(op, None)
@@ -152,10 +167,9 @@ impl<'a> Context<'a> {
     /// Runs an op in a project of this store that is named, whatever the one of this place is.
     pub(crate) fn run_in(&self, project: project::Name, op: &Op) -> Result<Reply> {
         self.will_write();
-        let identity = self.caller()?;
         let mut call = Call {
             project,
-            actor: actor(&identity),
+            actor: self.actor()?,
             request_id: self.request_id()?,
             checkout: None,
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
@@ -173,7 +187,7 @@ impl<'a> Context<'a> {
 
     fn run_under(&self, op: &Op, trust: Option<Trust>, request_id: RequestId) -> Result<Reply> {
         self.will_write();
-        let identity = self.caller()?;
+        let actor = self.actor()?;
         let place = self.place()?;
         // What can be refused by its words alone is refused before a store or an id is made for it.
         op.check()?;
@@ -181,7 +195,7 @@ impl<'a> Context<'a> {
         let (key, pinned_store) = self.pinned(kernel)?;
         let mut call = Call {
             project: project::Name { key, label: place.project.label.clone() },
-            actor: actor(&identity),
+            actor,
             request_id,
             checkout: self.checkout(trust),
             pinned_store,
@@ -240,9 +254,9 @@ impl<'a> Context<'a> {
     pub(crate) fn ask<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         let kernel = self.kernel()?;
-        let actor = match self.asker()?.for_query() {
-            Some(identity) => actor(&identity),
-            None => Actor::named("nobody"),
+        let actor = match &self.acting {
+            Some(actor) => actor.clone(),
+            None => self.asker()?.for_query().map_or_else(|| Actor::named("nobody"), |identity| actor(&identity)),
         };
         let mut call = Call {
             project: project::Name {

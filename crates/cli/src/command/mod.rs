@@ -18,6 +18,7 @@ mod import;
 mod inbox;
 mod list;
 mod log;
+mod mcp;
 mod memory;
 mod next;
 mod note;
@@ -107,6 +108,7 @@ pub(crate) const ALL: &[Spec] = &[
     export::SPEC,
     import::SPEC,
     demo::SPEC,
+    mcp::SPEC,
     completions::SPEC,
     reference::SPEC,
     demo::WORKER,
