@@ -16,6 +16,8 @@ mod fencing;
 mod home;
 mod identity;
 mod mail;
+mod mcp;
+mod mcp_client;
 mod memory;
 mod pinning;
 mod places;
