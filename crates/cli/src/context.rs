@@ -38,6 +38,8 @@ pub(crate) struct Context<'a> {
     hook: Cell<bool>,
     /// The agent that a hook registered for this command, once it was looked for.
     registered: OnceCell<Option<String>>,
+    /// Who acts, where a door has found that out by itself.
+    acting: Option<Actor>,
 }
 
 /// How long a hook waits for its turn: its tool waits for it.
@@ -56,7 +58,13 @@ impl<'a> Context<'a> {
             repins: Cell::new(false),
             hook: Cell::new(false),
             registered: OnceCell::new(),
+            acting: None,
         }
+    }
+
+    /// The same surroundings for somebody whom a door has identified.
+    pub(crate) fn acting_as(self, actor: Actor) -> Context<'a> {
+        Context { acting: Some(actor), ..self }
     }
 
     /// The same command, looking anew where it is, if the repository had no project yet: for those who keep watching.
@@ -165,10 +173,15 @@ impl<'a> Context<'a> {
     fn look_up_session(&self) -> Result<Option<String>> {
         let tools = identity::tools(self.env)?;
         let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
+        self.session_among(&tools)
+    }
+
+    /// The agent that a hook registered for a session of one of some tools, in a process above this one.
+    pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Option<String>> {
         let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(None) };
         let here = HostFacts::read(self.env).process(0, 0);
         let kernel = self.kernel()?;
-        self.answered(&mut call, |call| kernel.session_of(call, &tools, &here, &ancestors()))
+        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &ancestors()))
     }
 
     /// Says that this is a hook.
@@ -195,6 +208,13 @@ impl<'a> Context<'a> {
         }))
     }
 
+    fn actor(&self) -> Result<Actor> {
+        match &self.acting {
+            Some(actor) => Ok(actor.clone()),
+            None => Ok(actor(&self.caller()?)),
+        }
+    }
+
     /// Runs an op and returns its answer.
     pub(crate) fn run(&self, op: &Op) -> Result<Reply> {
         self.run_trusting(op, None)
@@ -203,10 +223,9 @@ impl<'a> Context<'a> {
     /// Runs an op in a project of this store that is named, whatever the one of this place is.
     pub(crate) fn run_in(&self, project: project::Name, op: &Op) -> Result<Reply> {
         self.will_write();
-        let identity = self.caller()?;
         let mut call = Call {
             project,
-            actor: actor(&identity),
+            actor: self.actor()?,
             request_id: self.request_id()?,
             checkout: None,
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
@@ -224,7 +243,7 @@ impl<'a> Context<'a> {
 
     fn run_under(&self, op: &Op, trust: Option<Trust>, request_id: RequestId) -> Result<Reply> {
         self.will_write();
-        let identity = self.caller()?;
+        let actor = self.actor()?;
         let place = self.place()?;
         // What can be refused by its words alone is refused before a store or an id is made for it.
         op.check()?;
@@ -232,7 +251,7 @@ impl<'a> Context<'a> {
         let (key, pinned_store) = self.pinned(kernel)?;
         let mut call = Call {
             project: project::Name { key, label: place.project.label.clone() },
-            actor: actor(&identity),
+            actor,
             request_id,
             checkout: self.checkout(trust),
             pinned_store,
@@ -291,9 +310,9 @@ impl<'a> Context<'a> {
     pub(crate) fn ask<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         let kernel = self.kernel()?;
-        let actor = match self.asker()?.for_query() {
-            Some(identity) => actor(&identity),
-            None => Actor::named("nobody"),
+        let actor = match &self.acting {
+            Some(actor) => actor.clone(),
+            None => self.asker()?.for_query().map_or_else(|| Actor::named("nobody"), |identity| actor(&identity)),
         };
         let mut call = Call {
             project: project::Name {

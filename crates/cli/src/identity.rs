@@ -198,6 +198,43 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     }
 }
 
+/// The tool whose calls name their thread.
+const THREADS: &str = "codex";
+
+/// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that the client names
+/// with each call, `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool whatever its environment says, so it is never the person at the terminal;
+/// `None` is one that nobody has named.
+pub(crate) fn through_mcp(
+    caller: Caller,
+    thread: Option<&str>,
+    registered: impl FnOnce(&[(&str, Option<&str>)]) -> Option<String>,
+) -> Result<Option<Identity>> {
+    let caller = match caller {
+        Caller::Known(given) if matches!(given.source, Source::Flag | Source::Variable) => match given.kind {
+            Who::Agent => return Ok(Some(given)),
+            Who::Person => Caller::Pretender(given),
+        },
+        other => other,
+    };
+    match (caller, thread) {
+        (caller @ Caller::Pretender(_), _) => caller.for_op().map(Some),
+        (_, Some(thread)) => Ok(Some(Identity {
+            name: registered(&[(THREADS, Some(thread))]).unwrap_or_else(|| agent_name(THREADS, thread)),
+            kind: Who::Agent,
+            source: Source::Session("threadId"),
+            tool: Some(THREADS),
+        })),
+        (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
+        // A client says nothing of itself in the environment of its servers; its hooks may have.
+        (Caller::Known(_), None) => {
+            let all: Vec<(&str, Option<&str>)> = TOOLS.iter().map(|tool| (tool.name, None)).collect();
+            let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
+            Ok(registered(&all).map(named))
+        }
+        _ => Ok(None),
+    }
+}
+
 fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: bool) -> Result<Caller> {
     let name = name::check(typed).map_err(|error| error.entity(source.as_str()))?.to_owned();
     let kind = if name::is_person(&name) { Who::Person } else { Who::Agent };
@@ -292,6 +329,24 @@ mod tests {
         assert!(error.message().contains("claude and codex"), "{error}");
         assert!(who(None, &env([("CLAUDE_CODE_SESSION_ID", "a"), ("GEMINI_CLI", "1")])).is_err());
         assert_eq!(who(Some("inner"), &nested).unwrap().tool, None);
+    }
+
+    #[test]
+    fn inv_i1_through_mcp_a_name_wins_over_the_thread_over_the_session_and_a_person_is_nobody() {
+        let through = |agent: Option<&str>, vars: &[(&str, &str)], thread| {
+            let env = vars.iter().fold(env([]), |env, (name, value)| env.with(name, value));
+            let globals = Globals { agent: agent.map(Into::into), ..Globals::default() };
+            through_mcp(resolve(&globals, &env)?, thread, |_| None).map(|found| found.map(|identity| identity.name))
+        };
+        let session = ("CLAUDE_CODE_SESSION_ID", "A1");
+        assert_eq!(through(Some("flag"), &[session], Some("t")).unwrap().as_deref(), Some("flag"));
+        assert_eq!(through(None, &[("TENURE_AGENT", "v")], Some("t")).unwrap().as_deref(), Some("v"));
+        assert_eq!(through(None, &[session], Some("T 1")).unwrap().as_deref(), Some("codex-t-1"));
+        assert_eq!(through(None, &[session], None).unwrap().as_deref(), Some("claude-a1"));
+        assert_eq!(through(None, &[], None).unwrap(), None);
+        assert_eq!(through(None, &[("GEMINI_CLI", "1")], None).unwrap(), None);
+        assert_eq!(through(Some("person:ann"), &[], None).unwrap_err().code(), "people_only");
+        assert_eq!(through(Some("Bad Name"), &[], None).unwrap_err().code(), "bad_name");
     }
 
     #[test]

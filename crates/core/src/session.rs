@@ -107,7 +107,7 @@ pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&See
     // Cleared, or another one resumed in its place. A plain start beside a live session is a session of its own.
     let went_on = asking.start != Start::Startup && !hosts_many(asking.tool);
     let before = known.iter().filter(here).max_by_key(|seen| (seen.began_at, &seen.agent));
-    if let Some(seen) = before.filter(|seen| went_on || (seen.ended && !hosts_many(asking.tool))) {
+    if let Some(seen) = before.filter(|_| went_on) {
         return alone(&seen.agent);
     }
     let lives = |seen: &Seen| {

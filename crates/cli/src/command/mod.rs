@@ -20,6 +20,7 @@ mod inbox;
 mod lessons;
 mod list;
 mod log;
+mod mcp;
 mod memory;
 mod next;
 mod note;
@@ -112,6 +113,7 @@ pub(crate) const ALL: &[Spec] = &[
     import::SPEC,
     demo::SPEC,
     lessons::SPEC,
+    mcp::SPEC,
     completions::SPEC,
     hook::SPEC,
     reference::SPEC,

@@ -107,7 +107,7 @@ fn items(value: Value) -> Result<Vec<Item>> {
 
 /// Reads a file that a note names: where it is, what it contained, how long it was.
 #[expect(clippy::disallowed_methods, reason = "a file that the user named")]
-fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact> {
+pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact> {
     let (kind, path) = match given.to_str().and_then(|text| text.split_once('=')) {
         // A file may have such a name itself.
         Some((kind, path)) if !Path::new(given).exists() => (Some(kind.to_owned()), PathBuf::from(path)),

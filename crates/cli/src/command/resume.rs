@@ -1,12 +1,13 @@
 //! `tenure resume`
 
 use clap::Args as _;
-use tenure_core::{Span, hold};
+use tenure_core::{Result, Span, hold};
 use tenure_kernel::op::resume::Request;
 use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Call, Op};
 
 use super::{Group, Spec, read};
+use crate::context::Context;
 
 pub(super) const SPEC: Spec = Spec {
     name: "resume",
@@ -25,14 +26,7 @@ pub(super) const SPEC: Spec = Spec {
         let labels = args.labels.or_default(context)?;
         let request = Request { labels, ttl_s: ttl.map(Span::as_seconds), budget: args.budget, limit: args.limit };
         if args.peek {
-            let tree = context.tree();
-            let seen = context.ask(|kernel, call| {
-                let mut call: Call = call.clone();
-                if let Some(here) = &mut call.checkout {
-                    here.tree = tree.clone();
-                }
-                kernel.peek(&call, &request)
-            })?;
+            let seen = peek(context, &request)?;
             if context.out.is_json() {
                 context.out.data(&seen);
             } else {
@@ -56,6 +50,18 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     },
 };
+
+/// What `resume` would answer now.
+pub(super) fn peek(context: &Context<'_>, request: &Request) -> Result<Resumed> {
+    let tree = context.tree();
+    context.ask(|kernel, call| {
+        let mut call: Call = call.clone();
+        if let Some(here) = &mut call.checkout {
+            here.tree = tree.clone();
+        }
+        kernel.peek(&call, request)
+    })
+}
 
 #[derive(clap::Args)]
 struct Args {

@@ -17,6 +17,8 @@ mod home;
 mod hooks;
 mod identity;
 mod mail;
+mod mcp;
+mod mcp_client;
 mod memory;
 mod pinning;
 mod places;

@@ -110,7 +110,7 @@ pub struct About {
 
 /// All ops.
 pub const ALL: [About; 27] = [
-    About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
+    About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
         what: "Adds many tasks, all or none",
@@ -121,13 +121,13 @@ pub const ALL: [About; 27] = [
     About {
         name: "claim",
         what: "Takes a task: the one named, or the best that is ready",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(claim::Request),
     },
     About {
         name: "resume",
         what: "Chooses what to work on, takes it, and says everything that is needed to go on",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(resume::Request),
     },
     About {
@@ -139,14 +139,19 @@ pub const ALL: [About; 27] = [
     About {
         name: "note",
         what: "Notes progress on a task",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(note::Request),
     },
-    About { name: "done", what: "Finishes a task", doors: &[Door::Cli], schema: || schema_for!(done::Request) },
+    About {
+        name: "done",
+        what: "Finishes a task",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(done::Request),
+    },
     About {
         name: "block",
         what: "Says that a task cannot go on, and why",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(block::Request),
     },
     About {
@@ -155,7 +160,12 @@ pub const ALL: [About; 27] = [
         doors: &[Door::Cli],
         schema: || schema_for!(unblock::Request),
     },
-    About { name: "release", what: "Gives a task back", doors: &[Door::Cli], schema: || schema_for!(release::Request) },
+    About {
+        name: "release",
+        what: "Gives a task back",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(release::Request),
+    },
     About {
         name: "reopen",
         what: "Opens a finished or cancelled task again",
@@ -178,7 +188,7 @@ pub const ALL: [About; 27] = [
     About {
         name: "remember",
         what: "Remembers facts, directives and lessons, all or none",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(remember::Request),
     },
     About {
@@ -190,19 +200,19 @@ pub const ALL: [About; 27] = [
     About {
         name: "memory_forget",
         what: "Forgets a memory",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(memory_forget::Request),
     },
     About {
         name: "send",
         what: "Sends a message: to agents, or to whoever holds a task",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(send::Request),
     },
     About {
         name: "inbox",
         what: "Offers new mail, and acknowledges what was read",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(inbox::Request),
     },
     About {
