@@ -67,7 +67,7 @@ fn day(engine: Engine) {
     assert_eq!((&shown["notes"][0]["text"], &shown["notes"][0]["data"]["n"]), (&json!("seen"), &json!(1)));
     let ids =
         |page: Value| -> Vec<String> { page["items"].as_array().unwrap().iter().map(|i| text(&i["id"])).collect() };
-    assert_eq!(ids(client.call("list", json!({ "states": ["ready"], "labels": ["x"] }))), [first.clone()]);
+    assert_eq!(ids(client.call("list", json!({ "states": ["ready"], "labels": ["x"] }))), [first.as_str()]);
     assert_eq!(ids(client.call("list", json!({ "mine": true }))), [""; 0]);
     let page = client.call("list", json!({ "limit": 1 }));
     assert_eq!(page["more"], true);

@@ -56,6 +56,7 @@ impl Client {
     }
 
     /// Sends a request without waiting for the answer.
+    #[expect(clippy::needless_pass_by_value, reason = "calls read best with the literal in place")]
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.last += 1;
         let id = self.last;
@@ -85,6 +86,7 @@ impl Client {
         self.result_with(tool, arguments, json!({}))
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "calls read best with the literal in place")]
     pub(crate) fn result_with(&mut self, tool: &str, arguments: Value, meta: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let mut answer = self.request("tools/call", params);
