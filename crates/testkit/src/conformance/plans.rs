@@ -6,7 +6,7 @@ use tenure_core::task::Status;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
-use tenure_store::table::{agent, checkout, dep, event, fired, hold, label, note, project, request, shown, task};
+use tenure_store::table::{agent, checkout, dep, event, hold, label, note, project, request, shown, task};
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
 use super::Case;
@@ -232,7 +232,6 @@ fn lists_are_ordered(world: &World) {
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
-        ("fired_pkey", record(world, |tx, p| fired::list(tx, p).map(drop))),
         ("agent_seen", record(world, |tx, p| tx.query_all(vec![agent::due_call(p, Time(5), Time(5))]).map(drop))),
         ("note_task", record(world, |tx, p| note::newest(tx, p, "t-1", 20).map(drop))),
     ];
