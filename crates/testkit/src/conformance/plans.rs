@@ -7,7 +7,7 @@ use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
 use tenure_store::table::{
-    agent, checkout, delivery, dep, event, fired, hold, label, mail, message, note, project, request, shown, task,
+    agent, checkout, delivery, dep, event, hold, label, mail, message, note, project, request, shown, task,
 };
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
@@ -249,7 +249,6 @@ fn lists_are_ordered(world: &World) {
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
-        ("fired_pkey", record(world, |tx, p| fired::list(tx, p).map(drop))),
         ("agent_seen", record(world, |tx, p| tx.query_all(vec![agent::due_call(p, Time(5), Time(5))]).map(drop))),
         ("mail_pkey", record(world, |tx, p| tx.query_all(vec![mail::unread_call(p, "a7", 20)]).map(drop))),
         ("message_open", record(world, |tx, p| message::waiting(tx, p, Time(5), 20).map(drop))),
