@@ -43,7 +43,7 @@ impl<'a> Tool<'a> {
     }
 
     /// Sends an event; the exit code is always 0.
-    pub(crate) fn hook(&mut self, event: &str, session: &str, more: Value) -> String {
+    pub(crate) fn hook(&mut self, event: &str, session: &str, more: &Value) -> String {
         let mut payload = json!({ "session_id": session, "cwd": self.home.repo(), "hook_event_name": event });
         more.as_object().unwrap().iter().for_each(|(key, value)| payload[key.as_str()] = value.clone());
         let file = self.home.path(&format!("event-{}", self.child.id()));
@@ -57,7 +57,7 @@ impl<'a> Tool<'a> {
 
     /// Begins a session and returns what it is told.
     pub(crate) fn start(&mut self, session: &str, source: &str) -> String {
-        let printed = self.hook("SessionStart", session, json!({ "source": source }));
+        let printed = self.hook("SessionStart", session, &json!({ "source": source }));
         if printed.is_empty() {
             return printed;
         }

@@ -23,7 +23,7 @@ fn inv_i1_after_clear_and_compaction_hooks_and_commands_are_one_agent() {
         assert_eq!(tool.whoami(), is("claude-a", "CLAUDE_CODE_SESSION_ID"));
         assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
         assert!(tool.start("A", "compact").contains("you hold"));
-        tool.hook("SessionEnd", "A", json!({ "reason": "clear" }));
+        tool.hook("SessionEnd", "A", &json!({ "reason": "clear" }));
         let told = tool.start("B", "clear");
         assert!(told.contains("you hold") && told.contains(&task) && told.contains("go on with this"), "{told}");
         for variables in
@@ -87,15 +87,15 @@ fn inv_l3_a_session_that_says_goodbye_leaves_its_task_to_others() {
     let mut tool = claude(&home, "A");
     tool.start("A", "startup");
     assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
-    assert_eq!(tool.hook("SessionEnd", "A", json!({ "reason": "logout" })), "");
+    assert_eq!(tool.hook("SessionEnd", "A", &json!({ "reason": "logout" })), "");
     assert_eq!(home.ok_as("b", &["claim", &task])["task"]["attempt"], 2);
     // It comes back and is told in one sentence, once.
     assert!(!tool.start("A", "resume").contains("you hold"));
-    let told = tool.hook("UserPromptSubmit", "A", json!({ "prompt": "go on" }));
+    let told = tool.hook("UserPromptSubmit", "A", &json!({ "prompt": "go on" }));
     let told: Value = serde_json::from_str(&told).unwrap();
     let told = text(&told["hookSpecificOutput"]["additionalContext"]);
     assert!(told.contains(&task) && told.contains("b took it") && told.chars().count() <= 300, "{told}");
-    assert_eq!(tool.hook("UserPromptSubmit", "A", json!({ "prompt": "go on" })), "");
+    assert_eq!(tool.hook("UserPromptSubmit", "A", &json!({ "prompt": "go on" })), "");
     home.replayed();
 }
 
@@ -106,12 +106,12 @@ fn inv_i1_a_sub_agent_is_a_label_and_never_a_holder() {
     let mut tool = claude(&home, "A");
     tool.start("A", "startup");
     let before = home.ok(&["agent", "list"])["items"].as_array().unwrap().len();
-    assert_eq!(tool.hook("SessionStart", "A", json!({ "source": "startup", "agent_id": "sub" })), "");
+    assert_eq!(tool.hook("SessionStart", "A", &json!({ "source": "startup", "agent_id": "sub" })), "");
     let failed = json!({
         "agent_id": "sub", "tool_name": "Bash", "tool_input": { "command": "cargo test SECRET" }, "error": "Exit code 101",
     });
-    assert_eq!(tool.hook("PostToolUseFailure", "A", failed), "");
-    tool.hook("SessionEnd", "A", json!({ "reason": "other", "agent_id": "sub" }));
+    assert_eq!(tool.hook("PostToolUseFailure", "A", &failed), "");
+    tool.hook("SessionEnd", "A", &json!({ "reason": "other", "agent_id": "sub" }));
     let agents = home.ok(&["agent", "list"])["items"].as_array().unwrap().clone();
     assert_eq!(agents.len(), before);
     let event = home.events().pop().unwrap();
@@ -152,11 +152,11 @@ fn inv_i1_a_session_is_registered_by_whatever_hook_comes_first() {
     let mut two = claude(&home, "A");
     let edit =
         json!({ "tool_name": "Edit", "tool_input": { "file_path": home.repo().join("a.rs") }, "tool_response": {} });
-    assert_eq!(one.hook("PostToolUse", "A", edit.clone()), "");
-    assert_eq!(two.hook("PostToolUse", "A", edit), "");
+    assert_eq!(one.hook("PostToolUse", "A", &edit), "");
+    assert_eq!(two.hook("PostToolUse", "A", &edit), "");
     assert_eq!((one.whoami().0, two.whoami().0), (Some("claude-a".into()), Some("claude-a.2".into())));
     // Without an id there is nobody to speak for.
-    assert_eq!(one.hook("SessionStart", "", json!({ "source": "startup" })), "");
+    assert_eq!(one.hook("SessionStart", "", &json!({ "source": "startup" })), "");
     assert_eq!(home.ok(&["agent", "list"])["items"].as_array().unwrap().len(), 3);
 }
 
