@@ -107,7 +107,7 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Resu
     let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
     let (me, call) = (unit.me(), unit.call);
     let over = |held: &task::Held| call.is_over(now, held);
-    let seeker = Seeker { project: &project, me, focus: &focus, labels, over: &over };
+    let seeker = Seeker { project: &project, me, focus: &focus, labels, gone: &[], over: &over };
     let (mut loaded, fresh, chosen_by): (Loaded, String, Rule) = match own(unit.tx, &seeker)? {
         Some((full, by)) => {
             let (loaded, fresh) = unit.load_and_draw(&full.task.id, id::Sort::Hold)?;
@@ -174,12 +174,14 @@ pub(crate) fn news(
         let page = log::page(tx, project, &log::Filter::default(), (after, i64::MAX), false, PAGE)?;
         let full = page.len() == PAGE;
         for row in page {
-            if items.len() == limit || seen == LOOKED_THROUGH {
+            let told = row.actor != me && !is_noise(&row.kind) && !is_for_few(&row)?;
+            // Only what would be told makes more of it.
+            if seen == LOOKED_THROUGH || (told && items.len() == limit) {
                 return Ok((items, Some(after)));
             }
             after = row.number;
             seen += 1;
-            if row.actor != me && !is_noise(&row.kind) {
+            if told {
                 items.push(shape::News::of(row, place.offered)?);
             }
         }
@@ -187,6 +189,16 @@ pub(crate) fn news(
             return Ok((items, None));
         }
     }
+}
+
+/// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
+fn is_for_few(row: &log::Row) -> Result<bool> {
+    use event::kind::{MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED};
+    if ![MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED].contains(&row.kind.as_str()) {
+        return Ok(false);
+    }
+    let event = shape::Event::of(row.clone())?;
+    Ok(event.data["scope"].as_str().is_none_or(|scope| scope == "task" || scope == "agent"))
 }
 
 /// Events that tell an agent nothing it could act on.

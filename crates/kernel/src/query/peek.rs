@@ -7,7 +7,7 @@ use tenure_store::table::{agent, delivery, task};
 
 use super::Scene;
 use super::list::views;
-use super::next::next;
+use super::next::{gone_agents, next};
 use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
 use crate::focus::{Seeker, own};
@@ -30,7 +30,8 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
     let row = agent::get(tx, project, me)?;
     let focus = row.as_ref().map_or("", |row| row.focus.as_str());
     let over = |held: &task::Held| scene.call.is_over(scene.now, held);
-    let seeker = Seeker { project, me, focus, labels, over: &over };
+    let gone = gone_agents(tx, scene)?;
+    let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over };
     let (task, chosen_by, reason) = match own(tx, &seeker)? {
         Some((full, by)) => {
             let lapsed = full.task.lapsed || full.held.as_ref().is_some_and(over);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenure_core::{Result, Span};
-use tenure_kernel::op::{add, block, confirm, note, remember, resume};
+use tenure_kernel::op::{add, block, confirm, edit, memory_forget, memory_pin, note, remember, resume};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 
 use super::Case;
@@ -20,6 +20,9 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l6_peek_shows_what_resume_takes_and_changes_nothing", peek),
     Case::everywhere("inv_l5_resume_and_notes_keep_a_hold_and_queries_do_not", renewal),
     Case::everywhere("inv_i3_what_was_offered_is_offered_again_until_it_is_confirmed", delivery),
+    Case::everywhere("inv_i3_there_is_more_only_where_more_would_be_told", more),
+    Case::everywhere("inv_m3_what_is_remembered_for_few_is_no_news_to_others", no_news),
+    Case::everywhere("inv_l6_peek_passes_over_what_was_reserved_for_those_who_are_gone", reserved),
     Case::everywhere("inv_i3_a_cursor_neither_goes_back_nor_beyond_the_offer", cursor),
     Case::everywhere("inv_l3_a_take_over_knows_where_it_stopped_and_the_former_holder_is_told", take_over),
     Case::everywhere("inv_m2_a_brief_keeps_its_budget_whatever_it_is_about", hostile),
@@ -282,6 +285,60 @@ fn delivery(world: &World) {
     let numbers: Vec<i64> = seen.iter().map(|(number, _)| *number).filter(|number| notes.contains(number)).collect();
     assert_eq!(numbers.len(), 25);
     assert!(numbers.is_sorted() && seen.iter().all(|(_, again)| !again));
+}
+
+fn more(world: &World) {
+    let task = world.add("work");
+    resume(world, "a");
+    world.note("b", &task, "one").unwrap();
+    world.note("b", &task, "two").unwrap();
+    world.note("a", &task, "its own").unwrap();
+    world.run("c", Op::Resume(resume::Request::default())).unwrap();
+    let page =
+        |limit| world.run("a", Op::Resume(resume::Request { limit: Some(limit), ..Default::default() })).unwrap();
+    assert_eq!((told(&page(1)).len(), &page(1)["events"]["more"]), (1, &json!(true)));
+    let all = page(2);
+    assert_eq!((told(&all).len(), &all["events"]["more"]), (2, &json!(false)), "its own doings are not more to tell");
+    assert_eq!(all["events"]["offered"], json!(world.events().pop().unwrap().number));
+}
+
+fn no_news(world: &World) {
+    let task = world.add("work");
+    world.add("other work");
+    resume(world, "a");
+    world.run("b", Op::Resume(resume::Request::default())).unwrap();
+    let item = |scope, text: &str| remember::Item { scope: Some(scope), text: text.into(), ..Default::default() };
+    let items = vec![
+        item(remember::Reach::Agent, "between me and myself"),
+        item(remember::Reach::Task, "for whoever does this"),
+        item(remember::Reach::Project, "for all to know"),
+    ];
+    let kept = world.run("b", Op::Remember(remember::Request { items })).unwrap();
+    for n in [0, 1] {
+        let memory = kept["items"][n]["id"].as_str().unwrap().to_owned();
+        world.run("b", Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true })).unwrap();
+        world.run("b", Op::MemoryForget(memory_forget::Request { memory })).unwrap();
+    }
+    let answer = resume(world, "a");
+    assert_eq!(answer["focus"], json!(task));
+    let kinds: Vec<&str> =
+        answer["events"]["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
+    assert_eq!(kinds, ["task.claimed", "memory.added"], "{answer}");
+    let all = answer.to_string();
+    assert!(all.contains("for all to know") && !all.contains("myself") && !all.contains("whoever"), "{all}");
+}
+
+fn reserved(world: &World) {
+    let task = world.add("work");
+    world.note("b", &task, "here").unwrap();
+    let for_b = edit::Request { task: task.clone(), assignee: Some("b".into()), ..edit::Request::default() };
+    world.run("person:ann", Op::Edit(for_b)).unwrap();
+    world.claim("a", &task).unwrap();
+    world.advance(Span::hours(2));
+    let seen = world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+    let answer = resume(world, "a");
+    assert_eq!((json!(seen.rule), json!(seen.reason)), (answer["rule"].clone(), answer["reason"].clone()));
+    assert_eq!(answer["rule"], "own");
 }
 
 fn cursor(world: &World) {
