@@ -34,6 +34,18 @@ pub const TABLES: [(&str, &str); 20] = [
     ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
 ];
 
+/// The scopes whose sums are not those of their memories: none, ever.
+pub const WRONG_SUMS: Sql = Sql::same(
+    "SELECT s.scope, s.subject, s.memories, s.words FROM memory_scope s
+     WHERE s.memories <> (SELECT COUNT(*) FROM memory m
+                          WHERE m.project = s.project AND m.scope = s.scope AND m.subject = s.subject)
+        OR s.words <> (SELECT COALESCE(SUM(m.words), 0) FROM memory m
+                       WHERE m.project = s.project AND m.scope = s.scope AND m.subject = s.subject)
+        OR s.words <> (SELECT COALESCE(SUM(t.count), 0) FROM memory_term t
+                       WHERE t.project = s.project AND t.scope = s.scope AND t.subject = s.subject)
+     ORDER BY s.project, s.scope, s.subject",
+);
+
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;
 
