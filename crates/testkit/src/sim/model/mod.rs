@@ -4,6 +4,7 @@
 //! everything each time. What it shares with the kernel are words (statuses, kinds of events, sentences), never rules.
 //! Ids are drawn by the kernel, so the model is told those that the log names.
 
+mod check;
 mod memory;
 mod resume;
 mod rights;
@@ -225,7 +226,7 @@ impl Model {
 
     /// Runs a call.
     pub fn run(&mut self, asked: &Asked<'_>, fresh: Fresh) -> Outcome {
-        if let Err(refusal) = rules::check(asked.op) {
+        if let Err(refusal) = check::check(asked.op) {
             return Outcome { answer: Err(refusal), replayed: false, events: Vec::new() };
         }
         let (now, stepped) = self.reading(asked.clock);
