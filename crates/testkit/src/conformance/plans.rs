@@ -96,7 +96,7 @@ fn fill(world: &World) -> Vec<String> {
         "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0, ''",
         "shown SELECT p.id, 'a' || n, 't-' || n, n",
         "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
-        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0",
+        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0, 0",
         "memory SELECT p.id, 'm-' || n, 'project', '', 'k' || n, CASE WHEN n % 50 = 0 THEN 'directive' ELSE 'fact' END, 'x',
              CASE WHEN n % 200 = 0 THEN 1 ELSE 0 END, 'a', '', n, 1, 1, 1, n, 0",
         "memory SELECT p.id, 'm-a-' || n, 'agent', 'a' || n, 'k', 'directive', 'x', 1, 'a', '', n, 1, 1, 1, n, 0",

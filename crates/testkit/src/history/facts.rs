@@ -1,7 +1,7 @@
 //! What the log itself must say about a history, whatever its order: each answered change once, in an order that real
 //! time allows, and nothing else.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tenure_core::event::kind;
 use tenure_kernel::shape::Event;
@@ -53,7 +53,7 @@ pub(super) fn violations(
     wrong.extend(fences(records, events));
     wrong.extend(versions(records, events, tasks));
     wrong.extend(readers(readings, events));
-    wrong.extend(memories(events));
+    wrong.extend(memories(records, events));
     wrong
 }
 
@@ -175,12 +175,16 @@ fn versions(records: &[&Record], events: &[Event], tasks: &[String]) -> Vec<Stri
 }
 
 /// L11, M1: each note brought its memory along, and each memory says what the one before it said.
-fn memories(events: &[Event]) -> Vec<String> {
+fn memories(records: &[&Record], events: &[Event]) -> Vec<String> {
+    let asked: HashSet<&str> = records.iter().map(|record| record.request.as_str()).collect();
     let is_memory = |event: &&Event| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(&event.kind.as_str());
     let requests = |of: &dyn Fn(&&Event) -> bool| -> Vec<&str> {
         events.iter().filter(of).map(|event| event.request_id.as_str()).collect()
     };
-    let (notes, memories) = (requests(&|event| event.kind == kind::TASK_NOTED), requests(&is_memory));
+    let (notes, memories) = (
+        requests(&|event| event.kind == kind::TASK_NOTED && asked.contains(event.request_id.as_str())),
+        requests(&is_memory),
+    );
     let mut wrong = Vec::new();
     if notes != memories {
         wrong.push(format!("noted by {notes:?}, remembered by {memories:?}"));
