@@ -22,6 +22,8 @@ pub(crate) struct Seeker<'a> {
     /// The task in focus, empty for none.
     pub(crate) focus: &'a str,
     pub(crate) labels: &'a [String],
+    /// Agents that the next write marks as gone: what is reserved for them is reserved for nobody.
+    pub(crate) gone: &'a [String],
     /// Whether a hold that is not ended is over all the same.
     pub(crate) over: &'a dyn Fn(&task::Held) -> bool,
 }
@@ -32,7 +34,7 @@ impl Seeker<'_> {
     }
 
     fn may_take(&self, row: &task::Row) -> bool {
-        row.unmet == 0 && suits(row, self.labels, self.me)
+        row.unmet == 0 && self.has_labels(row) && (self.gone.contains(&row.assignee) || suits(row, &[], self.me))
     }
 
     fn holds(&self, full: &task::Full) -> bool {

@@ -66,6 +66,18 @@ pub fn first_view() -> &'static str {
     keep(&first[begin..end])
 }
 
+/// The scopes whose sums are not those of their memories: none, ever.
+pub const WRONG_SUMS: Sql = Sql::same(
+    "SELECT s.scope, s.subject, s.memories, s.words FROM memory_scope s
+     WHERE s.memories <> (SELECT COUNT(*) FROM memory m
+                          WHERE m.project = s.project AND m.scope = s.scope AND m.subject = s.subject)
+        OR s.words <> (SELECT COALESCE(SUM(m.words), 0) FROM memory m
+                       WHERE m.project = s.project AND m.scope = s.scope AND m.subject = s.subject)
+        OR s.words <> (SELECT COALESCE(SUM(t.count), 0) FROM memory_term t
+                       WHERE t.project = s.project AND t.scope = s.scope AND t.subject = s.subject)
+     ORDER BY s.project, s.scope, s.subject",
+);
+
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;
 

@@ -112,9 +112,9 @@ pub(super) fn memories(
     let places = places(tx, ask.project, ask.me, full.map(|full| full.task.id.as_str()))?;
     let (mut directives, mut facts) = (Vec::<memory::Row>::new(), Vec::<memory::Row>::new());
     for (project, scope) in &places {
-        let mut rows = memory::pinned(tx, project, scope, MEMORIES)?;
-        rows.extend(memory::directives(tx, project, scope, MEMORIES)?);
-        for row in rows.into_iter().filter(|row| !row.is_over(ask.now)) {
+        let mut rows = memory::pinned(tx, project, scope, ask.now, MEMORIES)?;
+        rows.extend(memory::directives(tx, project, scope, ask.now, MEMORIES)?);
+        for row in rows {
             if directives.iter().all(|known| known.id != row.id) {
                 directives.push(row);
             }
@@ -125,7 +125,7 @@ pub(super) fn memories(
         let near = &places[..1];
         for (project, scope) in near {
             let newest = (tenure_core::Time(i64::MAX), "");
-            facts.extend(memory::newest(tx, project, scope, newest, MEMORIES)?);
+            facts.extend(memory::newest(tx, project, scope, ask.now, newest, MEMORIES)?);
         }
         let question = format!(
             "{} {} {}",
@@ -136,12 +136,12 @@ pub(super) fn memories(
         facts.extend(search(tx, ask.now, &places, &question, &Effort::BRIEF)?);
     } else {
         for (project, scope) in &places {
-            facts.extend(memory::newest(tx, project, scope, (tenure_core::Time(i64::MAX), ""), MEMORIES)?);
+            facts.extend(memory::newest(tx, project, scope, ask.now, (tenure_core::Time(i64::MAX), ""), MEMORIES)?);
         }
     }
     let mut shown: Vec<String> = directives.iter().map(|row| row.id.clone()).collect();
     facts.retain(|row| {
-        let new = row.kind != Kind::Directive && !row.is_over(ask.now) && !shown.contains(&row.id);
+        let new = row.kind != Kind::Directive && !shown.contains(&row.id);
         shown.push(row.id.clone());
         new
     });

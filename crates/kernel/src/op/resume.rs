@@ -119,7 +119,7 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Resu
     let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
     let (me, dead) = (unit.me(), unit.dead.clone());
     let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-    let seeker = Seeker { project: &project, me, focus: &focus, labels, over: &over };
+    let seeker = Seeker { project: &project, me, focus: &focus, labels, gone: &[], over: &over };
     let (mut loaded, fresh, chosen_by): (Loaded, String, Rule) = match own(unit.tx, &seeker)? {
         Some((full, by)) => {
             let (loaded, fresh) = unit.load_and_draw(&full.task.id, id::Sort::Hold)?;
@@ -186,12 +186,14 @@ pub(crate) fn news(
         let page = log::page(tx, project, &log::Filter::default(), (after, i64::MAX), false, PAGE)?;
         let full = page.len() == PAGE;
         for row in page {
-            if items.len() == limit || seen == LOOKED_THROUGH {
+            let told = row.actor != me && !is_noise(&row.kind) && !is_for_few(&row)?;
+            // Only what would be told makes more of it.
+            if seen == LOOKED_THROUGH || (told && items.len() == limit) {
                 return Ok((items, Some(after)));
             }
             after = row.number;
             seen += 1;
-            if row.actor != me && !is_noise(&row.kind) {
+            if told {
                 items.push(shape::News::of(row, place.offered)?);
             }
         }
@@ -204,6 +206,16 @@ pub(crate) fn news(
 /// The oldest event that is kept, where that is beyond the next one to be told.
 pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
     (first_kept > place.confirmed + 1).then_some(first_kept)
+}
+
+/// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
+fn is_for_few(row: &log::Row) -> Result<bool> {
+    use event::kind::{MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED};
+    if ![MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED].contains(&row.kind.as_str()) {
+        return Ok(false);
+    }
+    let event = shape::Event::of(row.clone())?;
+    Ok(event.data["scope"].as_str().is_none_or(|scope| scope == "task" || scope == "agent"))
 }
 
 /// Events that tell an agent nothing it could act on.

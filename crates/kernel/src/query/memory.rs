@@ -103,10 +103,10 @@ impl Kernel {
                     continue;
                 }
                 while found.len() <= filter.limit {
-                    let rows = memory::newest(tx, project, scope, (before.0, &before.1), filter.limit + 1)?;
+                    let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), filter.limit + 1)?;
                     let Some(last) = rows.last() else { break };
                     before = (last.updated_at, last.id.clone());
-                    let kept = rows.into_iter().filter(|row| filter.takes(row) && !row.is_over(scene.now));
+                    let kept = rows.into_iter().filter(|row| filter.takes(row));
                     found.extend(kept.map(|row| (at, row)));
                 }
                 before = (Time(i64::MAX), String::new());

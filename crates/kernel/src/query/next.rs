@@ -72,7 +72,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
 }
 
 /// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
-fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
+pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
     let quiet: Time = scene.now - rule::TASK_TTL;
     let (sql, args) = agent::due_call(scene.project_id(), quiet, scene.now);
     let rows = agent::many(tx.query(sql, &args)?)?;

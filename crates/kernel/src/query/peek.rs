@@ -8,7 +8,7 @@ use tenure_store::table::{agent, delivery, task};
 use super::Scene;
 use super::list::views;
 use super::mail::look;
-use super::next::next;
+use super::next::{gone_agents, next};
 use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
 use crate::focus::{Seeker, own};
@@ -32,7 +32,8 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
     let focus = row.as_ref().map_or("", |row| row.focus.as_str());
     let dead = crate::call::dead(tx, project, &scene.call.proven_dead)?;
     let over = |held: &task::Held| rule::lapsed(scene.now, held.expires_at) || dead.contains(&held.holder);
-    let seeker = Seeker { project, me, focus, labels, over: &over };
+    let gone = gone_agents(tx, scene)?;
+    let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over };
     let (task, chosen_by, reason) = match own(tx, &seeker)? {
         Some((full, by)) => {
             let lapsed = full.task.lapsed || full.held.as_ref().is_some_and(over);

@@ -8,6 +8,7 @@ mod choice;
 mod clock;
 mod cursors;
 mod damage;
+mod delivery;
 mod dependencies;
 mod editing;
 mod errors;
@@ -79,6 +80,7 @@ pub fn cases() -> Vec<&'static Case> {
         agents::CASES,
         bulk::CASES,
         choice::CASES,
+        delivery::CASES,
         dependencies::CASES,
         editing::CASES,
         focus::CASES,

@@ -1,10 +1,10 @@
-//! Resume: one rule after the other, one transaction, one brief; and what was offered is told until it is confirmed.
+//! Resume: one rule after the other, one transaction, one brief.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tenure_core::{Result, Span};
-use tenure_kernel::op::{add, block, confirm, note, remember, resume};
+use tenure_core::Span;
+use tenure_kernel::op::{add, block, edit, note, remember, resume};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 
 use super::Case;
@@ -19,15 +19,14 @@ pub(super) const CASES: &[Case] = &[
     Case::shared("inv_l6_fifty_agents_resume_and_no_task_is_handed_out_twice_or_forgotten", race),
     Case::everywhere("inv_l6_peek_shows_what_resume_takes_and_changes_nothing", peek),
     Case::everywhere("inv_l5_resume_and_notes_keep_a_hold_and_queries_do_not", renewal),
-    Case::everywhere("inv_i3_what_was_offered_is_offered_again_until_it_is_confirmed", delivery),
-    Case::everywhere("inv_i3_a_cursor_neither_goes_back_nor_beyond_the_offer", cursor),
+    Case::everywhere("inv_l6_peek_passes_over_what_was_reserved_for_those_who_are_gone", reserved),
     Case::everywhere("inv_l3_a_take_over_knows_where_it_stopped_and_the_former_holder_is_told", take_over),
     Case::everywhere("inv_m2_a_brief_keeps_its_budget_whatever_it_is_about", hostile),
     Case::everywhere("inv_l11_a_note_with_memories_and_files_is_all_or_nothing", whole_note),
     Case::everywhere("inv_t6_a_replayed_resume_is_the_same_bytes_and_takes_nothing", replay),
 ];
 
-fn resume(world: &World, agent: &str) -> Value {
+pub(super) fn resume(world: &World, agent: &str) -> Value {
     let answer = world.run(agent, Op::Resume(resume::Request::default())).unwrap();
     agrees(world, agent, &answer);
     answer
@@ -236,68 +235,17 @@ fn renewal(world: &World) {
     assert_eq!(world.show(&task)["state"], "ready", "queries keep nothing");
 }
 
-fn told(answer: &Value) -> Vec<(i64, bool)> {
-    let items = answer["events"]["items"].as_array().unwrap();
-    items.iter().map(|item| (item["number"].as_i64().unwrap(), item["again"].as_bool().unwrap())).collect()
-}
-
-fn confirm_up_to(world: &World, agent: &str, number: Option<i64>) -> Result<Value> {
-    world.run(agent, Op::Confirm(confirm::Request { events: number, mail: None }))
-}
-
-fn delivery(world: &World) {
+fn reserved(world: &World) {
     let task = world.add("work");
-    world.add("more");
-    assert_eq!(told(&resume(world, "a")), [], "nothing happened to it before it came");
-    world.note("b", &task, "one").unwrap();
-    world.note("a", &task, "its own").unwrap();
-    let first = resume(world, "a");
-    let numbers: Vec<i64> = told(&first).into_iter().map(|(number, _)| number).collect();
-    assert_eq!((numbers.len(), told(&first)[0].1), (1, false), "its own doings are no news: {first}");
-    // Nobody confirmed: again, and what is new beside it is new.
-    world.note("b", &task, "two").unwrap();
-    let second = resume(world, "a");
-    assert_eq!(told(&second).iter().map(|(_, again)| *again).collect::<Vec<_>>(), [true, false]);
-    assert!(second["brief"]["text"].as_str().unwrap().contains("“two”"));
-    confirm_up_to(world, "a", second["events"]["offered"].as_i64()).unwrap();
-    assert_eq!(told(&resume(world, "a")), []);
-    // Others have places of their own.
-    assert_eq!(told(&resume(world, "c")), []);
-    // A page at a time, in order, none left out.
-    for n in 0..25 {
-        world.note("b", &task, &format!("note {n}")).unwrap();
-    }
-    let mut seen = Vec::new();
-    loop {
-        let request = resume::Request { limit: Some(10), ..resume::Request::default() };
-        let page = world.run("a", Op::Resume(request)).unwrap();
-        seen.extend(told(&page));
-        confirm_up_to(world, "a", page["events"]["offered"].as_i64()).unwrap();
-        if page["events"]["more"] == false {
-            break;
-        }
-    }
-    let notes: Vec<i64> =
-        world.events().iter().filter(|event| event.kind == "task.noted").map(|event| event.number).collect();
-    let numbers: Vec<i64> = seen.iter().map(|(number, _)| *number).filter(|number| notes.contains(number)).collect();
-    assert_eq!(numbers.len(), 25);
-    assert!(numbers.is_sorted() && seen.iter().all(|(_, again)| !again));
-}
-
-fn cursor(world: &World) {
-    let task = world.add("work");
-    assert_eq!(confirm_up_to(world, "a", Some(i64::MAX)).unwrap(), json!({ "events": 0, "mail": 0 }));
-    let first = resume(world, "a")["events"]["offered"].as_i64().unwrap();
-    world.note("b", &task, "one").unwrap();
-    let beyond = confirm_up_to(world, "a", Some(i64::MAX)).unwrap();
-    assert_eq!(beyond["events"].as_i64(), Some(first), "nobody has seen what nobody offered");
-    let second = resume(world, "a");
-    assert_eq!(told(&second).len(), 1);
-    for number in [second["events"]["offered"].as_i64(), Some(0), Some(i64::MIN), None] {
-        let place = confirm_up_to(world, "a", number).unwrap();
-        assert_eq!(place["events"], second["events"]["offered"]);
-    }
-    assert_eq!(told(&resume(world, "a")), []);
+    world.note("b", &task, "here").unwrap();
+    let for_b = edit::Request { task: task.clone(), assignee: Some("b".into()), ..edit::Request::default() };
+    world.run("person:ann", Op::Edit(for_b)).unwrap();
+    world.claim("a", &task).unwrap();
+    world.advance(Span::hours(2));
+    let seen = world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+    let answer = resume(world, "a");
+    assert_eq!((json!(seen.rule), json!(seen.reason)), (answer["rule"].clone(), answer["reason"].clone()));
+    assert_eq!(answer["rule"], "own");
 }
 
 fn at(world: &World, agent: &str, tree: Tree) -> Call {

@@ -12,9 +12,10 @@ use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Evidence, Op, Reply, RequestId};
 use tenure_store::{Clock, Moment};
 
+use super::cast::Cast;
 use super::fault::Strikes;
 use super::model::{Asked, Fresh, Model, Outcome};
-use super::plan::{Call, Cast, Plan, Step};
+use super::plan::{Call, Plan, Step};
 use super::property::{self, Broken, Property};
 use crate::fixture::{Engine, Seeded, World};
 use crate::raw::{Dump, dump};
@@ -215,6 +216,9 @@ impl Run {
         if let Some(outcome) = &expected {
             let added = outcome.events.iter().filter(|told| told.kind == kind::TASK_ADDED);
             self.cast.added(&call.op, added.map(|told| told.subject.clone()));
+            if let (Ok(answer), None) = (&outcome.answer, struck) {
+                self.cast.heard(&call.agent, answer);
+            }
         }
         if self.properties.is_empty() {
             return Ok(());
