@@ -1,15 +1,16 @@
 //! What is kept and what is let go: old events where a setting says so, and whole projects.
 
 use serde_json::json;
+use tenure_core::session::Start;
 use tenure_core::{Kind, Span};
-use tenure_kernel::op::{add, claim, done, forget, inbox, note, remember, send, transfer};
+use tenure_kernel::op::{add, claim, done, forget, inbox, note, remember, send, session_start, tool_used, transfer};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 use tenure_store::table::project;
 
 use super::Case;
 use crate::fixture::{TestClock, World, code_of, refusal};
-use crate::raw::{TABLES, both, dump, number};
+use crate::raw::{TABLES, dump, number};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t14_old_events_are_dropped_and_asking_for_them_is_stale", old_events),
@@ -215,14 +216,17 @@ fn forgotten(world: &World) {
     let text = String::from("hello");
     run("person:ann", &Op::Send(send::Request { to: vec!["a".into()], text, ..send::Request::default() }));
     run("a", &Op::Inbox(inbox::Request::default()));
-    // What hooks write, as they write it.
-    for row in [
-        "session SELECT id, 'h', 'b', 'n', 1, 1, 't', 's', 'a', 1, 0",
-        "touched SELECT id, '', 'c', 'f', 'a', 1, 1",
-        "fired SELECT id, 't', 'e', 1",
-    ] {
-        both(&world.kernel, &format!("INSERT INTO {row} FROM project WHERE key = 'name:q'"));
-    }
+    let (tool, session, event) = (String::from("claude"), String::from("S"), String::from("SessionStart"));
+    let begin = session_start::Request {
+        tool: tool.clone(),
+        session: session.clone(),
+        source: Start::Startup,
+        given: false,
+        event,
+    };
+    run("claude-s", &Op::SessionStart(begin));
+    let paths = vec!["src/lib.rs".to_owned()];
+    run("claude-s", &Op::ToolUsed(tool_used::Request { tool, session, paths, ..tool_used::Request::default() }));
     run("a", &Op::Done(done::Request { task: Some(first), ..done::Request::default() }));
     let page = world.kernel.log(&call, &all()).unwrap();
     let (last, cursor) = (page.items.last().unwrap().number, page.cursor.unwrap());
