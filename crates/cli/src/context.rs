@@ -21,6 +21,7 @@ use crate::place::pin::Pin;
 use crate::place::process::{HostFacts, ancestors, proven_dead};
 use crate::place::project::{KeyKind, RecordedPlace, encode};
 use crate::place::{self, Location, Place, config, tree};
+use crate::uncommitted;
 
 /// A command's surroundings.
 pub(crate) struct Context<'a> {
@@ -291,7 +292,7 @@ impl<'a> Context<'a> {
 
     /// What is to be seen in the working tree; nothing where there is none.
     pub(crate) fn tree(&self) -> Tree {
-        self.place().ok().and_then(|place| place.checkout.as_ref()).map_or_else(Tree::default, tree::look)
+        self.place().ok().and_then(|place| place.checkout.as_ref()).map_or_else(Tree::default, uncommitted::look)
     }
 
     fn head(&self) -> String {

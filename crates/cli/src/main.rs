@@ -11,6 +11,7 @@ mod identity;
 mod output;
 mod place;
 mod setup;
+mod uncommitted;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ pub(crate) mod scratch;
 pub(crate) mod tree;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 
 use std::path::{Path, PathBuf};
 

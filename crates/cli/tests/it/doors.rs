@@ -33,6 +33,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     ] {
         home.ok_as(agent, &args);
     }
+    assert_eq!(home.ok(&["lessons"])["count"], 1, "it was blocked and went on");
     let said = home.ok(&["remember", "mind the gap"]);
     let memory = text(&said["items"][0]["id"]);
     home.ok(&["memory", "pin", &memory]);

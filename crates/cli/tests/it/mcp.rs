@@ -336,16 +336,19 @@ fn standard_output_is_the_protocols() {
 }
 
 #[test]
-fn inv_i4_a_killed_connection_leaves_its_task_to_others_at_once() {
-    let home = Home::new(Engine::File);
-    let task = home.add("one");
-    let mut client = Client::new(&home, "x");
-    client.call("resume", json!({ "task": task }));
-    home.refused_as("b", &["claim", &task]).is("conflict", "task_held");
-    client.signal("-KILL");
-    let taken = home.ok_as("b", &["claim", &task]);
-    assert_eq!(taken["task"]["attempt"], 2, "its process is proven dead");
-    home.replayed();
+fn inv_l3_a_connection_that_ends_leaves_its_task_to_others_at_once() {
+    for engine in Engine::ALL {
+        let home = Home::new(engine);
+        let task = home.add("one");
+        let mut client = Client::new(&home, "x");
+        client.call("resume", json!({ "task": task }));
+        home.refused_as("b", &["claim", &task]).is("conflict", "task_held");
+        client.signal("-TERM");
+        crate::home::wait_until("the connection has ended", || home.ok(&["show", &task])["state"] == "ready");
+        let taken = home.ok_as("b", &["claim", &task]);
+        assert_eq!(taken["task"]["attempt"], 2);
+        home.replayed();
+    }
 }
 
 fn told(client: &mut Client, meta: &Value) -> Vec<(String, bool)> {

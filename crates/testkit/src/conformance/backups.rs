@@ -17,7 +17,7 @@ use super::restoring::{again, restore, restored_number, take};
 use super::shorthand::{fence, id};
 use super::walk::every_op;
 use crate::fixture::{Engine, Seeded, World, code_of};
-use crate::raw::{BACK_TO_THE_FIRST, differing, dump};
+use crate::raw::{BACK_TO_THE_FIRST, differing, dump, first_view};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t5_a_backup_has_every_row_and_changes_none", has_every_row),
@@ -165,7 +165,8 @@ fn older_backup(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch(&format!("PRAGMA user_version = 1; {}", BACK_TO_THE_FIRST.join("; "))).unwrap();
+    let back = BACK_TO_THE_FIRST.join("; ");
+    connection.execute_batch(&format!("PRAGMA user_version = 1; {back}; {}", first_view())).unwrap();
     connection.close().unwrap();
     again(world, &path, "safety.db");
     assert_eq!(world.events().len(), 4);
