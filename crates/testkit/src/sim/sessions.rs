@@ -44,9 +44,21 @@ impl Workload for Sessions {
             54..=64 => by(dice, sight, agent, Request::Remember { items: items(dice, sight) }),
             65..=67 => by(dice, sight, agent, Request::MemoryPin { of: kept(dice, sight), pinned: !dice.once_in(3) }),
             68..=69 => by(dice, sight, agent, Request::MemoryForget { of: kept(dice, sight) }),
+            70..=74 => blocking(dice, sight, &living).unwrap_or_else(|| Step::Call(call(dice, sight))),
             _ => Step::Call(call(dice, sight)),
         }
     }
+}
+
+/// Somebody at work finds that another task comes first.
+fn blocking(dice: &Dice, sight: &Sight<'_>, living: &[&str]) -> Option<Step> {
+    let works = |agent: &&&str| sight.model.agents.get(**agent).is_some_and(|agent| !agent.focus.is_empty());
+    let busy: Vec<&str> = living.iter().filter(works).copied().collect();
+    if busy.is_empty() {
+        return None;
+    }
+    let op = Request::Block { on: Acting::default(), blocker: Some(some_task(dice, sight)) };
+    Some(by(dice, sight, busy[dice.below(busy.len())], op))
 }
 
 fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
