@@ -59,17 +59,19 @@ pub fn compose(sections: &[Section], budget: usize) -> Brief {
     let core = if any_other { budget * CORE_SHARE / 100 } else { budget };
     let wanted: Vec<usize> = sections.iter().map(|section| if section.needed { full(section) } else { 0 }).collect();
     let shares = share(&wanted, core.min(budget));
-    let mut room = budget - shares.iter().sum::<usize>();
+    let others = share_others(&sections, budget - shares.iter().sum::<usize>());
+    let mut carried = 0;
     let mut left_out = 0;
     let mut shown = Vec::with_capacity(sections.len());
     let mut text = String::new();
-    for (section, granted) in sections.iter().zip(shares) {
-        let allowed = if section.needed { granted } else { room };
+    for (section, (granted, other)) in sections.iter().zip(shares.into_iter().zip(others)) {
+        // What a section leaves of its share is for those behind it.
+        let allowed = if section.needed { granted } else { other + carried };
         let (written, out) = write(section, allowed);
         left_out += out;
         shown.push((section.heading.clone(), section.items.len() - out));
         if !section.needed {
-            room -= written.len();
+            carried = allowed - written.len();
         }
         text.push_str(&written);
     }
@@ -99,8 +101,29 @@ fn share(wanted: &[usize], room: usize) -> Vec<usize> {
     granted
 }
 
+/// Divides room among the sections that are not needed. Each that gets any gets enough to say how much it has; where that
+/// is too little for all, the last go without.
+fn share_others(sections: &[&Section], room: usize) -> Vec<usize> {
+    let least = |section: &Section| head(section).len() + section.more.len() + "(+1000 more: )\n\n".len();
+    let mut wanted: Vec<usize> =
+        sections.iter().map(|section| if section.needed { 0 } else { full(section).max(least(section)) }).collect();
+    loop {
+        let shares = share(&wanted, room);
+        let starved = sections
+            .iter()
+            .zip(&wanted)
+            .zip(&shares)
+            .any(|((section, wanted), share)| *wanted > 0 && *share < (*wanted).min(least(section)));
+        match wanted.iter().rposition(|wanted| *wanted > 0) {
+            Some(last) if starved => wanted[last] = 0,
+            _ => return shares,
+        }
+    }
+}
+
 /// A section in at most `room` bytes, and how many of its items were left out. One that is needed is cut inside its
-/// first item rather than left empty; any other appears with at least one whole item or not at all.
+/// first item rather than left empty; any other says at least how much it has. It ends in an empty line, so that what
+/// follows begins a line.
 fn write(section: &Section, room: usize) -> (String, usize) {
     let mut text = head(section);
     if full(section) <= room {
@@ -109,7 +132,16 @@ fn write(section: &Section, room: usize) -> (String, usize) {
         return (text, 0);
     }
     let note = |left: usize| format!("(+{left} more: {})\n\n", section.more);
-    let reserve = note(section.items.len()).len();
+    let cut_short = format!("(cut short: {})\n\n", section.more);
+    let reserve = note(section.items.len()).len().max(cut_short.len());
+    if text.len() + reserve > room {
+        let inside = room.saturating_sub(text.len() + 2);
+        if !section.needed || inside == 0 {
+            return (String::new(), section.items.len());
+        }
+        text.extend([floor(&section.items[0], inside), "\n\n"]);
+        return (text, section.items.len());
+    }
     let mut kept = 0;
     for item in &section.items {
         if text.len() + item.len() + 1 + reserve > room {
@@ -119,22 +151,14 @@ fn write(section: &Section, room: usize) -> (String, usize) {
         kept += 1;
     }
     let mut out = section.items.len() - kept;
-    if kept == 0 && !section.needed {
-        return (String::new(), out);
-    }
     let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
     // The beginning of a long item says more than its absence, and a section that is needed is never empty.
-    if let Some(next) = section.items.get(kept).filter(|_| section.needed && (kept == 0 || inside >= WORTH_CUTTING)) {
+    let worth = inside >= WORTH_CUTTING || (kept == 0 && inside > 0);
+    if let Some(next) = section.items.get(kept).filter(|_| section.needed && worth) {
         text.extend([floor(next, inside), "…\n"]);
         out -= 1;
     }
-    if out > 0 {
-        text.push_str(&note(out));
-    } else {
-        text.extend(["(cut short: ", &section.more, ")\n\n"]);
-    }
-    let end = floor(&text, room).len();
-    text.truncate(end);
+    text.push_str(&if out > 0 { note(out) } else { cut_short });
     (text, out)
 }
 
@@ -168,6 +192,22 @@ mod tests {
         let brief = compose(&[section("Task", true, &["do it"]), facts], 600);
         assert!(brief.text.contains("(+") && brief.text.contains("more: tenure show t-1)"), "{}", brief.text);
         assert!(brief.left_out > 40 && brief.text.len() <= 600);
+    }
+
+    #[test]
+    fn inv_m2_every_heading_begins_a_line_however_long_what_is_before_it() {
+        for length in 0..1_200 {
+            let long = "x".repeat(length);
+            let sections = [
+                section("Task", true, &["t-1", &long]),
+                section("Do next", true, &["tenure done"]),
+                section("Mail", false, &[&long, "- two"]),
+                section("Facts", false, &["- a"]),
+            ];
+            let brief = compose(&sections, 600);
+            assert!(brief.text.len() <= 600 && brief.text.contains("\n\n## Do next\n"), "{}", brief.text);
+            assert!(brief.text.contains("\n\n## Mail\n"), "what does not fit is counted: {}", brief.text);
+        }
     }
 
     #[test]
@@ -212,6 +252,7 @@ mod tests {
             for heading in ["## Task\n", "## Do next\n", "## Stopped\n"] {
                 let at = text.find(heading).map(|at| at + heading.len());
                 prop_assert!(at.is_some_and(|at| text.len() > at), "{heading} in {text}");
+                prop_assert!(text.starts_with(heading) || text.contains(&format!("\n{heading}")), "{heading} in {text}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::text::cut;
+use crate::text::quote;
 
 /// Names of all kinds of events.
 pub mod kind {
@@ -109,7 +109,7 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
     let flag = |key: &str| data.get(key).and_then(Value::as_bool).unwrap_or_default();
     let quoted = |key: &str| match text(key) {
         "" => String::new(),
-        words => format!(": “{}”", cut(words, 120)),
+        words => format!(": {}", quote(words, 120)),
     };
     let overrode = match text("overrode") {
         "" => String::new(),

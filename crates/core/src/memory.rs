@@ -151,7 +151,9 @@ fn dash(key: &mut String) {
 pub fn key_of(text: &str) -> String {
     let mut key = String::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let word: String = word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect();
+        let lowered = word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric());
+        // A first word that is too long is cut: it says more than nothing.
+        let word: String = if key.is_empty() { lowered.take(79).collect() } else { lowered.collect() };
         if key.chars().count() + word.chars().count() + 1 > 80 {
             break;
         }
@@ -159,7 +161,10 @@ pub fn key_of(text: &str) -> String {
         key.push_str(&word);
     }
     match key.trim_matches('-') {
-        "" => "note".to_owned(),
+        "" => format!(
+            "note-{:08x}",
+            text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+        ),
         key => key.to_owned(),
     }
 }
@@ -280,7 +285,8 @@ mod tests {
             assert_eq!(key(bad).unwrap_err().code(), "bad_key", "{bad:?}");
         }
         assert_eq!(key_of("Use make test, not cargo test!"), "use-make-test-not-cargo-test");
-        assert_eq!(key_of("!!!"), "note");
+        assert_ne!(key_of("!!!"), key_of("???"), "what has no words is not all the same");
+        assert_ne!(key_of(&format!("{} a", "a".repeat(90))), key_of(&format!("{} b", "b".repeat(90))));
     }
 
     #[test]

@@ -235,7 +235,7 @@ mod tests {
         // A plain start beside a live session of the same process is another session.
         assert_eq!(who(1, "B", Start::Startup, &known, &[]), is("claude-b"));
         let over = [Seen { ended: true, ..seen(1, "A", "claude-a", 1) }];
-        assert_eq!(who(1, "B", Start::Startup, &over, &[]), is("claude-a"));
+        assert_eq!(who(1, "B", Start::Startup, &over, &[]), is("claude-b"), "also after one that is over");
     }
 
     #[test]

@@ -115,6 +115,12 @@ pub fn cut(text: &str, max: usize) -> String {
     shown
 }
 
+/// At most `max` characters of somebody's words on one line, in quotes that nothing in them can close.
+pub fn quote(words: &str, max: usize) -> String {
+    let inside: String = cut(words, max).chars().map(|c| if matches!(c, '“' | '”') { '\'' } else { c }).collect();
+    format!("“{inside}”")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

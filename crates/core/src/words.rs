@@ -15,6 +15,13 @@ const COMMON: [&str; 28] = [
 /// Letters are lowered. A name written in parts (`readFile`, `read_file`) gives its parts and the whole. Scripts without
 /// blanks between words give their characters one by one. A plural is its singular, as far as an `s` tells.
 pub fn words(text: &str) -> Vec<(String, u32)> {
+    let mut found = in_order(text);
+    found.sort();
+    found
+}
+
+/// The same in the order in which they first occur: where only some are looked for, those that were said first.
+pub fn in_order(text: &str) -> Vec<(String, u32)> {
     let mut found: Vec<(String, u32)> = Vec::new();
     let mut keep = |word: String| {
         if word.is_empty() || COMMON.contains(&word.as_str()) || word.chars().count() > WORD_MAX {
@@ -34,7 +41,6 @@ pub fn words(text: &str) -> Vec<(String, u32)> {
         }
         parts.into_iter().for_each(&mut keep);
     }
-    found.sort();
     found
 }
 

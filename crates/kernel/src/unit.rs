@@ -6,7 +6,7 @@ use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::table::{
-    agent, checkout, dep, event as log, hold, label, memory, message, note, project, shown, task,
+    agent, checkout, delivery, dep, event as log, hold, label, memory, message, note, project, shown, task,
 };
 use tenure_store::{Entropy, Sql, Tx};
 
@@ -139,7 +139,11 @@ impl<'a> Unit<'a> {
                 process: process.unwrap_or_default(),
             };
             agent::insert(self.tx, &project, &row)?;
-            self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
+            let number =
+                self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
+            // From here on there is something to tell it.
+            let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
+            delivery::put(self.tx, &project, &actor.name, &begins)?;
             self.agent = Some(row);
         }
         if let (Sighting::New(gone), Some(here)) = (sighting, &self.call.checkout) {

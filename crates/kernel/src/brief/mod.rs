@@ -98,7 +98,11 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
 /// What does not depend on the task alone: memory, others, events.
 fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
     let (directives, facts) = past::memories(tx, ask, full)?;
-    let events = ask.news.iter().map(|news| format!("- {} {}", news.number, news.text)).collect();
+    let events = ask
+        .news
+        .iter()
+        .map(|news| format!("- {} {}{}", news.number, news.text, if news.again { " (again)" } else { "" }))
+        .collect();
     Ok(vec![
         section("Directives and pins", directives, ask, "memory list"),
         section(MAIL, mail(ask), ask, "inbox"),

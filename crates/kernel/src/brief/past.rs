@@ -15,8 +15,6 @@ const LAST_NOTE: usize = 1_500;
 const EARLIER_NOTE: usize = 300;
 /// How many files are named.
 const FILES: usize = 20;
-/// How many of a task's newest events say how it was left.
-const STORY: usize = 50;
 /// How many memories are looked at in each place.
 const MEMORIES: usize = 30;
 /// How many facts and lessons are offered to the budget.
@@ -32,7 +30,12 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
     if let Some(last) = notes.last() {
         items.push(format!("- Last note, by {} at {}:\n{}", last.agent, at(last.at), lines_cut(&last.text, LAST_NOTE)));
     }
-    items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt));
+    // What lies about before anything was done for a task belongs to somebody else's.
+    let begun = match &full.held {
+        Some(held) => full.task.attempt > 1 || held.granted_at < ask.now,
+        None => full.task.attempt > 0,
+    };
+    items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt, begun));
     let touched = touched::for_task(tx, ask.project, &full.task.id, FILES)?;
     if !touched.is_empty() {
         let named: Vec<String> = touched.iter().map(|path| quoted(path, 300)).collect();
@@ -69,17 +72,19 @@ fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<String> {
         event::kind::TASK_DONE,
         event::kind::TASK_CANCELLED,
     ];
-    let filter = log::Filter { subject: task.to_owned(), ..log::Filter::default() };
-    let events = log::page(tx, ask.project, &filter, (0, i64::MAX), true, STORY)?;
-    let Some(end) = events.into_iter().find(|event| ends.contains(&event.kind.as_str())) else {
-        return Ok(String::new());
-    };
+    let mut newest: Option<log::Row> = None;
+    for kind in ends {
+        let after = newest.as_ref().map_or(0, |event| event.number);
+        let filter = log::Filter { subject: task.to_owned(), kind: kind.to_owned(), ..log::Filter::default() };
+        newest = log::page(tx, ask.project, &filter, (after, i64::MAX), true, 1)?.pop().or(newest);
+    }
+    let Some(end) = newest else { return Ok(String::new()) };
     let at = at(end.at);
     let end = crate::shape::Event::of(end)?;
     Ok(format!(": {} ({at})", end.sentence()))
 }
 
-fn tree(ask: &Ask<'_>, noted: &str, attempt: i64) -> Vec<String> {
+fn tree(ask: &Ask<'_>, noted: &str, attempt: i64, begun: bool) -> Vec<String> {
     let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
     let head = ask.tree.head.as_str();
     let mut items = Vec::new();
@@ -94,7 +99,7 @@ fn tree(ask: &Ask<'_>, noted: &str, attempt: i64) -> Vec<String> {
             items.push(format!("- Last commit then: {}; this working tree is at {}", short(noted), short(head)));
         }
     }
-    if !ask.tree.uncommitted.is_empty() {
+    if begun && !ask.tree.uncommitted.is_empty() {
         let more = ask.tree.uncommitted.len().saturating_sub(FILES) + ask.tree.uncommitted_more;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let named: Vec<String> = ask.tree.uncommitted.iter().take(FILES).map(|path| quoted(path, 300)).collect();

@@ -4,7 +4,7 @@ use tenure_core::{Time, text};
 
 /// Words on one line, in quotes.
 pub(super) fn quoted(words: &str, max: usize) -> String {
-    format!("“{}”", text::cut(words, max))
+    text::quote(words, max)
 }
 
 /// Words of several lines, each line marked as a quotation: no line of them can begin a section.

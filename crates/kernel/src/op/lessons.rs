@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::lesson::{self, Fact, Touch};
-use tenure_core::memory::{self, Kind};
-use tenure_core::{Error, Result};
-use tenure_store::table::{event as log, touched};
+use tenure_core::memory::{self, Kind, Scope};
+use tenure_core::{Result, Time, event};
+use tenure_store::table::{event as log, memory as table, touched};
 
 use super::remember::{Item, Reach, write_from};
 use crate::shape::{self, Outcome};
@@ -43,8 +43,12 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
         .into_iter()
         .map(|row| Touch { path: row.path, agent: row.agent, task: row.task, at: row.last_at })
         .collect();
+    let forgotten = forgotten(unit)?;
     let mut learnt = Vec::new();
     for lesson in lesson::draw(&facts, &touches) {
+        if learnt.len() == lesson::MOST {
+            break;
+        }
         // A name that makes no key, such as that of a file with odd characters, is no reason to learn nothing.
         let key = memory::key(&lesson.key).unwrap_or_else(|_| memory::key_of(&lesson.key));
         let item = Item {
@@ -54,8 +58,11 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
             scope: Some(Reach::Project),
             ..Item::default()
         };
-        if unit.project.key == tenure_store::table::project::WHOLE_STORE {
-            return Err(Error::bug("the whole store has no events to learn from"));
+        // What somebody has forgotten or put in other words since is not learnt again from the same causes.
+        let known = table::under(unit.tx, &project, &Scope::Project, item.key.as_deref().unwrap_or_default())?;
+        let changed = known.is_some_and(|row| row.pinned || (row.updated_at >= lesson.at && row.text != item.text));
+        if changed || forgotten.iter().any(|(key, at)| item.key.as_ref() == Some(key) && *at >= lesson.at) {
+            continue;
         }
         let said = write_from(unit, &item, &lesson.from)?;
         if said.outcome != Outcome::Unchanged {
@@ -63,4 +70,17 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
         }
     }
     Ok(learnt)
+}
+
+/// The keys that were forgotten for the project lately, and when.
+fn forgotten(unit: &mut Unit<'_>) -> Result<Vec<(String, Time)>> {
+    let filter = log::Filter { kind: event::kind::MEMORY_FORGOTTEN.to_owned(), ..log::Filter::default() };
+    let rows = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, EVENTS)?;
+    rows.into_iter()
+        .map(|row| {
+            let at = row.at;
+            let event = shape::Event::of(row)?;
+            Ok((event.data["key"].as_str().unwrap_or_default().to_owned(), at))
+        })
+        .collect()
 }

@@ -8,7 +8,7 @@ use tenure_core::{Error, Result, Span, Time, event, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use crate::shape::{self, Outcome};
-use crate::unit::Unit;
+use crate::unit::{Unit, people_only};
 
 /// The request: all or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +108,10 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]
     let live = found.as_ref().filter(|row| !row.is_over(unit.now));
     if let Some(same) = live.filter(|row| row.text == text && row.kind == item.kind && row.expires_at == expires_at) {
         return Ok(shape::RememberedItem::of(same, Outcome::Unchanged));
+    }
+    // What everybody is always shown is put there by people, and changed by them.
+    if live.is_some_and(|row| row.pinned && row.scope.is_shared()) && !unit.call.actor.is_person() {
+        return Err(people_only("changing what is pinned for everybody").entity(key));
     }
     let id = match &found {
         Some(row) => row.id.clone(),

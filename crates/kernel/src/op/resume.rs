@@ -128,7 +128,11 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Resu
         None => match choose(unit, labels)? {
             Some(((loaded, fresh), by)) => (loaded, fresh, by),
             None => {
-                let reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
+                let mut reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
+                // Its own task that the labels leave out is not forgotten, only out of focus.
+                if seeker.holds_any(unit.tx)? {
+                    reason.push_str("; you still hold what these labels leave out: `tenure holds` shows it");
+                }
                 return Ok(shape::Claimed { task: None, hold: None, rule: Rule::None, reason });
             }
         },
@@ -137,7 +141,7 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Resu
         return renew(unit, loaded, request.ttl_s, chosen_by);
     }
     if loaded.full.task.status == Status::Blocked {
-        go_on(unit, &mut loaded.full)?;
+        go_on(unit, &mut loaded.full, true)?;
     }
     take(unit, loaded, fresh, request.ttl_s, chosen_by)
 }
@@ -154,7 +158,7 @@ pub(crate) fn lost(
         return Ok(None);
     }
     let Some(full) = task::get(tx, project, focus)? else { return Ok(None) };
-    let named = format!("{focus} “{}”", text::cut(&full.task.title, 120));
+    let named = format!("{focus} {}", text::quote(&full.task.title, 120));
     Ok(match &full.held {
         Some(held) if held.holder == me => None,
         Some(held) if !over(held) => Some(format!(

@@ -21,16 +21,16 @@ pub struct Request {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
     let mut loaded = unit.load(&request.task)?;
-    go_on(unit, &mut loaded.full)?;
+    go_on(unit, &mut loaded.full, false)?;
     Ok(unit.view(&loaded.full, &loaded.edges))
 }
 
-/// Opens a blocked task.
-pub(crate) fn go_on(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
+/// Opens a blocked task; `met` says that what it was blocked on is done.
+pub(crate) fn go_on(unit: &mut Unit<'_>, full: &mut task::Full, met: bool) -> Result<()> {
     let id = full.task.id.clone();
     let status = transition(&id, full.task.status, Verb::Unblock).map_err(|error| finished(error, &full.task))?;
     let before = full.task.class();
-    let data = json!({ "reason": full.task.reason });
+    let data = json!({ "reason": full.task.reason, "met": met });
     unit.append(event::kind::TASK_UNBLOCKED, &id, "", None, &data)?;
     full.task.set_status(status);
     full.task.reason.clear();

@@ -85,8 +85,9 @@ impl Kernel {
             let mut found = search(tx, scene.now, &places, question, &Effort::ASKED)?;
             found.retain(|row| filter.takes(row));
             let total = i64::try_from(found.len()).ok();
+            let more = found.len() > filter.limit;
             found.truncate(filter.limit);
-            Ok(Page::of(found.iter().map(Memory::of).collect(), total, None))
+            Ok(Page { more, ..Page::of(found.iter().map(Memory::of).collect(), total, None) })
         })
     }
 
@@ -181,8 +182,9 @@ pub(crate) fn search(
     question: &str,
     effort: &Effort,
 ) -> Result<Vec<memory::Row>> {
-    let mut terms = words::words(question);
+    let mut terms = words::in_order(question);
     terms.truncate(effort.words);
+    terms.sort();
     let (mut size, mut length) = (0, 0);
     let mut having = vec![0_u64; terms.len()];
     let mut rows = Vec::new();

@@ -347,7 +347,8 @@ impl Model {
             self.tell(turn, kind::PROJECT_CREATED, "", "", json!({}));
         }
         if !self.agents.contains_key(turn.actor) {
-            self.tell(turn, kind::AGENT_REGISTERED, turn.actor, "", json!({}));
+            let number = self.tell(turn, kind::AGENT_REGISTERED, turn.actor, "", json!({}));
+            self.delivered.insert(turn.actor.to_owned(), (number, number));
             let agent = Agent { registered_at: turn.now, last_seen: turn.now, focus: String::new() };
             self.agents.insert(turn.actor.to_owned(), agent);
         }
