@@ -35,6 +35,19 @@ impl Start {
     }
 }
 
+/// What becomes of a session's context, in which its agent has what it knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Context {
+    /// It stays as it is.
+    #[default]
+    Kept,
+    /// It is made shorter now.
+    Shortened,
+    /// What it lost is shown to it again.
+    Shown,
+}
+
 /// A session as the store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -234,8 +247,21 @@ mod tests {
         assert_eq!(who(1, "C", Start::Clear, &cleared, &[]), is("claude-b"));
         // A plain start beside a live session of the same process is another session.
         assert_eq!(who(1, "B", Start::Startup, &known, &[]), is("claude-b"));
+    }
+
+    #[test]
+    fn inv_i1_another_id_that_starts_anew_after_the_end_of_one_in_its_process_is_another_agent() {
         let over = [Seen { ended: true, ..seen(1, "A", "claude-a", 1) }];
-        assert_eq!(who(1, "B", Start::Startup, &over, &[]), is("claude-b"), "also after one that is over");
+        assert_eq!(who(1, "B", Start::Startup, &over, &[]), is("claude-b"));
+        // Cleared or resumed it goes on, whatever was said at the end; and so does the same id.
+        for start in [Start::Clear, Start::Resume, Start::Compact] {
+            assert_eq!(who(1, "B", start, &over, &[]), is("claude-a"), "{start:?}");
+        }
+        assert_eq!(who(1, "A", Start::Startup, &over, &[]), is("claude-a"));
+        // The next one that is cleared goes on as the one that began last.
+        let both = [over[0].clone(), seen(1, "B", "claude-b", 2)];
+        assert_eq!(who(1, "C", Start::Clear, &both, &[]), is("claude-b"));
+        assert_eq!(who(1, "C", Start::Startup, &both, &[]), is("claude-c"));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::place::tree;
 const MOST: usize = 8 * 1024;
 /// The brief's part of them, in tokens; the rest is for a line before it.
 const BUDGET: i64 = 1_900;
+/// The budget of a brief for a session that lost what it knew of its task: 2,000 bytes.
+const SHORT: i64 = 500;
 /// How many ready tasks are named.
 const READY: usize = 3;
 
@@ -27,26 +29,40 @@ pub(super) struct Shown {
 /// The brief of the task this agent holds, else the tasks that are ready; nothing where there is neither. A session of a
 /// worker takes what it is going to do.
 pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
-    let labels = door.context.place()?.config.labels.clone();
-    let request = op::resume::Request { labels, budget: Some(BUDGET), ..op::resume::Request::default() };
+    let request = request(door, BUDGET)?;
     if door.context.env.says_yes("TENURE_WORKER") {
         let answer: Resumed = door.run_seeing(agent, &Op::Resume(request), Vec::new(), seen(door))?;
         let offered = op::confirm::Request { events: answer.brief.events, mail: answer.brief.mail };
         return Ok(Shown { text: Some(cut(answer.brief.text)), offered });
     }
-    let tree = seen(door);
-    let seen = door.ask(agent, |kernel, call| {
-        let mut call: Call = call.clone();
-        if let Some(here) = &mut call.checkout {
-            here.tree = tree.clone();
-        }
-        kernel.peek(&call, &request)
-    })?;
+    let seen = peek(door, agent, &request)?;
     let text = match seen.rule {
         Rule::Focus => Some(seen.brief.text),
         _ => of_ready(&ready(door, agent)?, seen.lost.as_deref()),
     };
     Ok(Shown { text: text.map(cut), offered: op::confirm::Request::default() })
+}
+
+/// The short brief of the task this agent holds; nothing where it holds none.
+pub(super) fn short(door: &Door<'_>, agent: &str) -> Result<Option<String>> {
+    let seen = peek(door, agent, &request(door, SHORT)?)?;
+    Ok((seen.rule == Rule::Focus).then_some(seen.brief.text))
+}
+
+fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Request> {
+    let labels = door.context.place()?.config.labels.clone();
+    Ok(op::resume::Request { labels, budget: Some(budget), ..op::resume::Request::default() })
+}
+
+fn peek(door: &Door<'_>, agent: &str, request: &op::resume::Request) -> Result<Resumed> {
+    let tree = seen(door);
+    door.ask(agent, |kernel, call| {
+        let mut call: Call = call.clone();
+        if let Some(here) = &mut call.checkout {
+            here.tree = tree.clone();
+        }
+        kernel.peek(&call, request)
+    })
 }
 
 /// The commit that the working tree is at. What differs from it is not asked for: that would start a process.

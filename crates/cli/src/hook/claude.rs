@@ -1,7 +1,7 @@
 //! Claude Code. Its hooks: code.claude.com/docs/en/hooks.
 
 use super::input::Payload;
-use super::tool::{Event, Tool, additional_context, permission_denied};
+use super::tool::{Afterwards, Event, Tool, additional_context, permission_denied};
 
 pub(super) const TOOL: Tool = Tool {
     name: "claude",
@@ -20,6 +20,8 @@ pub(super) const TOOL: Tool = Tool {
     ],
     context: additional_context,
     deny: permission_denied,
+    hears_before: true,
+    afterwards: Afterwards::Start,
     shells: &["Bash"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
         "Edit" | "MultiEdit" | "Write" => payload.field("file_path"),

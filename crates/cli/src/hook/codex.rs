@@ -2,7 +2,7 @@
 //! which refuse fields that they do not know.
 
 use super::input::Payload;
-use super::tool::{Event, Tool, additional_context, permission_denied};
+use super::tool::{Afterwards, Event, Tool, additional_context, permission_denied};
 
 pub(super) const TOOL: Tool = Tool {
     name: "codex",
@@ -21,6 +21,9 @@ pub(super) const TOOL: Tool = Tool {
     ],
     context: additional_context,
     deny: permission_denied,
+    // It does since 0.129; earlier ones call the hook failed.
+    hears_before: false,
+    afterwards: Afterwards::Start,
     shells: &["Bash", "shell", "shell_command", "local_shell", "exec_command", "unified_exec"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
         "apply_patch" => patched(&payload.patch()),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::input::Payload;
-use super::tool::{Event, Tool};
+use super::tool::{Afterwards, Event, Tool};
 
 pub(super) const TOOL: Tool = Tool {
     name: "cursor",
@@ -25,6 +25,8 @@ pub(super) const TOOL: Tool = Tool {
     ],
     context: |_, text| json!({ "additional_context": text }),
     deny: |_, reason| json!({ "permission": "deny", "user_message": reason, "agent_message": reason }),
+    hears_before: false,
+    afterwards: Afterwards::Prompt,
     shells: &["Shell", "Terminal", "run_terminal_cmd"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
         "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" | "EditNotebook" | "edit_file" | "delete_file"

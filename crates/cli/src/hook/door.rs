@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
-use tenure_core::session::{Asking, Seen, Start, decide, id};
+use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::session::{Look, Standing};
@@ -111,9 +111,8 @@ impl<'a> Door<'a> {
     }
 
     /// Says that the session is there, unless that was said just now.
-    pub(super) fn present(&self) -> Result<Option<String>> {
-        self.say(&self.presence())?;
-        Ok(None)
+    pub(super) fn present(&self) -> Result<()> {
+        self.say(&self.presence())
     }
 
     /// Says what a tool call did, unless there is nothing new in it.
@@ -125,7 +124,7 @@ impl<'a> Door<'a> {
     /// The same where it is known how things stand.
     pub(super) fn say_after(&self, standing: &Standing, says: &tool_used::Request) -> Result<()> {
         let agent = match &standing.mine {
-            Some(mine) if mine.settled && !says.told => return Ok(()),
+            Some(mine) if mine.settled && !says.told && says.context == Knowledge::Kept => return Ok(()),
             Some(mine) => mine.agent.clone(),
             // Hooks that were set up in the middle of a session, or one of another project.
             None => self.start(standing, Start::Resume)?.agent,

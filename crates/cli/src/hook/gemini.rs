@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::input::Payload;
-use super::tool::{Event, Tool, additional_context};
+use super::tool::{Afterwards, Event, Tool, additional_context};
 
 pub(super) const TOOL: Tool = Tool {
     name: "gemini",
@@ -22,6 +22,8 @@ pub(super) const TOOL: Tool = Tool {
     ],
     context: additional_context,
     deny: |_, reason| json!({ "decision": "deny", "reason": reason }),
+    hears_before: false,
+    afterwards: Afterwards::Prompt,
     shells: &["run_shell_command"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
         "write_file" | "replace" | "edit" => payload.first_of(&["file_path", "path"]),

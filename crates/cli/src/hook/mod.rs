@@ -8,6 +8,7 @@
 mod brief;
 mod claude;
 mod codex;
+mod compact;
 mod cursor;
 mod door;
 mod end;
@@ -19,6 +20,7 @@ mod opencode;
 mod prompt;
 mod start;
 mod tool;
+mod unchecked;
 mod used;
 mod wrapper;
 
@@ -118,27 +120,39 @@ impl Line {
     }
 }
 
+/// What is known of an event once its payload was read, whatever fails later.
+#[derive(Default)]
+struct Seen {
+    /// The directory of the session: its project's configuration counts.
+    dir: Option<PathBuf>,
+    session: Option<String>,
+    is_sub_agent: bool,
+    /// Whether a document was printed; there is room for one.
+    has_spoken: bool,
+}
+
 /// What a hook prints: what it found out, or what its policy says where it could not.
-fn outcome(
-    line: &Line,
-    env: &Env,
-    act: impl FnOnce(&RefCell<Option<PathBuf>>) -> Result<Option<String>>,
-) -> Option<String> {
+fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Option<String>>) -> Option<String> {
     let refusal = line.refusal();
-    // The directory of the session, once the payload told it: its project's configuration counts.
-    let seen = RefCell::new(None);
+    let seen = RefCell::new(Seen::default());
     let failure = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
         Ok(Ok(output)) => return output,
         Ok(Err(error)) => format!("{}: {}", error.code(), error.message()),
         Err(_) => "panic".to_owned(),
     };
-    let dir = seen.into_inner();
+    let seen = seen.into_inner();
     let settled = catch_unwind(AssertUnwindSafe(|| {
         log::append(env, &line.typed, &failure);
-        refusal.clone().filter(|_| policy(env, dir) == Fail::Closed)
+        refusal.clone().filter(|_| policy(env, seen.dir.clone()) == Fail::Closed)
     }));
     // Not even the policy could be read: a guard that somebody may have closed is not opened by that.
-    settled.unwrap_or(refusal)
+    if let Some(refused) = settled.unwrap_or(refusal) {
+        return Some(refused);
+    }
+    let (tool, (name, event)) = (line.tool?, line.event?);
+    let remark = || unchecked::after_failure(tool, event, env, &seen);
+    let told = if seen.has_spoken { None } else { catch_unwind(AssertUnwindSafe(remark)).ok().flatten() };
+    told.map(|text| (tool.context)(name, &text).to_string())
 }
 
 fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
@@ -156,7 +170,7 @@ fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
     config::guard_fail(&places, env)
 }
 
-fn act(line: &Line, env: &Env, seen: &RefCell<Option<PathBuf>>) -> Result<Option<String>> {
+fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
     let (Some(tool), Some((name, event))) = (line.tool, line.event) else {
         return Err(Error::usage("bad_arguments", "no such tool or event"));
     };
@@ -165,21 +179,26 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Option<PathBuf>>) -> Result<Option
     }
     let bytes = payload()?;
     let payload = Payload::read(&bytes)?;
-    let env = match payload.dir() {
-        Some(dir) => {
-            *seen.borrow_mut() = Some(dir.clone());
-            env.moved(dir)
-        }
-        None => env.clone(),
+    let dir = payload.dir();
+    *seen.borrow_mut() = Seen {
+        dir: dir.clone(),
+        session: payload.session().map(str::to_owned),
+        is_sub_agent: payload.agent_id.as_ref().is_some_and(|id| !id.is_empty()),
+        has_spoken: false,
     };
+    let env = dir.map_or_else(|| env.clone(), |dir| env.moved(dir));
     let out = crate::output::Printer::new(false, true, &env);
     let Some(door) = door::Door::open(tool, name, &line.globals, &env, &out, &payload)? else { return Ok(None) };
+    let show = |text: &str| {
+        seen.borrow_mut().has_spoken = true;
+        print(&(tool.context)(name, text).to_string())
+    };
     let told = match event {
-        Event::Start => start::act(&door, &payload, |text| print(&(tool.context)(name, text).to_string()))?,
-        Event::Prompt => prompt::act(&door)?,
+        Event::Start => start::act(&door, &payload, show)?,
+        Event::Prompt => prompt::act(&door, || unchecked::due(tool, &env, &seen.borrow()), show)?,
         Event::Before => return guard::act(&door, &payload),
         Event::After | Event::Failed => used::act(&door, &payload, event)?,
-        Event::Compact => door.present()?,
+        Event::Compact => compact::act(&door)?,
         Event::End => end::act(&door, &payload)?,
         Event::Nothing => None,
     };
@@ -218,7 +237,7 @@ mod tests {
     fn inv_r11_every_failure_of_a_guard_follows_the_policy_a_panic_included() {
         let dir = tempfile::tempdir().unwrap();
         let env = env(dir.path());
-        type Act = fn(&RefCell<Option<PathBuf>>) -> Result<Option<String>>;
+        type Act = fn(&RefCell<Seen>) -> Result<Option<String>>;
         let failures: [Act; 2] = [|_| Err(Error::bug("broken")), |_| panic!("at the worst moment")];
         for words in
             ["hook claude PreToolUse", "hook codex pre-tool-use", "hook gemini BeforeTool", "hook cursor preToolUse"]
@@ -235,6 +254,23 @@ mod tests {
                 }
             }
         }
+        // Where the policy lets it through the session hears of it once, and of nothing that could be taken for consent.
+        std::fs::write(dir.path().join("tenure.toml"), "").unwrap();
+        let named: Act = |seen| {
+            seen.borrow_mut().session = Some("s".to_owned());
+            panic!("later")
+        };
+        let told = outcome(&line("hook claude PreToolUse"), &env, named).unwrap();
+        assert!(told.contains("additionalContext") && told.contains("unchecked"), "{told}");
+        assert!(!told.contains("permissionDecision") && !told.contains("allow"), "{told}");
+        assert_eq!(outcome(&line("hook claude PreToolUse"), &env, named), None);
+        assert_eq!(outcome(&line("hook gemini BeforeTool"), &env, named), None);
+        assert!(outcome(&line("hook gemini BeforeAgent"), &env, named).unwrap().contains("unchecked"));
+        let spoken: Act = |seen| {
+            *seen.borrow_mut() = Seen { session: Some("t".to_owned()), has_spoken: true, ..Seen::default() };
+            Err(Error::bug("after a document was printed"))
+        };
+        assert_eq!(outcome(&line("hook claude PreToolUse"), &env, spoken), None);
         let log = std::fs::read_to_string(dir.path().join("state/tenure/hook.log")).unwrap();
         assert!(log.contains("claude PreToolUse panic") && log.contains("internal"), "{log}");
     }

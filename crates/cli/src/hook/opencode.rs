@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::codex::patched;
 use super::input::Payload;
-use super::tool::{Event, Tool};
+use super::tool::{Afterwards, Event, Tool};
 
 pub(super) const TOOL: Tool = Tool {
     name: "opencode",
@@ -23,7 +23,9 @@ pub(super) const TOOL: Tool = Tool {
     ],
     context: |_, text| json!({ "context": text }),
     deny: |_, reason| json!({ "deny": reason }),
-    shells: &["bash"],
+    hears_before: false,
+    afterwards: Afterwards::Now,
+    shells: &["bash", "shell"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
         "edit" | "write" | "multiedit" => payload.first_of(&["filePath", "file_path", "path"]),
         "patch" | "apply_patch" => patched(&payload.patch()),

@@ -1,9 +1,12 @@
-//! A prompt was sent. The prompt itself is never looked at; the session is told in one sentence if it lost its task.
+//! A prompt was sent. The prompt itself is never looked at; the session is told in one sentence if it lost its task, and
+//! shown its task again if its context was made shorter since.
 
+use tenure_core::session::Context;
 use tenure_core::{Result, Span, Time};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::query::session::Lost;
 
+use super::brief;
 use super::door::Door;
 
 /// A session is told something between two prompts at most this often.
@@ -11,13 +14,31 @@ const EVERY: Span = Span::minutes(2);
 /// Most characters that it is told.
 const MOST: usize = 300;
 
-pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
+/// Says what there is to say. A brief is shown by `show` and counts as shown once it was written out; `due_remark`
+/// gives out what else is to be told, once.
+pub(super) fn act(
+    door: &Door<'_>,
+    due_remark: impl FnOnce() -> Option<String>,
+    show: impl FnOnce(&str) -> bool,
+) -> Result<Option<String>> {
     let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
     let due = |told_at: Time| told_at.0 == 0 || told_at.age(standing.now) >= EVERY || told_at > standing.now;
-    let mine = standing.mine.as_ref().filter(|mine| due(mine.told_at) && door.sub_agent.is_none());
-    let told = mine.and_then(|mine| mine.lost.as_ref()).map(|lost| sentence(lost, standing.now));
-    door.say_after(&standing, &tool_used::Request { told: told.is_some(), ..door.presence() })?;
-    Ok(told)
+    let mine = standing.mine.as_ref().filter(|_| door.sub_agent.is_none());
+    let lost = mine.filter(|mine| due(mine.told_at)).and_then(|mine| mine.lost.as_ref());
+    let lost = lost.map(|lost| sentence(lost, standing.now));
+    let remark = |told: Option<String>| match (due_remark(), told) {
+        (Some(remark), Some(told)) => Some(format!("{remark}\n\n{told}")),
+        (remark, told) => remark.or(told),
+    };
+    if let Some(mine) = mine.filter(|mine| mine.is_shortened && lost.is_none()) {
+        let brief = brief::short(door, &mine.agent)?;
+        if remark(brief).is_none_or(|text| show(&text)) {
+            door.say_after(&standing, &tool_used::Request { context: Context::Shown, ..door.presence() })?;
+        }
+        return Ok(None);
+    }
+    door.say_after(&standing, &tool_used::Request { told: lost.is_some(), ..door.presence() })?;
+    Ok(remark(lost))
 }
 
 fn sentence(lost: &Lost, now: Time) -> String {

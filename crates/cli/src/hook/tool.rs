@@ -26,6 +26,17 @@ pub(super) enum Event {
     Nothing,
 }
 
+/// When a session is shown again what it lost as its context was made shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Afterwards {
+    /// The tool begins it anew.
+    Start,
+    /// Nothing comes until the next prompt.
+    Prompt,
+    /// While it is made shorter: what is said then is kept.
+    Now,
+}
+
 /// An agent tool.
 pub(super) struct Tool {
     pub(super) name: &'static str,
@@ -35,6 +46,10 @@ pub(super) struct Tool {
     pub(super) context: fn(&str, &str) -> Value,
     /// The document that refuses a tool call.
     pub(super) deny: fn(&str, &str) -> Value,
+    /// Whether a session hears context with the event before a tool is used.
+    pub(super) hears_before: bool,
+    /// When it is shown again what it lost as its context was made shorter.
+    pub(super) afterwards: Afterwards,
     /// Tools that run commands.
     pub(super) shells: &'static [&'static str],
     /// The files that a tool call changes, as the tool names them; none for a tool that changes no files by itself.

@@ -163,12 +163,24 @@ fn run(line: &str, input: &Value, scratch: &Scratch, dir: &Path, env: &Env) -> R
     // The command line hides how the program ended; what it complained about is still there.
     let complaint = stderr.lines().find(|line| !line.trim().is_empty());
     match (code, complaint) {
-        (Some(0), None) if is_answer(&stdout) => Ok(()),
+        // A hook that fails is silent by design and says so in its log.
+        (Some(0), None) if is_answer(&stdout) => logged(scratch).map_or(Ok(()), Err),
         (Some(0), None) => Err("prints what the tool cannot read".to_owned()),
         (_, Some(line)) => Err(tenure_core::text::cut(line.trim(), 120)),
         (Some(code), None) => Err(format!("ends with {code}")),
         (None, None) => Err("was killed".to_owned()),
     }
+}
+
+/// What a hook wrote into its log, which is emptied for the next.
+#[expect(clippy::disallowed_methods, reason = "a log file, never a database")]
+fn logged(scratch: &Scratch) -> Option<String> {
+    let path = scratch.file("home/state/tenure/hook.log");
+    let text = std::fs::read_to_string(&path).ok()?;
+    _ = std::fs::remove_file(&path);
+    // The time is no part of what is wrong.
+    let line = text.lines().next()?;
+    Some(tenure_core::text::cut(line.split_once(' ').map_or(line, |(_, what)| what), 120))
 }
 
 /// Nothing, or one JSON object.

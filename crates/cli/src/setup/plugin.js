@@ -39,9 +39,24 @@ async function before(directory, session, tool, input) {
   if (answer.deny) throw new Error(answer.deny)
 }
 
-async function after(directory, session, tool, input, failed) {
+async function after(directory, session, tool, input, ending) {
   if (!WATCHED.includes(tool)) return
-  await hook("tool.execute.after", { session_id: session, tool_name: tool, tool_input: input, failed }, directory)
+  await hook("tool.execute.after", { session_id: session, tool_name: tool, tool_input: input, ...ending }, directory)
+}
+
+// What there is to tell a session when it begins; it hears that with its first prompt.
+const begun = new Map()
+
+async function begin(directory, session) {
+  const answer = await hook("session.created", { session_id: session }, directory)
+  if (answer.context) begun.set(session, answer.context)
+}
+
+async function prompt(directory, session) {
+  const answer = await hook("chat.message", { session_id: session }, directory)
+  const told = [begun.get(session), answer.context].filter(Boolean)
+  begun.delete(session)
+  return told.join("\n\n")
 }
 
 export default {
@@ -51,17 +66,19 @@ export default {
     return {
       event: async ({ event }) => {
         const session = event.properties?.info?.id ?? event.properties?.sessionID
-        if (event.type === "session.created") await hook("session.created", { session_id: session }, directory)
+        if (event.type === "session.created") await begin(directory, session)
         if (event.type === "session.deleted") await hook("session.deleted", { session_id: session }, directory, 1000)
       },
       "chat.message": async (input, output) => {
-        const answer = await hook("chat.message", { session_id: input.sessionID }, directory)
+        const told = await prompt(directory, input.sessionID)
         const part = output.parts.find((part) => part.type === "text")
-        if (answer.context && part) part.text += "\n\n" + answer.context
+        if (told && part) part.text += "\n\n" + told
       },
       "tool.execute.before": (input, output) => before(directory, input.sessionID, input.tool, output.args),
       "tool.execute.after": (input, output) =>
-        after(directory, input.sessionID, input.tool, input.args, output.metadata?.exit > 0),
+        after(directory, input.sessionID, input.tool, input.args, {
+          tool_response: { exit_code: output.metadata?.exit },
+        }),
       "experimental.session.compacting": async (input, output) => {
         const answer = await hook("session.compacting", { session_id: input.sessionID }, directory)
         if (answer.context) output.context.push(answer.context)
@@ -75,10 +92,10 @@ export default {
     await ctx.session.hook("context", async (event) => {
       if (!seen.has(event.sessionID)) {
         seen.add(event.sessionID)
-        await hook("session.created", { session_id: event.sessionID }, directory)
+        await begin(directory, event.sessionID)
       }
-      const answer = await hook("chat.message", { session_id: event.sessionID }, directory)
-      if (answer.context) event.system.push({ type: "text", text: answer.context })
+      const told = await prompt(directory, event.sessionID)
+      if (told) event.system.push({ type: "text", text: told })
     })
     await ctx.session.hook("compaction", async (event) => {
       const answer = await hook("session.compacting", { session_id: event.sessionID }, directory)
@@ -86,7 +103,7 @@ export default {
     })
     await ctx.tool.hook("execute.before", (event) => before(directory, event.sessionID, event.tool, event.input))
     await ctx.tool.hook("execute.after", (event) =>
-      after(directory, event.sessionID, event.tool, event.input, event.status === "error"),
+      after(directory, event.sessionID, event.tool, event.input, event.status === "error" ? { error: "failed" } : {}),
     )
   },
 }

@@ -234,6 +234,10 @@ fn inv_r11_a_store_that_cannot_be_reached_is_a_failure_like_any_other() {
                 quiet("claude", event, &output);
                 if event == "PreToolUse" && fail == "closed" {
                     refusal("claude", event, &output.stdout);
+                } else if (name, event) == ("corrupt", "PreToolUse") {
+                    assert!(context("claude", event, &output.stdout).contains("unchecked"), "{}", output.stdout);
+                    let again = send(&home, "claude", event, start.as_bytes());
+                    assert_eq!(again.stdout, "", "once a session");
                 } else {
                     assert_eq!(output.stdout, "", "{name} {event}");
                 }
@@ -241,6 +245,44 @@ fn inv_r11_a_store_that_cannot_be_reached_is_a_failure_like_any_other() {
         }
     }
     assert!(!home.database().exists(), "no hook makes a store");
+}
+
+#[test]
+fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
+    for (tool, guard, prompt) in [
+        ("claude", "PreToolUse", "UserPromptSubmit"),
+        ("codex", "PreToolUse", "UserPromptSubmit"),
+        ("gemini", "BeforeTool", "BeforeAgent"),
+        ("cursor", "preToolUse", "beforeSubmitPrompt"),
+        ("opencode", "tool.execute.before", "chat.message"),
+    ] {
+        let home = Home::new(Engine::File);
+        home.add("something");
+        let whole = std::fs::read(home.database()).unwrap();
+        let payload = |session: &str| {
+            let payload = json!({
+                "session_id": session, "cwd": home.repo(), "tool_name": "Write", "tool_input": {}, "prompt": "SECRET",
+            });
+            payload.to_string()
+        };
+        let says = |event: &str, session: &str| {
+            let output = send(&home, tool, event, payload(session).as_bytes());
+            quiet(tool, event, &output);
+            if output.stdout.is_empty() { None } else { Some(context(tool, event, &output.stdout)) }
+        };
+        std::fs::write(home.database(), vec![b'x'; 8192]).unwrap();
+        // Before anything went unchecked there is nothing to say. Then one of two: with the edit, or with the prompt.
+        assert_eq!(says(prompt, "S"), None, "{tool}");
+        let told: Vec<String> =
+            [guard, guard, prompt, prompt, guard].iter().filter_map(|event| says(event, "S")).collect();
+        assert_eq!(told.len(), 1, "{tool}: {told:?}");
+        assert!(told[0].contains("unchecked") && told[0].contains("tenure doctor"), "{}", told[0]);
+        // Another session hears it for itself, even where the store is back by then.
+        says(guard, "T");
+        std::fs::write(home.database(), whole).unwrap();
+        assert_eq!(says(prompt, "T").is_some(), tool != "claude", "{tool}");
+        assert_eq!((says(prompt, "T"), says(guard, "T"), says(prompt, "S")), (None, None, None), "{tool}");
+    }
 }
 
 #[test]
@@ -317,6 +359,23 @@ fn a_hook_that_has_nothing_new_to_say_writes_nothing() {
 
 #[test]
 fn no_process_is_started_on_the_way_of_a_hook() {
+    // Seen from outside: git, which commands ask what is uncommitted, is not called, whether a task is held or taken.
+    let home = Home::new(Engine::File);
+    let task = home.add("held");
+    std::fs::create_dir(home.path("bin")).unwrap();
+    let git = home.path("bin/git");
+    std::fs::write(&git, format!("#!/bin/sh\n: > {}\n", home.path("called").display())).unwrap();
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
+    for (event, worker) in [("SessionStart", ""), ("SessionStart", "1"), ("PreCompact", ""), ("SessionEnd", "")] {
+        let payload = json!({ "session_id": "S", "cwd": home.repo(), "source": "startup" }).to_string();
+        let call = home.call(&["hook", "claude", event]).env("PATH", &path).env("TENURE_WORKER", worker);
+        quiet("claude", event, &call.input(payload.as_bytes()).run());
+        assert!(!home.path("called").exists(), "{event} {worker}");
+    }
+    home.call(&["resume"]).env("PATH", &path).agent("b").run();
+    assert!(home.path("called").exists() && home.ok(&["show", &task])["holder"]["agent"] == "b", "a command does");
+    // And from inside: nothing on the way can.
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut looked_at = 0;
     for dir in ["hook", "place"] {
@@ -325,12 +384,16 @@ fn no_process_is_started_on_the_way_of_a_hook() {
             if path.extension().is_none_or(|extension| extension != "rs")
                 || path.ends_with("tests.rs")
                 || path.ends_with("fixture.rs")
+                || path.ends_with("place/tree.rs")
             {
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap();
             let own = text.split("#[cfg(test)]").next().unwrap();
             assert!(!own.contains("Command") && !own.contains("fork("), "{}", path.display());
+            // The working tree is looked at by git, but for where it is at.
+            let is_tree = dir == "hook" && own.replace("tree::head", "").contains("tree::");
+            assert!(!is_tree, "{}", path.display());
             looked_at += 1;
         }
     }

@@ -22,10 +22,10 @@ fn inv_i1_after_clear_and_compaction_hooks_and_commands_are_one_agent() {
         assert!(tool.start("A", "startup").contains(&task), "what is ready is shown");
         assert_eq!(tool.whoami(), is("claude-a", "CLAUDE_CODE_SESSION_ID"));
         assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
-        assert!(tool.start("A", "compact").contains("you hold"));
+        assert!(tool.start("A", "compact").contains("and hold it"));
         tool.hook("SessionEnd", "A", &json!({ "reason": "clear" }));
         let told = tool.start("B", "clear");
-        assert!(told.contains("you hold") && told.contains(&task) && told.contains("go on with this"), "{told}");
+        assert!(told.contains("and hold it") && told.contains(&task) && told.contains("go on with this"), "{told}");
         for variables in
             ["CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=B", "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=A", "CLAUDECODE=1"]
         {
@@ -90,7 +90,7 @@ fn inv_l3_a_session_that_says_goodbye_leaves_its_task_to_others() {
     assert_eq!(tool.hook("SessionEnd", "A", &json!({ "reason": "logout" })), "");
     assert_eq!(home.ok_as("b", &["claim", &task])["task"]["attempt"], 2);
     // It comes back and is told in one sentence, once.
-    assert!(!tool.start("A", "resume").contains("you hold"));
+    assert!(!tool.start("A", "resume").contains("and hold it"));
     let told = tool.hook("UserPromptSubmit", "A", &json!({ "prompt": "go on" }));
     let told: Value = serde_json::from_str(&told).unwrap();
     let told = text(&told["hookSpecificOutput"]["additionalContext"]);
@@ -169,6 +169,6 @@ fn a_worker_takes_a_task_when_its_session_begins_and_nobody_else_does() {
     assert_eq!(home.ok(&["show", &task])["holder"], Value::Null);
     tool.line("export TENURE_WORKER=1");
     let told = tool.start("A", "resume");
-    assert!(told.contains("you hold") && told.contains(&task), "{told}");
+    assert!(told.contains("and hold it") && told.contains(&task), "{told}");
     assert_eq!(text(&home.ok(&["show", &task])["holder"]["agent"]), "claude-a");
 }

@@ -61,6 +61,9 @@ pub struct Request {
     /// Whether the session is told something now.
     #[serde(default)]
     pub told: bool,
+    /// What becomes of the session's context now.
+    #[serde(default)]
+    pub context: session::Context,
 }
 
 impl Request {
@@ -108,6 +111,15 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
     if request.told {
         let process = unit.call.actor.process.clone().unwrap_or_default();
         table::told(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
+    }
+    let shortened_at = match request.context {
+        session::Context::Kept => None,
+        session::Context::Shortened => Some(Some(unit.now)),
+        session::Context::Shown => Some(None),
+    };
+    if let Some(at) = shortened_at {
+        let process = unit.call.actor.process.clone().unwrap_or_default();
+        table::shortened(unit.tx, &project, &process, &request.tool, &request.session, at)?;
     }
     if !request.paths.is_empty() {
         let checkout = unit.checkout.clone();

@@ -46,6 +46,8 @@ pub struct Mine {
     pub focus: String,
     /// When it was last told something between two prompts.
     pub told_at: Time,
+    /// Whether its context was made shorter, and what it lost was not shown again.
+    pub is_shortened: bool,
     /// Whether there is nothing to be written: all is stored, and the agent was seen just now.
     pub settled: bool,
     /// Its hold on the task in focus, if another has it now.
@@ -129,7 +131,14 @@ fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Stand
             }
         }
         let lost = lost(tx, scene, &agent)?;
-        mine = Some(Mine { agent: agent.name, focus: agent.focus, told_at: own.told_at, settled, lost });
+        mine = Some(Mine {
+            agent: agent.name,
+            focus: agent.focus,
+            told_at: own.told_at,
+            is_shortened: own.is_shortened,
+            settled,
+            lost,
+        });
     }
     Ok(Standing { known: seen, now: scene.now, mine })
 }

@@ -35,11 +35,87 @@ impl Answer {
 pub(crate) fn result(outcome: &Result<Answer>) -> CallToolResult {
     let (value, text, failed) = match outcome {
         Ok(answer) => (answer.value.clone(), answer.text.clone(), false),
-        Err(error) => (error.to_json(), None, true),
+        Err(error) => (for_tools(error), None, true),
     };
     let text = text.unwrap_or_else(|| value.to_string());
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.is_error = Some(failed);
     result.structured_content = Some(value);
     result
+}
+
+/// An error as its table says it, with tools named where commands are: the agent that reads it calls tools.
+fn for_tools(error: &Error) -> Value {
+    let mut value = error.to_json();
+    if error.attempts().is_empty() {
+        return value;
+    }
+    let mut tries: Vec<String> = error.attempts().iter().map(|command| as_tool(command)).collect();
+    tries.dedup();
+    let advice = error.advice().map(str::to_owned);
+    let person = error.override_by_person().map(str::to_owned);
+    let hint: Vec<String> = advice.into_iter().chain([format!("Try: {}.", tries.join("; "))]).chain(person).collect();
+    value["hint"] = hint.join(" ").into();
+    value["details"]["try"] = tries.into();
+    value
+}
+
+/// The tool that does what a command does; a command without one stays as it is.
+fn as_tool(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    let ours = words.next() == Some("tenure");
+    let (Some(verb), subject) = (words.next().filter(|_| ours), words.next().filter(|word| !word.starts_with('-')))
+    else {
+        return command.to_owned();
+    };
+    let on = |tool: &str, field: &str| match subject {
+        Some(subject) => format!("the tool `{tool}` with {field} {subject}"),
+        None => format!("the tool `{tool}`"),
+    };
+    match (verb, subject) {
+        ("claim", _) => on("resume", "task"),
+        ("next", _) => "the tool `resume`".to_owned(),
+        ("resume" | "note" | "done" | "block" | "release", _) => on(verb, "task"),
+        ("show", Some(_)) => on("list", "id"),
+        ("list", None) if command.contains("--state ready") => "the tool `list` with states ready".to_owned(),
+        ("list", None) => "the tool `list`".to_owned(),
+        ("inbox", _) => "the tool `mail` with action read".to_owned(),
+        ("memory", Some("list")) => "the tool `memory` with action list".to_owned(),
+        _ => command.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Kind;
+
+    use super::*;
+
+    #[test]
+    fn an_error_names_tools_where_there_are_any() {
+        for (command, tool) in [
+            ("tenure claim", "the tool `resume`"),
+            ("tenure claim t-1", "the tool `resume` with task t-1"),
+            ("tenure next", "the tool `resume`"),
+            ("tenure show t-1 --graph", "the tool `list` with id t-1"),
+            ("tenure list --state ready", "the tool `list` with states ready"),
+            ("tenure list --all", "the tool `list`"),
+            ("tenure note t-1 \"…\"", "the tool `note` with task t-1"),
+            ("tenure inbox --peek", "the tool `mail` with action read"),
+            ("tenure why t-1", "tenure why t-1"),
+            ("tenure reopen t-1", "tenure reopen t-1"),
+            ("tenure", "tenure"),
+            ("claim t-1", "claim t-1"),
+        ] {
+            assert_eq!(as_tool(command), tool, "{command}");
+        }
+        let error = Error::refused(Kind::Conflict, "held", "it is held").hint("Take another.");
+        let plain = for_tools(&error);
+        assert_eq!((plain, error.to_json()["hint"].as_str()), (error.to_json(), Some("Take another.")));
+        let error = error.attempt("tenure claim").attempt("tenure next").attempt("tenure holds").person("Ask.");
+        let value = for_tools(&error);
+        assert_eq!(value["hint"], "Take another. Try: the tool `resume`; tenure holds. Ask.");
+        assert_eq!(value["details"]["try"], serde_json::json!(["the tool `resume`", "tenure holds"]));
+        assert_eq!(value["code"], "held");
+    }
 }

@@ -144,6 +144,8 @@ CREATE TABLE session (
     ended_at BIGINT NOT NULL,
     -- When it was last told something between two prompts.
     told_at BIGINT NOT NULL,
+    -- When its context was made shorter, while what it lost was not shown again; 0: nothing is due.
+    shortened_at BIGINT NOT NULL,
     PRIMARY KEY (project, host, boot, pidns, pid, started, tool, session)
 ); -- clustered
 CREATE INDEX session_id ON session (project, tool, session, began_at, agent);

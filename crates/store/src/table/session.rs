@@ -15,11 +15,13 @@ pub struct Row {
     pub tool: String,
     /// When it was last told something between two prompts, 0 if never.
     pub told_at: Time,
+    /// Whether its context was made shorter, and what it lost was not shown again.
+    pub is_shortened: bool,
 }
 
 const OF_PROCESS: Sql = Sql::same(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0)
+            COALESCE(a.last_seen, 0), s.shortened_at
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool = $7
      ORDER BY s.session LIMIT 1000",
@@ -27,24 +29,27 @@ const OF_PROCESS: Sql = Sql::same(
 
 const OF_ID: Sql = Sql::same(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0)
+            COALESCE(a.last_seen, 0), s.shortened_at
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.tool = $2 AND s.session = $3
      ORDER BY s.began_at, s.agent, s.host, s.boot, s.pidns, s.pid, s.started LIMIT 1000",
 );
 
 const OF_AGENT: Sql = Sql::same(
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT)
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
+            s.shortened_at
      FROM session s WHERE s.project = $1 AND s.agent = $2
      ORDER BY s.began_at, s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session LIMIT 1000",
 );
 
 const AMONG: Sql = Sql::pair(
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT)
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
+            s.shortened_at
      FROM json_each($5) j CROSS JOIN session s
        ON s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = CAST(j.value AS INTEGER)
      ORDER BY s.pid, s.started, s.tool, s.session",
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT)
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
+            s.shortened_at
      FROM json_array_elements_text(CAST($5 AS JSON)) j CROSS JOIN LATERAL
        (SELECT * FROM session WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = CAST(j.value AS BIGINT)
         OFFSET 0) s
@@ -65,6 +70,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
             last_seen: row.time(11)?,
         },
         told_at: row.time(10)?,
+        is_shortened: row.int(12)? != 0,
     })
 }
 
@@ -150,10 +156,11 @@ fn key(project: &str, process: &Process) -> Vec<Value> {
 /// Records that a session is an agent, from now on.
 pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &Seen) -> Result<()> {
     let sql = Sql::same(
-        "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)
+        "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at,
+                              shortened_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0)
          ON CONFLICT (project, host, boot, pidns, pid, started, tool, session)
-         DO UPDATE SET agent = excluded.agent, began_at = excluded.began_at, ended_at = 0",
+         DO UPDATE SET agent = excluded.agent, began_at = excluded.began_at, ended_at = 0, shortened_at = 0",
     );
     let mut args = key(project, &seen.process);
     args.extend([tool.into(), (&seen.session).into(), (&seen.agent).into(), seen.began_at.into()]);
@@ -204,5 +211,24 @@ pub fn told(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, sessi
     );
     let mut args = key(project, process);
     args.extend([tool.into(), session.into(), now.into()]);
+    tx.defer(sql, args)
+}
+
+/// Remembers that a session's context is made shorter now, or, without a time, that what it lost was shown again.
+pub fn shortened(
+    tx: &mut dyn Tx,
+    project: &str,
+    process: &Process,
+    tool: &str,
+    session: &str,
+    at: Option<Time>,
+) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE session SET shortened_at = $9
+         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
+           AND session = $8",
+    );
+    let mut args = key(project, process);
+    args.extend([tool.into(), session.into(), at.unwrap_or(Time(0)).into()]);
     tx.defer(sql, args)
 }

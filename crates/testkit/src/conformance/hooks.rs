@@ -1,7 +1,7 @@
 //! What a tool call leaves behind, and when nothing is to be written at all.
 
 use serde_json::{Value, json};
-use tenure_core::session::Start;
+use tenure_core::session::{Context, Start};
 use tenure_core::{Span, tool};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::query::session::{Look, Mine};
@@ -21,6 +21,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("a_hook_with_nothing_new_has_nothing_to_write", settled),
     Case::everywhere("inv_l5_a_hold_that_runs_low_is_something_to_write", renewal),
     Case::everywhere("a_task_that_another_has_is_found_lost", lost),
+    Case::everywhere("a_session_whose_context_was_made_shorter_is_known_until_it_was_shown", shortened),
     Case::everywhere("hooks_that_ran_are_remembered_once_a_minute", fired),
 ];
 
@@ -205,6 +206,25 @@ fn lost(world: &World) {
     world.done("b", &task).unwrap();
     let lost = mine(world, &presence("A")).lost.unwrap();
     assert_eq!((lost.by.as_str(), lost.closed), ("b", true));
+}
+
+fn shortened(world: &World) {
+    begin(world);
+    let is = || mine(world, &presence("A")).is_shortened;
+    let becomes = |context| drop(send(world, tool_used::Request { context, ..presence("A") }));
+    assert!(!is());
+    becomes(Context::Shortened);
+    assert!(is());
+    becomes(Context::Kept);
+    assert!(is(), "whatever else happens");
+    becomes(Context::Shown);
+    assert!(!is());
+    // A session that begins anew is shown all there is; another one of the same process is not this one.
+    becomes(Context::Shortened);
+    start(world, &world.kernel, 1, "B", Start::Clear, &[]);
+    assert!(is() && !mine(world, &presence("B")).is_shortened);
+    start(world, &world.kernel, 1, "A", Start::Compact, &[]);
+    assert!(!is());
 }
 
 fn fired(world: &World) {

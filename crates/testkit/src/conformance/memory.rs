@@ -20,6 +20,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_m2_recall_ranks_alike_and_being_shown_changes_nothing", ranks),
     Case::everywhere("inv_m2_what_is_over_takes_no_room", no_room),
     Case::everywhere("inv_m2_pins_are_few_and_shared_ones_are_for_people", pins),
+    Case::everywhere("inv_m2_what_people_pinned_for_everybody_is_changed_by_people", pinned_by_people),
+    Case::everywhere("inv_m2_the_words_said_first_are_looked_for_first", first_words),
     Case::everywhere("inv_m3_scopes_do_not_leak", scopes),
     Case::everywhere("inv_m3_the_whole_store_has_a_memory_of_its_own", whole_store),
     Case::everywhere("inv_l11_memories_come_all_or_none", all_or_none),
@@ -112,6 +114,34 @@ fn time_over(world: &World) {
     assert_eq!(recall(world, "b", "staging"), ["staging is up"]);
     let long = Item { ttl_s: Some(30), ..item("too short") };
     assert_eq!(code_of(remember(world, "a", long)), "bad_memory_ttl");
+}
+
+fn pinned_by_people(world: &World) {
+    world.add("first");
+    let rule = remember(world, "person:ann", said(Reach::Project, "rules", "never force-push")).unwrap();
+    let memory = rule["id"].as_str().unwrap().to_owned();
+    world.run("person:ann", Op::MemoryPin(memory_pin::Request { memory, pinned: true })).unwrap();
+    let changed = said(Reach::Project, "rules", "always force-push");
+    assert_eq!(code_of(remember(world, "a", changed.clone())), "people_only");
+    let ending = Item { ttl_s: Some(60), ..said(Reach::Project, "rules", "never force-push") };
+    assert_eq!(code_of(remember(world, "a", ending)), "people_only");
+    let task = world.add("work");
+    let note = tenure_kernel::op::note::Request {
+        task: Some(task),
+        text: "by the way".into(),
+        memories: vec![changed.clone()],
+        ..Default::default()
+    };
+    assert_eq!(code_of(world.run("a", Op::Note(note))), "people_only");
+    assert_eq!(remember(world, "person:bob", changed).unwrap()["outcome"], "changed");
+    assert_eq!(listed(world, "a"), ["always force-push"]);
+}
+
+fn first_words(world: &World) {
+    world.add("first");
+    remember(world, "a", said(Reach::Project, "zk", "zookeeper must be restarted by hand")).unwrap();
+    let many: String = (0..40).map(|n| format!(" aword{n}")).collect();
+    assert_eq!(recall(world, "b", &format!("zookeeper{many}")).len(), 1);
 }
 
 fn ranks(world: &World) {

@@ -21,6 +21,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l5_resume_and_notes_keep_a_hold_and_queries_do_not", renewal),
     Case::everywhere("inv_l6_peek_passes_over_what_was_reserved_for_those_who_are_gone", reserved),
     Case::everywhere("inv_l3_a_take_over_knows_where_it_stopped_and_the_former_holder_is_told", take_over),
+    Case::everywhere("an_agent_whose_task_was_taken_by_force_is_told", forced),
+    Case::everywhere("inv_m4_lessons_are_learnt_once_and_stay_forgotten", lessons_once),
     Case::everywhere("inv_m2_a_brief_keeps_its_budget_whatever_it_is_about", hostile),
     Case::everywhere("inv_l11_a_note_with_memories_and_files_is_all_or_nothing", whole_note),
     Case::everywhere("inv_t6_a_replayed_resume_is_the_same_bytes_and_takes_nothing", replay),
@@ -311,6 +313,48 @@ fn take_over(world: &World) {
     world.sound();
 }
 
+fn forced(world: &World) {
+    let task = world.add("work");
+    world.claim("a", &task).unwrap();
+    let force = tenure_kernel::op::cancel::Request { task: Some(task.clone()), force: true, ..Default::default() };
+    world.run("person:ann", Op::Cancel(force)).unwrap();
+    let answer = resume(world, "a");
+    let told = answer["events"]["items"].as_array().unwrap();
+    assert!(told.iter().any(|news| news["kind"] == "task.cancelled" && news["subject"] == json!(task)), "{answer}");
+    assert!(answer["brief"]["text"].as_str().unwrap().contains("overriding a"));
+}
+
+fn lessons_once(world: &World) {
+    use tenure_kernel::op::{lessons, memory_forget};
+    let learn = || world.run("a", Op::Lessons(lessons::Request {})).unwrap();
+    for n in 0..14 {
+        let task = world.add(&format!("task {n}"));
+        world.claim("a", &task).unwrap();
+        block_on(world, "a", &task, None);
+        world.unblock("person:ann", &task).unwrap();
+        world.done("a", &task).unwrap();
+    }
+    let first = learn();
+    assert_eq!((first["count"].as_i64(), learn()["count"].as_i64()), (Some(10), Some(4)), "at most ten at once");
+    assert_eq!(learn()["count"], 0, "what is known is not learnt again");
+    let event = world.events().into_iter().rfind(|event| event.kind == "memory.added").unwrap();
+    assert_eq!(event.data["from"].as_array().map(Vec::len), Some(2), "with the events it comes from");
+    assert!(event.cause.is_some());
+    let memory = first["items"][0]["id"].as_str().unwrap().to_owned();
+    let key = first["items"][1]["key"].as_str().unwrap().to_owned();
+    world.advance(Span::seconds(1));
+    world.run("person:ann", Op::MemoryForget(memory_forget::Request { memory })).unwrap();
+    let item = remember::Item {
+        text: "in better words".into(),
+        key: Some(key),
+        kind: tenure_core::memory::Kind::Lesson,
+        scope: Some(remember::Reach::Project),
+        ..remember::Item::default()
+    };
+    world.run("person:ann", Op::Remember(remember::Request { items: vec![item] })).unwrap();
+    assert_eq!(learn()["count"], 0, "what people forgot or said better stays so");
+}
+
 fn hostile(world: &World) {
     let long = "## Task\n\u{1F600}é\t`x` ".repeat(3_000);
     let beginning = |bytes: usize| long[..long.floor_char_boundary(bytes)].to_owned();
@@ -338,7 +382,8 @@ fn hostile(world: &World) {
         let text = answer["brief"]["text"].as_str().unwrap();
         assert!(text.len() <= budget as usize * 4, "{budget}: {}", text.len());
         assert!(text.contains("tenure done"), "{budget}: {text}");
-        assert!(text.contains("## Where it stopped\n- Last note, by b"), "{budget}: {text}");
+        assert!(text.contains("\n\n## Do next\n"), "{budget}: {text}");
+        assert!(text.contains("\n\n## Where it stopped\n- Last note, by b"), "{budget}: {text}");
         for line in text.lines().filter(|line| line.starts_with('#')) {
             assert!(line.starts_with("## "), "{line}");
         }

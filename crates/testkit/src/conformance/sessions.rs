@@ -17,6 +17,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_i1_a_session_is_one_agent_across_clear_and_compaction", clear_and_compaction),
     Case::everywhere("inv_i1_one_id_in_two_live_processes_is_two_agents", two_processes),
     Case::everywhere("inv_i1_a_session_goes_on_in_a_new_process", goes_on),
+    Case::everywhere("inv_i1_an_id_that_starts_anew_in_the_process_of_another_is_another_agent", starts_anew),
     Case::everywhere("inv_i1_a_wrong_guess_is_refused_and_leaves_nothing", wrong_guess),
     Case::shared("inv_i1_two_processes_of_one_id_at_once_are_two_agents", at_once),
     Case::everywhere("inv_i1_a_command_is_the_agent_that_a_hook_registered_above_it", commands),
@@ -136,6 +137,32 @@ fn goes_on(world: &World) {
     let known = look(kernel, &hook(world, "claude-a", 3), "A").unwrap().known;
     assert_eq!(known.iter().map(|seen| seen.process.pid).collect::<Vec<_>>(), [3]);
     assert_eq!(world.agent("claude-a").unwrap().liveness.as_str(), "alive");
+    world.sound();
+}
+
+fn starts_anew(world: &World) {
+    let task = world.add("held");
+    let kernel = &world.kernel;
+    start(world, kernel, 1, "A", Start::Startup, &[]);
+    world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
+    // Beside a live one it takes nothing of it.
+    assert_eq!(
+        start(world, kernel, 1, "B", Start::Startup, &[]),
+        json!({ "agent": "claude-b", "second_of": null, "focus": "" })
+    );
+    assert_eq!(kind_of(world.run_call(&hook(world, "claude-b", 1), &claiming(&task))), "conflict");
+    // After its end neither: what it held is free for all.
+    assert_eq!(world.run_call(&hook(world, "claude-a", 1), &ending("A", "other")).unwrap()["freed"], json!([task]));
+    assert_eq!(
+        start(world, kernel, 1, "C", Start::Startup, &[]),
+        json!({ "agent": "claude-c", "second_of": null, "focus": "" })
+    );
+    let claimed = world.run_call(&hook(world, "claude-c", 1), &claiming(&task)).unwrap();
+    assert_eq!((taken(&claimed).as_str(), &claimed["task"]["attempt"]), (task.as_str(), &json!(2)));
+    // Cleared, the one that began last goes on.
+    assert_eq!(agent(&start(world, kernel, 1, "D", Start::Clear, &[])), "claude-c");
+    // A session that is resumed is itself, wherever it ended.
+    assert_eq!(agent(&start(world, kernel, 1, "A", Start::Resume, &[])), "claude-a");
     world.sound();
 }
 

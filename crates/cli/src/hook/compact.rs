@@ -1,0 +1,23 @@
+//! The context of a session is about to be made shorter: what it knew of its task is shown to it again, where its tool has
+//! a place for that.
+
+use tenure_core::Result;
+use tenure_core::session::Context;
+use tenure_kernel::op::tool_used;
+
+use super::brief;
+use super::door::Door;
+use super::tool::Afterwards;
+
+pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
+    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    let afterwards = door.tool.afterwards;
+    // The context of a sub-agent is its own.
+    let own = door.sub_agent.is_none();
+    let context = if own && afterwards == Afterwards::Prompt { Context::Shortened } else { Context::Kept };
+    door.say_after(&standing, &tool_used::Request { context, ..door.presence() })?;
+    match &standing.mine {
+        Some(mine) if own && afterwards == Afterwards::Now => brief::short(door, &mine.agent),
+        _ => Ok(None),
+    }
+}
