@@ -49,13 +49,6 @@ impl Seeker<'_> {
     }
 }
 
-impl Seeker<'_> {
-    /// Whether the agent holds a task at all.
-    pub(crate) fn holds_any(&self, tx: &mut dyn Tx) -> Result<bool> {
-        Ok(hold::of_holder(tx, self.project, self.me, "", 1)?.iter().any(|hold| hold.kind == "task"))
-    }
-}
-
 /// The agent's own task to go on with, by the first rule that fires.
 pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, Rule)>> {
     if let Some(full) = in_focus(tx, seeker)? {

@@ -147,6 +147,9 @@ impl std::io::Write for Sink<'_> {
     }
 }
 
+/// How much is read from a file or standard input.
+const INPUT_MAX: u64 = 1 << 20;
+
 /// JSON as it is typed, in a file, or on standard input.
 #[expect(clippy::disallowed_methods, reason = "a file that the user named")]
 fn json(given: &str, what: &str) -> Result<Value> {
@@ -157,11 +160,16 @@ fn json(given: &str, what: &str) -> Result<Value> {
         let mut text = String::new();
         std::io::stdin()
             .lock()
-            .take(1 << 20)
+            .take(INPUT_MAX)
             .read_to_string(&mut text)
             .map_err(|error| unreadable("standard input", error))?;
         text
     } else if let Some(path) = given.strip_prefix('@') {
+        // A pipe or a device has no end to wait for.
+        let meta = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
+        if !meta.is_file() || meta.len() > INPUT_MAX {
+            return Err(unreadable(path, std::io::ErrorKind::InvalidInput.into()).hint("Name a file of at most 1 MiB."));
+        }
         std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?
     } else {
         given.to_owned()

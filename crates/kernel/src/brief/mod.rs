@@ -80,7 +80,7 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
         });
     }
     let Some(full) = full else {
-        sections.push(Section { needed: true, ..section("Task", vec![nothing(ask)], ask, "list") });
+        sections.push(Section { needed: true, ..section("Task", nothing(tx, ask)?, ask, "list") });
         sections.push(Section { needed: true, ..section("Do next", without_task(ask), ask, "list") });
         sections.extend(around(tx, ask, None)?);
         return Ok(sections);
@@ -123,8 +123,19 @@ fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &str) -> Sect
     Section { heading: heading.to_owned(), items, needed: false, more }
 }
 
-fn nothing(ask: &Ask<'_>) -> String {
-    format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)
+fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+    let mut items = vec![format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)];
+    // Its own task that the labels leave out is out of focus, not forgotten.
+    for hold in hold::of_holder(tx, ask.project, ask.me, "", UNLOCKS)? {
+        if hold.kind == "task" && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
+            items.push(format!(
+                "You still hold {} {}, which the labels leave out.",
+                hold.subject,
+                quoted(&hold.reason, 120)
+            ));
+        }
+    }
+    Ok(items)
 }
 
 fn without_task(ask: &Ask<'_>) -> Vec<String> {

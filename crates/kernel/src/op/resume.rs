@@ -128,11 +128,7 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Resu
         None => match choose(unit, labels)? {
             Some(((loaded, fresh), by)) => (loaded, fresh, by),
             None => {
-                let mut reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
-                // Its own task that the labels leave out is not forgotten, only out of focus.
-                if seeker.holds_any(unit.tx)? {
-                    reason.push_str("; you still hold what these labels leave out: `tenure holds` shows it");
-                }
+                let reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
                 return Ok(shape::Claimed { task: None, hold: None, rule: Rule::None, reason });
             }
         },

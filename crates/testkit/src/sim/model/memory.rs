@@ -141,6 +141,10 @@ impl Model {
         {
             return Ok(answer(&same.id, "unchanged", same.version));
         }
+        let shared = place == Place::Project && !turn.actor.starts_with("person:");
+        if shared && old.as_ref().is_some_and(|old| old.pinned) {
+            return Err(PEOPLE_ONLY);
+        }
         let mut data = json!({ "key": key, "scope": scope, "of": of, "kind": item.kind, "text": item.text });
         let (told, outcome) = match &old {
             Some(old) => {
