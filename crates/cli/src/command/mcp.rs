@@ -52,7 +52,7 @@ pub(super) const SPEC: Spec = Spec {
 struct Reception {
     globals: Globals,
     env: Env,
-    /// The process of the client.
+    /// The process of the server.
     process: Option<Process>,
 }
 
@@ -63,8 +63,9 @@ impl Reception {
         let actor = Actor {
             name: who.name.clone(),
             tool: who.tool.clone(),
-            // An agent that is this connection is gone when its client is. Of any other the server knows nothing: its
-            // tool may have started the server through another process, and start it again.
+            // An agent that is this connection is gone when the server is, whatever becomes of the client: a second
+            // server is another connection. Of any other agent its own process says nothing: its tool may start the
+            // server again.
             process: self.process.clone().filter(|_| who.is_connection),
             door: Door::Mcp,
         };
@@ -125,8 +126,8 @@ impl Desk for Reception {
     }
 }
 
-/// The process that started the server. The server's own never counts: a client may start another.
+/// The server's own process.
 fn process(env: &Env) -> Option<Process> {
-    let client = stat(i64::from(std::process::id()))?.parent;
-    Some(HostFacts::read(env).process(client, stat(client)?.started))
+    let own = i64::from(std::process::id());
+    Some(HostFacts::read(env).process(own, stat(own)?.started))
 }

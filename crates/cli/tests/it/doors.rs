@@ -57,6 +57,9 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     // The one op that leaves no event of its own.
     other(&["project", "forget", "elsewhere"]).run().data();
     reached.insert("forget".to_owned());
+    // And one that leaves events only where there is something to learn.
+    home.ok_as("b", &["lessons"]);
+    reached.insert("lessons".to_owned());
     home.git_init("fresh");
     let fresh = |args: &[&str]| home.call(args).json().cwd(home.path("fresh"));
     fresh(&["setup", "agents", "--yes"]).run().data();
