@@ -88,6 +88,18 @@ impl Event {
         })
     }
 
+    /// An event as somebody may read it: what an agent remembers for itself is nobody else's to read. A key may be the
+    /// first words of it.
+    pub(crate) fn read_by(reader: &str, row: event::Row) -> Result<Event> {
+        let mut event = Event::of(row)?;
+        let is_private =
+            event.kind.starts_with("memory.") && event.data["scope"] == "agent" && event.data["of"] != reader;
+        if let (true, Some(data)) = (is_private, event.data.as_object_mut()) {
+            data.retain(|name, _| !matches!(name.as_str(), "text" | "old" | "key"));
+        }
+        Ok(event)
+    }
+
     /// The event in one sentence.
     pub fn sentence(&self) -> String {
         tenure_core::event::sentence(&self.kind, &self.actor, &self.subject, &self.data)
