@@ -208,14 +208,11 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that has a live hold is judged by the longest time to live of those.
-    pub(crate) fn of(row: &agent::Row, longest: Option<Span>, now: Time) -> Agent {
-        let sign = row.sign();
-        let sign = Sign { ttl: longest.unwrap_or(sign.ttl), ..sign };
+    pub(crate) fn of(row: &agent::Row, sign: &Sign, now: Time) -> Agent {
         Agent {
             name: row.name.clone(),
             tool: some(&row.tool),
-            liveness: liveness(now, &sign),
+            liveness: liveness(now, sign),
             last_seen: row.last_seen.to_string(),
             last_seen_s: row.last_seen.age(now).as_seconds(),
             focus: some(&row.focus),
