@@ -309,6 +309,19 @@ impl<'a> Context<'a> {
 
     /// Asks a query.
     pub(crate) fn ask<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
+        self.ask_knowing(|_, _| Vec::new(), query)
+    }
+
+    /// Asks a query that shows who holds what: an agent whose process is dead holds nothing, as for a claim.
+    pub(crate) fn ask_who_holds<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
+        self.ask_knowing(|kernel, call| self.dead(kernel, call), query)
+    }
+
+    fn ask_knowing<T>(
+        &self,
+        proof: impl Fn(&Kernel, &Call) -> Vec<Evidence>,
+        query: impl Fn(&Kernel, &Call) -> Result<T>,
+    ) -> Result<T> {
         let place = self.place()?;
         let kernel = self.kernel()?;
         let actor = match &self.acting {
@@ -328,6 +341,7 @@ impl<'a> Context<'a> {
             keep_events: None,
             proven_dead: Vec::new(),
         };
+        call.proven_dead = proof(kernel, &call);
         self.answered(&mut call, |call| query(kernel, call))
     }
 
@@ -417,7 +431,7 @@ impl<'a> Context<'a> {
     }
 
     /// Looks at the processes of agents on this machine that hold something.
-    fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
+    pub(crate) fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
         // Where this fails the op itself meets the same obstacle and reports it.
         let suspects = kernel.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
         self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))

@@ -12,8 +12,8 @@ use crate::query::list::read;
 
 /// How many candidates of one rule are looked at closely.
 const MANY: usize = 64;
-/// How many of a task's newest events say how it was left.
-const STORY: usize = 20;
+/// How many of a task's events since it was last granted are read, at first and at the most, to see how it was left.
+const STORY: (usize, usize) = (20, 10_000);
 
 /// Who looks for something to do.
 pub(crate) struct Seeker<'a> {
@@ -93,7 +93,7 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
         if best.as_ref().is_some_and(|best| best.task.rank() < full.task.rank()) {
             break;
         }
-        if was_unblocked(tx, seeker.project, &full.task.id)? {
+        if was_unblocked(tx, seeker.project, &full.task)? {
             best = Some(full);
             break;
         }
@@ -101,15 +101,25 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
     Ok(best)
 }
 
-/// Whether a task is open because somebody unblocked it, and not because it was given back.
-fn was_unblocked(tx: &mut dyn Tx, project: &str, task: &str) -> Result<bool> {
-    let filter = log::Filter { subject: task.to_owned(), ..log::Filter::default() };
-    let events = log::page(tx, project, &filter, (0, i64::MAX), true, STORY)?;
-    let left = [event::kind::TASK_RELEASED, event::kind::TASK_REOPENED, event::kind::TASK_CLAIMED];
-    Ok(events
-        .iter()
-        .find(|event| event.kind == event::kind::TASK_UNBLOCKED || left.contains(&event.kind.as_str()))
-        .is_some_and(|event| event.kind == event::kind::TASK_UNBLOCKED))
+/// Whether a task is open because somebody unblocked it, and not because it was given back. Both come after its last grant;
+/// in between may be any number of notes.
+fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool> {
+    let told = [event::kind::TASK_UNBLOCKED, event::kind::TASK_RELEASED, event::kind::TASK_REOPENED];
+    let (mut step, most) = STORY;
+    let (mut below, mut seen) = (i64::MAX, 0);
+    while seen < most {
+        let events = log::kinds(tx, project, &row.id, (row.last_fence, below), step)?;
+        if let Some((_, kind)) = events.iter().find(|(_, kind)| told.contains(&kind.as_str())) {
+            return Ok(kind == event::kind::TASK_UNBLOCKED);
+        }
+        match events.last() {
+            Some((number, _)) if events.len() == step => below = *number,
+            _ => break,
+        }
+        seen += step;
+        step *= 8;
+    }
+    Ok(false)
 }
 
 /// A task that the agent holds, or held until its time ran out and nobody took over.

@@ -175,12 +175,17 @@ impl Kernel {
                 let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
                 sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;
             }
+            let dead = match &entered.project {
+                Some(project) => call::dead(tx, &project.id, &call.proven_dead)?,
+                None => Vec::new(),
+            };
             let scene = crate::query::Scene {
                 call,
                 identity: &entered.identity,
                 project: entered.project.as_ref(),
                 now,
                 clock: entered.clock,
+                dead,
             };
             body(tx, &scene)
         })

@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
         let holder = args.holder.or_self(context)?;
         let limit = args.page.limit()?;
         let cursor = args.page.cursor.as_deref();
-        let page = context.ask(|kernel, call| kernel.holds(call, holder.as_deref(), limit, cursor))?;
+        let page = context.ask_who_holds(|kernel, call| kernel.holds(call, holder.as_deref(), limit, cursor))?;
         if context.out.is_json() {
             context.out.data(&page);
         } else {

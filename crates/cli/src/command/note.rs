@@ -121,16 +121,18 @@ pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact>
     if !meta.is_file() {
         return Err(unreadable(std::io::ErrorKind::InvalidInput.into()));
     }
+    let whole = path.canonicalize().map_err(unreadable)?;
+    let top = &context.place()?.dir;
+    let inside = whole.strip_prefix(top.canonicalize().as_ref().unwrap_or(top)).map_err(|_| {
+        Error::usage("path_outside", format!("{} is outside of {}", path.display(), top.display()))
+            .entity(path.display().to_string())
+            .hint("Name files of this checkout: others cannot find what is elsewhere.")
+    })?;
     let mut file = std::fs::File::open(&path).map_err(unreadable)?;
     let mut sum = Sha256::new();
     let size = std::io::copy(&mut file, &mut Sink(&mut sum)).map_err(unreadable)?;
     let sha256 = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    let whole = path.canonicalize().map_err(unreadable)?;
-    let path = match &context.place()?.checkout {
-        Some(checkout) => whole.strip_prefix(&checkout.top).unwrap_or(&whole),
-        None => &whole,
-    };
-    Ok(Artifact { path: encode(path), kind, sha256, size: i64::try_from(size).unwrap_or(i64::MAX) })
+    Ok(Artifact { path: encode(inside), kind, sha256, size: i64::try_from(size).unwrap_or(i64::MAX) })
 }
 
 /// Takes what is written to it into a sum.

@@ -54,7 +54,7 @@ pub(super) const SPEC: Spec = Spec {
 /// What `resume` would answer now.
 pub(super) fn peek(context: &Context<'_>, request: &Request) -> Result<Resumed> {
     let tree = context.tree();
-    context.ask(|kernel, call| {
+    context.ask_who_holds(|kernel, call| {
         let mut call: Call = call.clone();
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();

@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let Some(picture) = args.graph.filter(|_| !args.id.starts_with("h-")) else {
-            match context.ask(|kernel, call| kernel.look_up(call, &args.id))? {
+            match context.ask_who_holds(|kernel, call| kernel.look_up(call, &args.id))? {
                 Found::Hold(hold) => say_hold(context.out, &hold),
                 Found::Task(task) if context.out.is_json() => context.out.data(&task),
                 Found::Task(task) => context.out.text(&shown(context.out, &task)),
@@ -29,7 +29,7 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         };
         let id = context.task_id(&args.id)?;
-        let graph = context.ask(|kernel, call| kernel.graph(call, &id))?;
+        let graph = context.ask_who_holds(|kernel, call| kernel.graph(call, &id))?;
         if context.out.is_json() {
             context.out.data(&json!({
                 "root": graph.root,

@@ -23,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
         if args.watch {
             return watch(context);
         }
-        let overview = context.ask(tenure_kernel::Kernel::status)?;
+        let overview = context.ask_who_holds(tenure_kernel::Kernel::status)?;
         if context.out.is_json() {
             context.out.data(&overview);
         } else {
@@ -47,7 +47,7 @@ fn watch(context: &Context<'_>) -> Result<u8> {
     let mut renewed = None;
     loop {
         let context = renewed.as_ref().unwrap_or(context);
-        let overview = context.ask(tenure_kernel::Kernel::status)?;
+        let overview = context.ask_who_holds(tenure_kernel::Kernel::status)?;
         let shown = if context.out.is_json() {
             serde_json::to_string(&overview).unwrap_or_default()
         } else {

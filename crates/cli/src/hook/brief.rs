@@ -6,7 +6,7 @@ use tenure_core::task::State;
 use tenure_core::text;
 use tenure_kernel::query::list;
 use tenure_kernel::shape::{Resumed, Task};
-use tenure_kernel::{Call, Op, Tree, op};
+use tenure_kernel::{Call, Evidence, Op, Tree, op};
 
 use super::door::Door;
 use crate::place::tree;
@@ -31,21 +31,22 @@ pub(super) struct Shown {
 pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
     let request = request(door, BUDGET)?;
     if door.context.env.says_yes("TENURE_WORKER") {
-        let answer: Resumed = door.run_seeing(agent, &Op::Resume(request), Vec::new(), seen(door))?;
+        let answer: Resumed = door.run_seeing(agent, &Op::Resume(request), door.dead(agent)?, seen(door))?;
         let offered = op::confirm::Request { events: answer.brief.events, mail: answer.brief.mail };
         return Ok(Shown { text: Some(cut(answer.brief.text)), offered });
     }
-    let seen = peek(door, agent, &request)?;
+    let dead = door.dead(agent)?;
+    let seen = peek(door, agent, &request, &dead)?;
     let text = match seen.rule {
         Rule::Focus => Some(seen.brief.text),
-        _ => of_ready(&ready(door, agent)?, seen.lost.as_deref()),
+        _ => of_ready(&ready(door, agent, &dead)?, seen.lost.as_deref()),
     };
     Ok(Shown { text: text.map(cut), offered: op::confirm::Request::default() })
 }
 
 /// The short brief of the task this agent holds; nothing where it holds none.
 pub(super) fn short(door: &Door<'_>, agent: &str) -> Result<Option<String>> {
-    let seen = peek(door, agent, &request(door, SHORT)?)?;
+    let seen = peek(door, agent, &request(door, SHORT)?, &[])?;
     Ok((seen.rule == Rule::Focus).then_some(seen.brief.text))
 }
 
@@ -54,10 +55,10 @@ fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Request> {
     Ok(op::resume::Request { labels, budget: Some(budget), ..op::resume::Request::default() })
 }
 
-fn peek(door: &Door<'_>, agent: &str, request: &op::resume::Request) -> Result<Resumed> {
+fn peek(door: &Door<'_>, agent: &str, request: &op::resume::Request, dead: &[Evidence]) -> Result<Resumed> {
     let tree = seen(door);
     door.ask(agent, |kernel, call| {
-        let mut call: Call = call.clone();
+        let mut call = Call { proven_dead: dead.to_vec(), ..call.clone() };
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
@@ -71,10 +72,11 @@ fn seen(door: &Door<'_>) -> Tree {
     Tree { head: checkout.map_or_else(String::new, tree::head), ..Tree::default() }
 }
 
-fn ready(door: &Door<'_>, agent: &str) -> Result<Vec<Task>> {
+fn ready(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Vec<Task>> {
     let labels = door.context.place()?.config.labels.clone();
     let filter = list::Filter { states: vec![State::Ready], labels, limit: READY * 4, ..list::Filter::default() };
-    let page = door.ask(agent, |kernel, call| kernel.list(call, &filter))?;
+    let page =
+        door.ask(agent, |kernel, call| kernel.list(&Call { proven_dead: dead.to_vec(), ..call.clone() }, &filter))?;
     let may = |task: &Task| task.assignee.as_ref().is_none_or(|assignee| assignee == agent);
     Ok(page.items.into_iter().filter(may).take(READY).collect())
 }

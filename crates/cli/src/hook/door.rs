@@ -183,6 +183,11 @@ impl<'a> Door<'a> {
             .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
     }
 
+    /// Proof of which agents that hold something are dead.
+    pub(super) fn dead(&self, agent: &str) -> Result<Vec<Evidence>> {
+        self.ask(agent, |kernel, call| Ok(self.context.dead(kernel, call)))
+    }
+
     /// Asks a query as an agent.
     pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
         let call = self.context.call_as(self.actor(agent), "query")?;

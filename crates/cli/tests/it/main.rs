@@ -17,6 +17,7 @@ mod fencing;
 mod home;
 mod hooks;
 mod identity;
+mod landlock;
 mod mail;
 mod mcp;
 mod mcp_client;

@@ -94,6 +94,8 @@ fn day(engine: Engine) {
         json!({ "text": "half", "files": ["out.txt"], "memories": [{ "text": "the port is 80", "kind": "fact" }] });
     let noted = client.call("note", whole);
     assert_eq!((&noted["task"], &noted["artifacts"]), (&json!(first), &json!(1)));
+    let outside = client.refused("note", json!({ "text": "x", "files": ["/etc/passwd"] }));
+    assert_eq!(outside["code"], "path_outside", "{outside}");
     assert_eq!(client.call("list", json!({ "mine": true }))["items"][0]["id"], json!(first));
     assert_eq!(client.call("release", json!({ "reason": "break" }))["state"], "ready");
     assert_eq!(client.call("resume", json!({ "task": first[..6] }))["rule"], "focus");

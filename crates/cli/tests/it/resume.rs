@@ -115,6 +115,11 @@ fn bad_requests_say_what_was_wrong() {
     home.refused_as("a", &["resume", "--limit", "0"]).is("usage", "bad_limit");
     home.refused_as("a", &["note", "x", "--artifact", "absent"]).is("usage", "unreadable_input");
     home.refused_as("a", &["note", "x", "--artifact", "."]).is("usage", "unreadable_input");
+    std::fs::write(home.path("elsewhere"), "x").unwrap();
+    std::os::unix::fs::symlink(home.path("elsewhere"), home.repo().join("link")).unwrap();
+    for outside in ["../elsewhere", "link", "report=link", "/etc/passwd"] {
+        home.refused_as("a", &["note", "x", "--artifact", outside]).is("usage", "path_outside");
+    }
     home.refused_as("a", &["note", "x", "--memories", "[{\"txt\":1}]"]).is("usage", "bad_data");
     assert_eq!(
         home.ok_as("a", &["show", &text(&home.ok(&["list"])["items"][0]["id"])])["notes"],

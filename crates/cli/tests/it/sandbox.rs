@@ -8,7 +8,7 @@ use crate::bad_files::answers;
 use crate::home::{Engine, Home, Output, TENURE, text};
 
 /// Runs a script in a mount namespace of its own, after mounts that make it a sandbox. `$T` is tenure.
-fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
+pub(crate) fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
     let mut seen = Vec::new();
     // As root, and as anyone else where the system lets people have namespaces of their own. Not the network's, unless asked.
     let network = if mounts == NO_NETWORK { "n" } else { "" };
@@ -30,13 +30,13 @@ fn sandboxed(home: &Home, mounts: &str, script: &str) -> Output {
 }
 
 /// The home of the user, store and all, can be read and not written.
-const HOME_READ_ONLY: &str = r#"mount --bind "$HOME" "$HOME" && mount -o remount,bind,ro "$HOME""#;
+pub(crate) const HOME_READ_ONLY: &str = r#"mount --bind "$HOME" "$HOME" && mount -o remount,bind,ro "$HOME""#;
 
 /// No network, and nothing is mounted.
 const NO_NETWORK: &str = ":";
 
 #[track_caller]
-fn says_sandbox(document: &Value, exit: i32, home: &Home) {
+pub(crate) fn says_sandbox(document: &Value, exit: i32, home: &Home) {
     let error = &document["error"];
     assert_eq!((exit, &error["kind"], &error["code"]), (4, &"storage".into(), &"not_writable".into()), "{document}");
     assert_eq!(error["details"]["sandbox"], true, "{document}");
@@ -48,7 +48,7 @@ fn says_sandbox(document: &Value, exit: i32, home: &Home) {
 }
 
 /// All files there are, apart from what git and the sandbox's own shell have.
-fn stores(home: &Home) -> Vec<std::path::PathBuf> {
+pub(crate) fn stores(home: &Home) -> Vec<std::path::PathBuf> {
     let is_store = |path: &std::path::PathBuf| path.to_str().unwrap().contains("tenure.db");
     home.files("").into_iter().filter(is_store).collect()
 }

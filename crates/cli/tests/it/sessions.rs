@@ -71,7 +71,23 @@ fn inv_i4_what_a_dead_session_held_is_free_at_once() {
         tool.start("A", "startup");
         assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
         assert_eq!(home.refused_as("b", &["claim", &task]).kind, "conflict", "it lives");
+        let states = |args: &[&str]| {
+            let listed = home.ok_as("b", args);
+            let first = listed.get("items").map_or(&listed["task"], |items| &items[0]).clone();
+            (text(&first["state"]), first["lapsed_from"].as_str().map(str::to_owned))
+        };
+        assert_eq!(states(&["list"]), ("held".to_owned(), None));
         tool.kill();
+        // All that shows it says so before anybody takes it.
+        for args in [&["list"][..], &["next"], &["resume", "--peek"]] {
+            assert_eq!(states(args), ("ready".to_owned(), Some("claude-a".to_owned())), "{args:?}");
+        }
+        assert_eq!(home.ok_as("b", &["show", &task])["lapsed_from"], "claude-a");
+        assert_eq!(home.ok_as("b", &["holds"])["total"], 0);
+        let status = home.ok_as("b", &["status"]);
+        assert_eq!((&status["ready"], &status["started"], &status["held"]), (&json!(1), &json!(0), &json!(0)));
+        assert_eq!(home.ok_as("b", &["agent", "list"])["items"][0]["liveness"], "gone");
+        assert!(claude(&home, "B").start("B", "startup").contains(&task), "a session that begins is told");
         let claimed = home.ok_as("b", &["claim", &task]);
         assert_eq!(claimed["task"]["attempt"], 2);
         let expired = home.events().into_iter().find(|event| event.kind == "hold.expired").unwrap();

@@ -1,6 +1,6 @@
 //! Agents: the list that people read, and the processes that a door looks at before an op.
 
-use tenure_core::agent::Process;
+use tenure_core::agent::{Process, Sign};
 use tenure_core::{Result, Span, name};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold, session};
@@ -19,12 +19,17 @@ pub struct Suspect {
     pub process: Process,
 }
 
-/// Agents as they are seen now.
+/// Agents as they are seen now. One that has a live hold is judged by the longest time to live of those.
 pub(super) fn seen(tx: &mut dyn Tx, scene: &Scene<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
     let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
     let longest = hold::longest(tx, scene.project_id(), &names, scene.now)?;
     let of = |row: &agent::Row| longest.iter().find(|(holder, _)| *holder == row.name).map(|(_, ttl)| *ttl);
-    Ok(rows.iter().map(|row| Agent::of(row, of(row), scene.now)).collect())
+    let sign = |row: &agent::Row| Sign {
+        ttl: of(row).unwrap_or(row.sign().ttl),
+        proven_dead: scene.dead.contains(&row.name),
+        ..row.sign()
+    };
+    Ok(rows.iter().map(|row| Agent::of(row, &sign(row), scene.now)).collect())
 }
 
 impl Kernel {

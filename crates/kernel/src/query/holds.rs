@@ -33,11 +33,11 @@ fn page(
     let now = (scene.now, "\u{7f}".to_owned());
     let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
     let mut found = match holder {
-        None => hold::page(tx, project, (begin.0, &begin.1), rows + 1)?,
+        None => soonest(tx, scene, begin, rows + 1)?,
         Some(holder) => {
             let mut own = hold::all_of_holder(tx, project, holder)?;
             own.sort_by(|a, b| (a.expires_at, &a.id).cmp(&(b.expires_at, &b.id)));
-            own.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin);
+            own.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin && !scene.dead.contains(&hold.holder));
             own.truncate(rows + 1);
             own
         }
@@ -49,6 +49,29 @@ fn page(
     Ok(Page::of(views(tx, scene, &found)?, total, next))
 }
 
+/// The first holds after a place in the order of their end. What a dead agent holds is over.
+pub(super) fn soonest(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    begin: &(Time, String),
+    limit: usize,
+) -> Result<Vec<hold::Row>> {
+    let mut found = Vec::new();
+    let mut after = begin.clone();
+    loop {
+        let page = hold::page(tx, scene.project_id(), (after.0, &after.1), limit)?;
+        let last = page.last().filter(|_| page.len() == limit).map(|hold| (hold.expires_at, hold.id.clone()));
+        found.extend(page.into_iter().filter(|hold| !scene.dead.contains(&hold.holder)));
+        match last {
+            Some(last) if found.len() < limit => after = last,
+            _ => {
+                found.truncate(limit);
+                return Ok(found);
+            }
+        }
+    }
+}
+
 /// Holds with the liveness of their holders.
 pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> Result<Vec<Hold>> {
     let mut holders: HashMap<String, Option<agent::Row>> = HashMap::new();
@@ -57,7 +80,14 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
             holders.insert(hold.holder.clone(), agent::get(tx, scene.project_id(), &hold.holder)?);
         }
     }
-    Ok(found.iter().map(|hold| Hold::of(hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)).collect())
+    let seen = |hold: &hold::Row| {
+        let mut hold = hold.clone();
+        if hold.ended_how.is_empty() {
+            hold.expires_at = scene.end_of(&hold.holder, hold.expires_at);
+        }
+        Hold::of(&hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)
+    };
+    Ok(found.iter().map(seen).collect())
 }
 
 fn parse(text: &str) -> Result<(Time, String)> {

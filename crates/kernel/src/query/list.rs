@@ -1,9 +1,8 @@
 //! `list`: tasks in the order of choice, a page at a time.
 
 use tenure_core::choice::{Rank, merge};
-use tenure_core::hold as rule;
 use tenure_core::task::{State, Status};
-use tenure_core::{Result, Time, id, name, text};
+use tenure_core::{Result, id, name, text};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, project, task};
 
@@ -86,7 +85,7 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank
         Some(project) if filter.is_plain() => Some(total(project, filter.all)),
         _ => None,
     };
-    Ok(Page::of(views(tx, scene.project_id(), &found, scene.now)?, total, next))
+    Ok(Page::of(views(tx, scene, &found)?, total, next))
 }
 
 fn total(project: &project::Row, all: bool) -> i64 {
@@ -98,8 +97,17 @@ fn total(project: &project::Row, all: bool) -> i64 {
 }
 
 /// Tasks as they are seen, with their dependencies.
-pub(crate) fn views(tx: &mut dyn Tx, project: &str, found: &[task::Full], now: Time) -> Result<Vec<Task>> {
-    with_edges(tx, project, found, |full, edges| Task::of(full, edges, now))
+pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[task::Full]) -> Result<Vec<Task>> {
+    with_edges(tx, scene.project_id(), found, |full, edges| {
+        let held = full.held.as_ref().filter(|held| scene.dead.contains(&held.holder));
+        match held.cloned() {
+            None => Task::of(full, edges, scene.now),
+            Some(held) => {
+                let held = task::Held { expires_at: scene.end_of(&held.holder, held.expires_at), ..held };
+                Task::of(&task::Full { task: full.task.clone(), held: Some(held) }, edges, scene.now)
+            }
+        }
+    })
 }
 
 /// Makes something of each task and what it comes after.
@@ -135,7 +143,7 @@ pub(crate) fn select(
 ) -> Result<Vec<task::Full>> {
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
-        let live = full.held.as_ref().is_some_and(|held| !rule::lapsed(scene.now, held.expires_at));
+        let live = full.held.as_ref().is_some_and(|held| !scene.is_over(held));
         let (_, state) = tenure_core::task::view(full.task.status, full.task.unmet, full.task.cancelled_deps, live);
         wanted.contains(&state)
             && filter.labels.iter().all(|label| full.task.labels.contains(label))

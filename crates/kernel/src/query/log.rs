@@ -56,7 +56,7 @@ impl Kernel {
 }
 
 fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Event>> {
-    let project = scene.project_id();
+    let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
     let (first, last) = scene.project.map_or((1, 0), |project| (project.first_event, project.last_event));
     let subject = filter.subject.clone().unwrap_or_default();
     let is_hold = subject.starts_with("h-");
@@ -102,7 +102,7 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
         _ => None,
     };
     let cursor = Some(format!("{incarnation}.{end}"));
-    let items = found.into_iter().map(Event::of).collect::<Result<Vec<_>>>()?;
+    let items = found.into_iter().map(|row| Event::read_by(me, row)).collect::<Result<Vec<_>>>()?;
     // Said where a reader would look for what came before.
     let older = match &filter.since {
         None => newest_first && !more,

@@ -18,9 +18,9 @@ pub mod show;
 pub mod status;
 pub mod why;
 
-use tenure_core::{Error, Kind, Result, Stage, Time};
+use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
 use tenure_store::Identity;
-use tenure_store::table::project;
+use tenure_store::table::{project, task};
 
 use crate::call::Call;
 
@@ -36,12 +36,24 @@ pub struct Scene<'a> {
     pub now: Time,
     /// The clock as it was read.
     pub clock: Time,
+    /// Agents whom the door has proven dead: what they hold is over, as it is for a claim.
+    pub dead: Vec<String>,
 }
 
 impl Scene<'_> {
     /// The project's id; of a project that does not exist, one that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
+    }
+
+    /// Whether a hold that is not ended is over all the same: its time has passed, or its holder is dead.
+    pub(crate) fn is_over(&self, held: &task::Held) -> bool {
+        rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
+    }
+
+    /// When a hold ends, as far as that is known now.
+    pub(crate) fn end_of(&self, holder: &str, expires_at: Time) -> Time {
+        if self.dead.iter().any(|dead| dead == holder) { expires_at.min(self.now) } else { expires_at }
     }
 }
 

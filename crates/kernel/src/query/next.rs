@@ -25,7 +25,6 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     let project = scene.project_id();
     let me = scene.call.actor.name.as_str();
     let gone = gone_agents(tx, scene)?;
-    let dead = crate::call::dead(tx, project, &scene.call.proven_dead)?;
     let start = Rank { priority: -1, number: -1, id: String::new() };
     let may = |full: &task::Full| {
         let mut seen = full.task.clone();
@@ -35,8 +34,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
         suits(&seen, labels, me)
     };
     let over = |full: &task::Full| {
-        let lapsed = |held: &task::Held| rule::lapsed(scene.now, held.expires_at) || dead.contains(&held.holder);
-        full.held.as_ref().is_some_and(lapsed) && full.task.unmet == 0 && may(full)
+        full.held.as_ref().is_some_and(|held| scene.is_over(held)) && full.task.unmet == 0 && may(full)
     };
     let mut heads = Vec::new();
     match labels.first() {
@@ -54,7 +52,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     }
     // Only a hold that is over frees a started task, and mostly there is none.
     let (sql, args) = hold::due_call(project, scene.now, 1);
-    if !dead.is_empty() || !tx.query(sql, &args)?.is_empty() {
+    if !scene.dead.is_empty() || !tx.query(sql, &args)?.is_empty() {
         heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
@@ -67,7 +65,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
         None => Some(best.task.last_holder.clone()).filter(|from| best.task.lapsed && !from.is_empty()),
     };
     let by = if lapsed_from.is_some() { Rule::Lapsed } else { Rule::Ready };
-    let task = views(tx, project, &[best], scene.now)?.pop();
+    let task = views(tx, scene, &[best])?.pop();
     Ok(Next { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
 }
 

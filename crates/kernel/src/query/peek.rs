@@ -1,7 +1,7 @@
 //! `resume --peek`: what `resume` would take, and the brief of it. It takes, offers and confirms nothing.
 
 use tenure_core::choice::Rule;
-use tenure_core::{Result, hold as rule, text};
+use tenure_core::{Result, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, task};
 
@@ -30,15 +30,14 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
     let me = scene.call.actor.name.as_str();
     let row = agent::get(tx, project, me)?;
     let focus = row.as_ref().map_or("", |row| row.focus.as_str());
-    let dead = crate::call::dead(tx, project, &scene.call.proven_dead)?;
-    let over = |held: &task::Held| rule::lapsed(scene.now, held.expires_at) || dead.contains(&held.holder);
+    let over = |held: &task::Held| scene.is_over(held);
     let gone = gone_agents(tx, scene)?;
     let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over };
     let (task, chosen_by, reason) = match own(tx, &seeker)? {
         Some((full, by)) => {
             let lapsed = full.task.lapsed || full.held.as_ref().is_some_and(over);
             let reason = tenure_core::choice::reason(by, full.task.priority, lapsed.then_some(me));
-            (views(tx, project, std::slice::from_ref(&full), scene.now)?.pop(), by, reason)
+            (views(tx, scene, std::slice::from_ref(&full))?.pop(), by, reason)
         }
         None => {
             let found = next(tx, scene, labels)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
-use tenure_store::table::{agent, dep, event, hold, note, task};
+use tenure_store::table::{dep, event, hold, note, task};
 
 use super::list::views;
 use super::{Scene, ids};
@@ -76,8 +76,8 @@ impl Kernel {
 
 fn show_hold(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Hold> {
     let row = hold::get(tx, scene.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
-    let holder = agent::get(tx, scene.project_id(), &row.holder)?;
-    Ok(Hold::of(&row, holder.as_ref(), scene.now))
+    let seen = super::holds::views(tx, scene, &[row])?.pop();
+    seen.ok_or_else(|| id::unknown(named, id::Sort::Hold))
 }
 
 fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
@@ -92,7 +92,7 @@ fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
     let filter = event::Filter { subject: named.to_owned(), ..event::Filter::default() };
     let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, EVENTS)?;
     events.reverse();
-    let mut views = views(tx, project, std::slice::from_ref(&full), scene.now)?;
+    let mut views = views(tx, scene, std::slice::from_ref(&full))?;
     let task = views.pop().ok_or_else(|| id::unknown(named, id::Sort::Task))?;
     let events = events.into_iter().map(Event::of).collect::<Result<_>>()?;
     Ok(Shown { task, blocker_gone, notes, dependents, events })
@@ -131,5 +131,5 @@ fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {
     ids.sort();
     ids.dedup();
     let found = task::get_many(tx, project, &ids)?;
-    Ok(Graph { root: root.to_owned(), tasks: views(tx, project, &found, scene.now)?, edges, more })
+    Ok(Graph { root: root.to_owned(), tasks: views(tx, scene, &found)?, edges, more })
 }

@@ -23,13 +23,19 @@ impl Kernel {
     }
 }
 
-/// The counters as they are seen: a started task whose hold has lapsed counts as what it will be.
+/// The counters as they are seen: a started task whose hold is over counts as what it will be.
 pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
     let Some(project) = scene.project else { return Ok(Counts::default()) };
     let mut counts = claim::counts(project);
     // All of them: a count that leaves some out is wrong. They are few, or else the next writes end them.
     let (sql, args) = hold::due_call(&project.id, scene.now, usize::MAX);
-    let lapsed: Vec<String> = hold::many(tx.query(sql, &args)?)?.into_iter().map(|hold| hold.subject).collect();
+    let mut over = hold::many(tx.query(sql, &args)?)?;
+    for agent in &scene.dead {
+        over.extend(hold::all_of_holder(tx, &project.id, agent)?);
+    }
+    let mut lapsed: Vec<String> = over.into_iter().map(|hold| hold.subject).collect();
+    lapsed.sort();
+    lapsed.dedup();
     if lapsed.is_empty() {
         return Ok(counts);
     }
@@ -50,7 +56,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
 fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let project = scene.project_id();
     let counts = counts(tx, scene)?;
-    let (held, next_expiry) = hold::summary(tx, project, scene.now)?;
+    let (held, next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
     let start = Rank { priority: -1, number: -1, id: String::new() };
     let first = |tx: &mut dyn Tx, state: State| {
         select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
@@ -59,7 +65,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let stuck = first(tx, State::Stuck)?;
     let blocked_by = blocked_by(tx, project, &blocked)?;
     let stuck_by = stuck_by(tx, project, &stuck)?;
-    let soonest = hold::page(tx, project, (scene.now, "\u{7f}"), FIRST)?;
+    let soonest = super::holds::soonest(tx, scene, &(scene.now, "\u{7f}".to_owned()), FIRST)?;
     let holds = super::holds::views(tx, scene, &soonest)?;
     let agents = agent::recent(tx, project, scene.now - rule::TASK_TTL, FIRST)?;
     let next_expiry_s = next_expiry.map(|at| (at - scene.now).as_seconds());

@@ -39,7 +39,7 @@ impl Kernel {
             let story = events
                 .into_iter()
                 .map(|row| {
-                    let event = Event::of(row)?;
+                    let event = Event::read_by(&scene.call.actor.name, row)?;
                     Ok(Sentence { number: event.number, text: event.sentence(), at: event.at })
                 })
                 .collect::<Result<_>>()?;

@@ -88,6 +88,18 @@ impl Event {
         })
     }
 
+    /// An event as somebody may read it: what an agent remembers for itself is nobody else's to read. A key may be the
+    /// first words of it.
+    pub(crate) fn read_by(reader: &str, row: event::Row) -> Result<Event> {
+        let mut event = Event::of(row)?;
+        let is_private =
+            event.kind.starts_with("memory.") && event.data["scope"] == "agent" && event.data["of"] != reader;
+        if let (true, Some(data)) = (is_private, event.data.as_object_mut()) {
+            data.retain(|name, _| !matches!(name.as_str(), "text" | "old" | "key"));
+        }
+        Ok(event)
+    }
+
     /// The event in one sentence.
     pub fn sentence(&self) -> String {
         tenure_core::event::sentence(&self.kind, &self.actor, &self.subject, &self.data)
@@ -196,14 +208,11 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that has a live hold is judged by the longest time to live of those.
-    pub(crate) fn of(row: &agent::Row, longest: Option<Span>, now: Time) -> Agent {
-        let sign = row.sign();
-        let sign = Sign { ttl: longest.unwrap_or(sign.ttl), ..sign };
+    pub(crate) fn of(row: &agent::Row, sign: &Sign, now: Time) -> Agent {
         Agent {
             name: row.name.clone(),
             tool: some(&row.tool),
-            liveness: liveness(now, &sign),
+            liveness: liveness(now, sign),
             last_seen: row.last_seen.to_string(),
             last_seen_s: row.last_seen.age(now).as_seconds(),
             focus: some(&row.focus),

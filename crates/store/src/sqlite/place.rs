@@ -353,7 +353,8 @@ fn is_denied(error: &io::Error) -> bool {
 pub(crate) fn read_only(path: &Path) -> Error {
     let ask = |path: &Path, access| rustix::fs::access(path, access).err();
     let errno = ask(path, Access::WRITE_OK).or_else(|| ask(parent(path), Access::WRITE_OK | Access::EXEC_OK));
-    denied(path, errno.unwrap_or(rustix::io::Errno::PERM).into())
+    // Rules on paths do not show in what `access` says. They answer with EACCES.
+    denied(path, errno.unwrap_or(rustix::io::Errno::ACCESS).into())
 }
 
 /// The refusal of a write that the system forbids: by a sandbox, or by permissions.

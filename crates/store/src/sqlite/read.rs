@@ -65,10 +65,7 @@ impl Sqlite {
             None => match place::look(path)? {
                 Presence::Absent => return self.read_nothing(look),
                 Presence::Present { size: 0, .. } => return self.read_nothing(look),
-                Presence::Present { writable_dir: false, wal: true, shm: false, .. } => return Err(wal_alone(path)),
-                Presence::Present { writable_dir: false, wal: false, shm: false, .. } => {
-                    return self.read_immutable(path, look);
-                }
+                Presence::Present { writable_dir: false, shm: false, .. } => return self.read_immutable(path, look),
                 Presence::Present { size, .. } => match self.open_reader(path) {
                     // Whoever was making the store ended before it was one. A query cannot take that back, and need not:
                     // a file of one page has no table in it.
@@ -79,12 +76,12 @@ impl Sqlite {
                     Err(error) if error.code() == "disk_full" && place::has_empty_wal(path) => {
                         return self.read_immutable(path, look);
                     }
-                    // The index beside the file cannot be made although nothing forbade it so far: a sandbox that the
-                    // permissions say nothing of, or a disk without room for one more name.
-                    Err(error) if error.code() == "cannot_open" => match place::look(path)? {
-                        Presence::Present { wal: false, shm: false, .. } => return self.read_immutable(path, look),
-                        Presence::Present { wal: true, shm: false, .. } => return Err(wal_alone(path)),
-                        _ => return Err(error),
+                    // The log or its index beside the file cannot be made although nothing forbade it so far: a sandbox
+                    // that the permissions say nothing of, or a disk without room for one more name. With both there,
+                    // neither is what stands in the way.
+                    Err(error) if matches!(error.code(), "cannot_open" | "not_writable") => match place::look(path)? {
+                        Presence::Present { wal: true, shm: true, .. } | Presence::Absent => return Err(error),
+                        Presence::Present { .. } => return self.read_immutable(path, look),
                     },
                     opened => opened?,
                 },
@@ -134,26 +131,32 @@ impl Sqlite {
 
     /// A store on a read-only place without `-wal` and `-shm`: nobody has it open, so its file does not change. If
     /// somebody can write it after all (the place is read-only only for us), reads may be torn; then size or
-    /// modification time differ, or the read fails, and it is repeated.
+    /// modification time differ, or the read fails, and it is repeated. What a writer has in its log by then is read
+    /// with the log or not at all: the file alone lacks it.
     fn read_immutable<T>(&self, path: &Path, look: &Look<'_, T>) -> Result<T> {
         let mut last = None;
         for _ in 0..IMMUTABLE_TRIES {
             let before = place::look(path)?;
-            let answer = self.open_immutable(path).and_then(|connection| match user_version(&connection)? {
+            let has_log = !place::has_empty_wal(path);
+            let answer = match before {
+                Presence::Present { shm: true, .. } if has_log => self.open_reader(path),
+                // A writer that opens or closes the store shows this for a moment.
+                _ if has_log => Err(wal_alone(path)),
+                _ => self.open_immutable(path),
+            }
+            .and_then(|connection| match user_version(&connection)? {
                 // Whoever was making the store ended before it was one.
                 0 => self.read_nothing(look),
+                older if older < VERSION => Err(error::older_schema()),
                 _ => look(&connection),
             });
-            let after = place::look(path)?;
+            let steady = has_log || before == place::look(path)?;
             match answer {
-                Ok(answer) if before == after => return Ok(answer),
+                Ok(answer) if steady => return Ok(answer),
                 // A refusal is an answer; only what the engine says about the file may be an artefact.
-                Err(error) if before == after && error.kind() != Kind::Storage => return Err(error),
+                Err(error) if steady && error.kind() != Kind::Storage => return Err(error),
                 Err(error) => last = Some(error),
                 Ok(_) => last = None,
-            }
-            if matches!(after, Presence::Present { wal: true, shm: false, .. }) {
-                return Err(wal_alone(path));
             }
         }
         Err(last
@@ -173,10 +176,7 @@ impl Sqlite {
         uri.push_str("?immutable=1");
         let connection = self.open_file(uri, flags)?;
         refuse_foreign(&connection)?;
-        match user_version(&connection)? {
-            older if (1..VERSION).contains(&older) => Err(error::older_schema()),
-            _ => Ok(connection),
-        }
+        Ok(connection)
     }
 }
 

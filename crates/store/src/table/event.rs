@@ -181,6 +181,24 @@ pub fn statement(filter: &Filter, newest_first: bool) -> Sql {
     pages[usize::from(newest_first)]
 }
 
+/// Numbers and kinds of the events about one thing with numbers in (`above`, `below`), newest first.
+pub fn kinds(
+    tx: &mut dyn Tx,
+    project: &str,
+    subject: &str,
+    (above, below): (i64, i64),
+    limit: usize,
+) -> Result<Vec<(i64, String)>> {
+    let sql = Sql::pair(
+        "SELECT number, kind FROM event INDEXED BY event_subject
+         WHERE project = $1 AND subject = $2 AND number > $3 AND number < $4 ORDER BY number DESC LIMIT $5",
+        "SELECT number, kind FROM event
+         WHERE project = $1 AND subject = $2 AND number > $3 AND number < $4 ORDER BY number DESC LIMIT $5",
+    );
+    let rows = tx.query(sql, &[project.into(), subject.into(), above.into(), below.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| Ok((row.int(0)?, row.text(1)?))).collect()
+}
+
 /// The oldest events by number and time.
 pub fn oldest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<(i64, Time)>> {
     let sql = Sql::same("SELECT number, at FROM event WHERE project = $1 ORDER BY number LIMIT $2");

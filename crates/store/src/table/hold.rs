@@ -123,13 +123,25 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
     }
 }
 
-/// How many holds have time left, and when the first of them ends.
-pub fn summary(tx: &mut dyn Tx, project: &str, now: Time) -> Result<(i64, Option<Time>)> {
-    let sql = Sql::same(
+/// How many holds of others than some agents have time left, and when the first of them ends.
+pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Result<(i64, Option<Time>)> {
+    let all = Sql::same(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
                    FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2",
     );
-    match first(tx.query(sql, &[project.into(), now.into()])?) {
+    let others = Sql::pair(
+        "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
+                   FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2
+                     AND holder NOT IN (SELECT value FROM json_each($3))",
+        "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
+                   FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2
+                     AND holder <> ALL (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))",
+    );
+    let rows = match but {
+        [] => tx.query(all, &[project.into(), now.into()])?,
+        but => tx.query(others, &[project.into(), now.into(), list(but)])?,
+    };
+    match first(rows) {
         Some(row) => Ok((row.int(0)?, row.int_or_null(1)?.map(Time))),
         None => Ok((0, None)),
     }

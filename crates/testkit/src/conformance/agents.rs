@@ -2,7 +2,9 @@
 
 use tenure_core::Span;
 use tenure_core::agent::{Liveness, Process};
-use tenure_kernel::op::{add, claim, note};
+use tenure_core::task::State;
+use tenure_kernel::op::{add, claim, note, resume};
+use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Call, Op};
 
 use super::Case;
@@ -16,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_i4_proof_of_death_frees_at_once_and_only_what_is_asked_for", proven_dead),
     Case::everywhere("inv_i4_proof_of_death_never_lengthens_a_hold", proof_never_lengthens),
     Case::everywhere("inv_i4_proof_counts_in_a_choice", proof_in_a_choice),
+    Case::everywhere("inv_i4_proof_counts_in_every_view", proof_in_views),
     Case::everywhere("inv_i4_proof_that_came_too_late_for_a_refused_op_ends_nothing", proof_of_a_refused_op),
     Case::everywhere("inv_i4_the_process_of_an_agent_is_the_one_it_was_last_seen_in", processes),
     Case::everywhere("inv_i4_liveness_follows_the_last_op", liveness),
@@ -124,6 +127,53 @@ fn proof_in_a_choice(world: &World) {
     let claimed = world.run_call(&call, &Op::Claim(claim::Request::default())).unwrap();
     assert_eq!((taken(&claimed), claimed["rule"].as_str()), (first, Some("lapsed")));
     assert_eq!(claimed["reason"], next.reason);
+    world.sound();
+}
+
+fn proof_in_views(world: &World) {
+    let [dead, alive] = ["of the dead", "of the living"].map(|title| world.add(title));
+    world.add_with(add::Request { after: vec![dead.clone()], ..add::Request::titled("comes after") });
+    world.claim("a", &dead).unwrap();
+    world.claim("c", &alive).unwrap();
+    let before = world.events().len();
+    let (blind, knowing) = (world.call("b"), world.call_knowing_dead("b", &["a"]));
+    let kernel = &world.kernel;
+    let states = |call: &Call, states: &[State]| -> Vec<String> {
+        let filter = list::Filter { states: states.to_vec(), ..list::Filter::default() };
+        kernel.list(call, &filter).unwrap().items.into_iter().map(|task| task.id).collect()
+    };
+    assert_eq!(states(&blind, &[State::Held]), [dead.clone(), alive.clone()]);
+    assert_eq!(states(&knowing, &[State::Held]), [alive.clone()]);
+    assert_eq!(states(&knowing, &[State::Ready]), [dead.clone()]);
+    let of = |holder: &str| list::Filter { holder: Some(holder.into()), ..list::Filter::default() };
+    assert_eq!(kernel.list(&knowing, &of("a")).unwrap().items.len(), 0);
+    assert_eq!(kernel.list(&knowing, &of("c")).unwrap().items.len(), 1);
+    let seen = kernel.show(&knowing, &dead).unwrap().task;
+    assert_eq!((seen.state, seen.holder.is_none(), seen.lapsed_from.as_deref()), (State::Ready, true, Some("a")));
+    let hold = kernel.show(&blind, &dead).unwrap().task.holder.unwrap().hold;
+    let seen = kernel.show_hold(&knowing, &hold).unwrap();
+    assert_eq!((seen.state.as_str(), seen.liveness, seen.expires_in_s), ("lapsed", Liveness::Gone, 0));
+    // Counts agree with lists.
+    let overview = kernel.status(&knowing).unwrap();
+    assert_eq!((overview.ready, overview.started, overview.held, overview.waiting), (1, 1, 1, 1));
+    assert_eq!(overview.holds.iter().map(|hold| hold.holder.as_str()).collect::<Vec<_>>(), ["c"]);
+    let liveness = |agents: &[tenure_kernel::shape::Agent], name: &str| {
+        agents.iter().find(|agent| agent.name == name).map(|agent| agent.liveness)
+    };
+    let agents = kernel.agents(&knowing, None, 10, None).unwrap().items;
+    for agents in [&agents, &overview.agents] {
+        assert_eq!((liveness(agents, "a"), liveness(agents, "c")), (Some(Liveness::Gone), Some(Liveness::Alive)));
+    }
+    let pages = |rows| kernel.holds(&knowing, None, rows, None).unwrap();
+    assert_eq!((pages(10).total, pages(1).items[0].holder.as_str(), pages(1).more), (Some(1), "c", false));
+    assert_eq!(kernel.holds(&knowing, Some("a"), 10, None).unwrap().total, Some(0));
+    // What is shown is what a choice takes.
+    let next = kernel.next(&knowing, &[]).unwrap();
+    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.clone(), State::Ready)));
+    let peeked = kernel.peek(&knowing, &resume::Request::default()).unwrap().task.unwrap();
+    assert_eq!((&peeked.id, peeked.lapsed_from.as_deref()), (&dead, Some("a")));
+    assert_eq!(world.events().len(), before, "a look ends nothing");
+    assert_eq!(taken(&world.run_call(&knowing, &Op::Claim(claim::Request::default())).unwrap()), dead);
     world.sound();
 }
 

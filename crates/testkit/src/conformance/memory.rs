@@ -5,6 +5,7 @@ use tenure_core::memory::Kind;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::remember::{Item, Reach, Request};
 use tenure_kernel::op::{memory_forget, memory_pin, resume};
+use tenure_kernel::query::log;
 use tenure_kernel::query::memory::Filter;
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
@@ -248,6 +249,20 @@ fn scopes(world: &World) {
     assert_eq!(code_of(world.kernel.memory_id(&world.call("b"), &memory)), "not_found");
     assert_eq!(world.kernel.memory_id(&world.call("a"), &memory).unwrap(), (false, memory.clone()));
     assert_eq!(code_of(remember(world, "a", Item { task: Some("t-00000".into()), ..item("x") })), "not_found");
+    // Nor do events tell others of it.
+    remember(world, "a", said(Reach::Agent, "k", "another secret of the agent")).unwrap();
+    world.run("a", Op::MemoryForget(memory_forget::Request { memory: memory.clone() })).unwrap();
+    let about = log::Filter { subject: Some(memory), limit: 10, ..log::Filter::default() };
+    let told = |reader: &str| {
+        let events = world.kernel.log(&world.call(reader), &about).unwrap().items;
+        assert_eq!(events.len(), 3);
+        let sentences: Vec<String> = events.iter().map(tenure_kernel::shape::Event::sentence).collect();
+        format!("{} {}", serde_json::to_string(&events).unwrap(), sentences.join(" "))
+    };
+    assert_eq!(told("a").matches("secret of the agent").count(), 7, "{}", told("a"));
+    for reader in ["b", "person:ann"] {
+        assert!(!told(reader).contains("secret"), "{}", told(reader));
+    }
     // Another project sees none of it.
     let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("a") };
     assert_eq!(world.kernel.recall(&elsewhere, "secret", &filter()).unwrap().items.len(), 0);

@@ -221,7 +221,9 @@ fn hot_statements(world: &World) {
         hold::renew_session(tx, p, "agent-1", now)?;
         hold::renew(tx, p, "h-1", now, tenure_core::Span::seconds(60))?;
         hold::end(tx, p, "h-1", now, Ending::Released)?;
-        hold::summary(tx, p, now)?;
+        hold::summary(tx, p, now, &[])?;
+        hold::summary(tx, p, now, &["agent-1".to_owned()])?;
+        event::kinds(tx, p, "t-1", (5, 900), 20)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;

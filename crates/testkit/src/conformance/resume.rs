@@ -104,6 +104,10 @@ fn rules(world: &World) {
     assert_eq!(by_rule(world, "a", "ready"), urgent);
     world.release("a", &urgent).unwrap();
     world.unblock("person:ann", &late).unwrap();
+    // However much is said about it since.
+    for n in 0..200 {
+        world.note("b", &late, &format!("remark {n}")).unwrap();
+    }
     assert_eq!(by_rule(world, "a", "unblocked"), late);
     // A hold of its own that ran out, and that nobody took.
     world.advance(Span::hours(2));

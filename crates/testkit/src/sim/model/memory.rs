@@ -157,7 +157,7 @@ impl Model {
             Some(old) => old.id.clone(),
             None => turn.fresh.memories.pop_front().unwrap_or_else(|| turn.fresh.invent('m')),
         };
-        let number = self.tell(turn, told, &id, "", data);
+        let number = self.tell(turn, told, &id, "", as_read(data));
         let answer = answer(&id, outcome, old.as_ref().map_or(1, |old| old.version + 1));
         self.memories.retain(|of| !at(of));
         self.memories.push(Memory {
@@ -217,7 +217,7 @@ impl Model {
             }
             let (scope, of) = memory.place.words();
             let data = json!({ "pinned": pinned, "key": memory.key, "scope": scope, "of": of });
-            self.tell(turn, kind::MEMORY_PINNED, id, "", data);
+            self.tell(turn, kind::MEMORY_PINNED, id, "", as_read(data));
             self.memories[at].pinned = pinned;
         }
         Ok(self.memories[at].shape())
@@ -231,7 +231,7 @@ impl Model {
         }
         let (scope, of) = memory.place.words();
         let data = json!({ "key": memory.key, "scope": scope, "of": of, "kind": memory.kind, "text": memory.text });
-        self.tell(turn, kind::MEMORY_FORGOTTEN, id, "", data);
+        self.tell(turn, kind::MEMORY_FORGOTTEN, id, "", as_read(data));
         self.memories.remove(at);
         Ok(memory.shape())
     }
@@ -272,4 +272,12 @@ impl Model {
         ids.sort();
         ids
     }
+}
+
+/// What a person reads of an event: not what an agent remembers for itself.
+fn as_read(mut data: Value) -> Value {
+    if let (true, Some(data)) = (data["scope"] == "agent", data.as_object_mut()) {
+        data.retain(|name, _| !["text", "old", "key"].contains(&name.as_str()));
+    }
+    data
 }
