@@ -16,6 +16,7 @@ pub mod hold;
 pub mod id;
 pub mod memory;
 pub mod name;
+pub mod pattern;
 pub mod task;
 pub mod text;
 pub mod time;
