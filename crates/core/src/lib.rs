@@ -17,6 +17,7 @@ pub mod id;
 pub mod memory;
 pub mod name;
 pub mod pattern;
+pub mod reserve;
 pub mod task;
 pub mod text;
 pub mod time;

@@ -172,3 +172,9 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
         Trust::Moved(gone) => Ok(Sighting::New(gone.clone())),
     }
 }
+
+/// The id of the checkout that a call comes from, if it was seen before.
+pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> Option<String> {
+    let here = call.checkout.as_ref()?;
+    recorded.iter().find(|row| row.path == here.path).map(|row| row.id.clone())
+}

@@ -9,7 +9,7 @@ use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
 use tenure_store::table::{agent, checkout, hold, project, request};
 use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
 
-use crate::call::{Call, sight};
+use crate::call::{Call, checkout_id, sight};
 use crate::op::Op;
 use crate::unit::Unit;
 use crate::{retain, settle};
@@ -105,6 +105,7 @@ impl Kernel {
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let agent = agent::one(actor)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
+        unit.checkout = checkout_id(call, &places);
         if let Some(back) = stepped {
             let data = serde_json::json!({ "seconds": back.as_seconds() });
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;

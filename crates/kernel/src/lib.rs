@@ -8,6 +8,7 @@ mod call;
 mod kernel;
 mod lines;
 pub mod op;
+mod paths;
 pub mod query;
 pub mod restore;
 mod retain;

@@ -5,7 +5,7 @@ use tenure_core::choice::Rank;
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
-use tenure_store::table::{agent, checkout, dep, event as log, hold, label, memory, note, project, shown, task};
+use tenure_store::table::{agent, checkout, dep, event as log, hold, label, memory, note, path, project, shown, task};
 use tenure_store::{Entropy, Sql, Tx};
 
 use crate::call::{Call, Sighting};
@@ -23,6 +23,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) first_event: i64,
     /// Whether lapsed holds remain that this op did not settle.
     pub(crate) more_due: bool,
+    /// The checkout that the call comes from, where there is one.
+    pub(crate) checkout: Option<String>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     op: &'static str,
@@ -35,6 +37,8 @@ pub(crate) struct Loaded {
     pub(crate) full: task::Full,
     pub(crate) edges: Vec<dep::Edge>,
     pub(crate) shown: Option<i64>,
+    /// The paths that are held for it.
+    pub(crate) bound: Vec<hold::Row>,
 }
 
 impl<'a> Unit<'a> {
@@ -49,7 +53,7 @@ impl<'a> Unit<'a> {
     ) -> Unit<'a> {
         project.last_time = now;
         let first_event = project.last_event;
-        Unit { tx, call, now, project, first_event, more_due: false, agent, entropy, op, mark: None }
+        Unit { tx, call, now, project, first_event, more_due: false, checkout: None, agent, entropy, op, mark: None }
     }
 
     /// The actor's name.
@@ -121,19 +125,23 @@ impl<'a> Unit<'a> {
             self.agent = Some(row);
         }
         if let (Sighting::New(gone), Some(here)) = (sighting, &self.call.checkout) {
-            for common in gone {
-                checkout::forget(self.tx, &project, &here.host, &common)?;
+            for common in &gone {
+                checkout::forget(self.tx, &project, &here.host, common)?;
+            }
+            if !gone.is_empty() {
+                self.checkout = None;
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
             let row = checkout::Row {
                 host: here.host.clone(),
                 path: here.path.clone(),
-                id: self.draw(id::Sort::Checkout, 8),
+                id: self.checkout.take().unwrap_or_else(|| self.draw(id::Sort::Checkout, 8)),
                 common_path,
                 common_device,
                 common_inode,
             };
             checkout::put(self.tx, &project, &row, self.now)?;
+            self.checkout = Some(row.id);
         }
         Ok(())
     }
@@ -238,17 +246,23 @@ impl<'a> Unit<'a> {
 
     fn load_calls(&self, task: &str) -> Vec<(Sql, Vec<tenure_store::Value>)> {
         let project = &self.project.id;
-        vec![task::get_call(project, task), shown::get_call(project, self.me(), task), dep::of_one_call(project, task)]
+        vec![
+            task::get_call(project, task),
+            shown::get_call(project, self.me(), task),
+            dep::of_one_call(project, task),
+            path::of_tasks_call(project, &[task.to_owned()]),
+        ]
     }
 
     fn loaded(&mut self, task: &str, answers: Vec<Vec<tenure_store::Row>>) -> Result<Loaded> {
-        let [full, shown, edges]: [_; 3] =
-            answers.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
+        let [full, shown, edges, bound]: [_; 4] =
+            answers.try_into().map_err(|_| Error::bug("four questions have four answers"))?;
         let mut full = task::one(full)?.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
+        let mut bound = hold::many(bound)?;
         if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
-            settle::expire(self, &mut full)?;
+            settle::expire(self, &mut full, &std::mem::take(&mut bound))?;
         }
-        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)? })
+        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)?, bound })
     }
 
     /// Which of some tasks that a request names exist, with their status, in no order.
@@ -369,17 +383,11 @@ impl<'a> Unit<'a> {
         }
         let fence = self.append(grant.kind, &full.task.id, &fresh, None, &data)?;
         let row = hold::Row {
-            id: fresh,
-            kind: "task".to_owned(),
-            subject: full.task.id.clone(),
-            holder: holder.to_owned(),
-            fence,
             granted_at: self.now,
             expires_at,
             ttl,
             reason: full.task.title.clone(),
-            ended_at: Time(0),
-            ended_how: String::new(),
+            ..hold::Row::of_task(fresh, &full.task.id, holder, fence)
         };
         hold::insert(self.tx, &self.project.id, &row)?;
         self.project.holds_issued += 1;

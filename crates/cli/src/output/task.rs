@@ -2,6 +2,7 @@
 
 use tenure_core::agent::Liveness;
 use tenure_core::task::State;
+use tenure_core::text::cut;
 use tenure_kernel::shape::{Claimed, Hold, Page, Shown, Task};
 
 use super::table::table;
@@ -206,8 +207,8 @@ pub(crate) fn hold_row(out: &Printer, hold: &Hold) -> Vec<String> {
     };
     vec![
         hold.id.clone(),
-        hold.kind.clone(),
-        hold.subject.clone(),
+        if hold.mode == "shared" { format!("{}, shared", hold.kind) } else { hold.kind.clone() },
+        cut(&hold.subject, 80),
         hold.holder.clone(),
         out.ink(ink, hold.liveness.as_str()),
         span(hold.expires_in_s),

@@ -11,6 +11,7 @@ pub(crate) mod process;
 pub(crate) mod project;
 pub(crate) mod remote;
 pub(crate) mod scratch;
+pub(crate) mod typed;
 
 #[cfg(test)]
 mod fixture;

@@ -8,6 +8,7 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{agent, dep, event, hold, note, task};
 
+use super::holds::name_checkouts;
 use super::list::views;
 use super::{Scene, ids};
 use crate::call::Call;
@@ -77,7 +78,10 @@ impl Kernel {
 fn show_hold(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Hold> {
     let row = hold::get(tx, scene.project_id(), named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
     let holder = agent::get(tx, scene.project_id(), &row.holder)?;
-    Ok(Hold::of(&row, holder.as_ref(), scene.now))
+    let mut hold = [Hold::of(&row, holder.as_ref(), scene.now)];
+    name_checkouts(tx, scene, &mut hold)?;
+    let [hold] = hold;
+    Ok(hold)
 }
 
 fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {

@@ -29,7 +29,8 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
     let mut counts = claim::counts(project);
     // All of them: a count that leaves some out is wrong. They are few, or else the next writes end them.
     let (sql, args) = hold::due_call(&project.id, scene.now, usize::MAX);
-    let lapsed: Vec<String> = hold::many(tx.query(sql, &args)?)?.into_iter().map(|hold| hold.subject).collect();
+    let lapsed: Vec<String> =
+        hold::many(tx.query(sql, &args)?)?.into_iter().filter(hold::Row::is_task).map(|hold| hold.subject).collect();
     if lapsed.is_empty() {
         return Ok(counts);
     }
@@ -59,7 +60,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let stuck = first(tx, State::Stuck)?;
     let blocked_by = blocked_by(tx, project, &blocked)?;
     let stuck_by = stuck_by(tx, project, &stuck)?;
-    let soonest = hold::page(tx, project, (scene.now, "\u{7f}"), FIRST)?;
+    let soonest = hold::page(tx, project, "", (scene.now, "\u{7f}"), FIRST)?;
     let holds = super::holds::views(tx, scene, &soonest)?;
     let agents = agent::recent(tx, project, scene.now - rule::TASK_TTL, FIRST)?;
     let next_expiry_s = next_expiry.map(|at| (at - scene.now).as_seconds());

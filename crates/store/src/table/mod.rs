@@ -8,6 +8,7 @@ pub mod hold;
 pub mod label;
 pub mod memory;
 pub mod note;
+pub mod path;
 pub mod project;
 pub mod request;
 pub mod shown;

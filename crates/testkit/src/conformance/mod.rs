@@ -25,6 +25,8 @@ mod listing;
 mod lost;
 mod memory;
 mod opening;
+mod paths;
+mod paths_bound;
 mod places;
 mod plans;
 mod purity;
@@ -96,6 +98,8 @@ pub fn cases() -> Vec<&'static Case> {
         lost::CASES,
         memory::CASES,
         opening::CASES,
+        paths::CASES,
+        paths_bound::CASES,
         places::CASES,
         plans::CASES,
         purity::CASES,

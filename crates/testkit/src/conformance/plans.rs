@@ -6,7 +6,7 @@ use tenure_core::task::Status;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
-use tenure_store::table::{agent, checkout, dep, event, hold, label, note, project, request, shown, task};
+use tenure_store::table::{agent, checkout, dep, event, hold, label, note, path, project, request, shown, task};
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
 use super::Case;
@@ -161,6 +161,16 @@ fn hot_statements(world: &World) {
         hold::end(tx, p, "h-1", now, Ending::Released)?;
         hold::summary(tx, p, now)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
+        let (places, starts) = (vec![String::new(), "c-1".to_owned()], vec!["".to_owned(), "src/".to_owned()]);
+        tx.query_all(vec![
+            path::shorter_call(p, &places, &starts),
+            path::longer_call(p, &places, "src/", "src0"),
+            path::of_tasks_call(p, &some),
+        ])?;
+        path::lapsed_of_task(tx, p, id, 7)?;
+        path::unanchored(tx, p, "agent-1", now)?;
+        path::renew_with_task(tx, p, id, now, (now, tenure_core::Span::seconds(60)))?;
+        checkout::all(tx, p)?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;
         agent::set_focus(tx, p, "agent-1", id)?;
@@ -228,7 +238,7 @@ fn lists_are_ordered(world: &World) {
         ("task_assigned", of(task::Stream::Assigned(text("agent-1")))),
         ("task_stuck", of(task::Stream::Stuck)),
         ("task_ready", of(task::Stream::ReadyFor(text("")))),
-        ("hold_due", record(world, |tx, p| hold::page(tx, p, (Time(5), "h-1"), 20).map(drop))),
+        ("hold_due", record(world, |tx, p| hold::page(tx, p, "", (Time(5), "h-1"), 20).map(drop))),
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, transfer, unblock,
+    remember, reopen, reserve, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -64,7 +64,12 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     go(ann, Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }));
     go(ann, Op::MemoryForget(memory_forget::Request { memory }));
     go(ann, Op::Import(brought()));
-    send(joined, Op::Join(join::Request::default()));
+    let paths = words(&["src/a.rs", "docs/"]);
+    send(
+        Call { actor: world.call("a").actor, ..joined.clone() },
+        Op::Reserve(reserve::Request { paths, ..reserve::Request::default() }),
+    );
+    send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };
     send(Call { project: elsewhere, ..world.call(ann) }, Op::Forget(forget));

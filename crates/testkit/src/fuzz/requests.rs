@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, transfer, unblock,
+    remember, reopen, reserve, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -147,6 +147,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "block" => of::<block::Request>(body, Op::Block),
         "unblock" => of::<unblock::Request>(body, Op::Unblock),
         "release" => of::<release::Request>(body, Op::Release),
+        "reserve" => of::<reserve::Request>(body, Op::Reserve),
         "reopen" => of::<reopen::Request>(body, Op::Reopen),
         "cancel" => of::<cancel::Request>(body, Op::Cancel),
         "transfer" => of::<transfer::Request>(body, Op::Transfer),

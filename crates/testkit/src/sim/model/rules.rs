@@ -120,6 +120,7 @@ impl Model {
             Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
                 unreachable!("no plan remembers, imports, joins checkouts or forgets projects")
             }
+            Op::Reserve(_) => unreachable!("no plan reserves paths"),
         }
     }
 
