@@ -16,6 +16,7 @@ mod fencing;
 mod home;
 mod identity;
 mod memory;
+mod paths;
 mod pinning;
 mod places;
 mod projects;

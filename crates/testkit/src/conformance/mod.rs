@@ -24,6 +24,7 @@ mod keeping;
 mod listing;
 mod lost;
 mod memory;
+mod older;
 mod opening;
 mod paths;
 mod paths_bound;

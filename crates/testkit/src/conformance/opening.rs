@@ -12,6 +12,7 @@ use tenure_store::table::project;
 use tenure_store::{Location, Options, Sql, Store, Verdict};
 
 use super::Case;
+use super::older::first_schema;
 use crate::fixture::{Engine, World, refusal};
 use crate::raw::{self, TABLES, both, bytes, dump, execute};
 
@@ -144,12 +145,8 @@ fn older_store(world: &World) {
     let before = dump(&world.kernel);
     let name = project::Name { key: "name:p".into(), label: "p".into() };
     let age = || {
-        let statements = [
-            Sql::same("UPDATE store SET schema_version = 1"),
-            Sql::same("UPDATE project SET schema_version = 1"),
-            Sql::pair("PRAGMA user_version = 1", "SELECT 1"),
-            Sql::same("ALTER TABLE project DROP COLUMN events"),
-        ];
+        let mut statements: Vec<Sql> = first_schema().iter().map(|sql| Sql::same(sql)).collect();
+        statements.push(Sql::pair("PRAGMA user_version = 1", "SELECT 1"));
         let store = world.kernel.store();
         store.write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;

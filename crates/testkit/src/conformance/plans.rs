@@ -90,11 +90,12 @@ fn fill(world: &World) -> Vec<String> {
     }
     let many = [
         "request SELECT p.id, 'a', 'add', 'r' || n, '', '', n",
-        "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0",
+        "note (project, id, task, number, agent, at, text, data, late) SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0",
         "shown SELECT p.id, 'a' || n, 't-' || n, n",
         "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
-        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0",
-        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired'",
+        "agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started) SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0",
+        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', '', '', 0, ''",
+        "hold SELECT p.id, 'h-p' || n, 'path', 'src/' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 'c-1', 'src/' || n, 0, 't-' || n",
     ];
     for rows in many {
         let insert = format!("INSERT INTO {rows} FROM project p");
