@@ -71,9 +71,13 @@ pub(crate) fn candidates(
     patterns: &[Pattern],
 ) -> Result<Vec<hold::Row>> {
     let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
-    let mut calls = vec![path::shorter_call(project, checkouts, &prefixes.into_iter().collect::<Vec<_>>())];
+    let prefixes: Vec<String> = prefixes.into_iter().collect();
     let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
-    calls.extend(ranges.iter().map(|(begin, end)| path::longer_call(project, checkouts, begin, end)));
+    let mut calls = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
+    for checkout in checkouts {
+        calls.push(path::shorter_call(project, checkout, &prefixes));
+        calls.extend(ranges.iter().map(|(begin, end)| path::longer_call(project, checkout, begin, end)));
+    }
     let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
     for rows in tx.query_all(calls)? {
         found.extend(hold::many(rows)?.into_iter().map(|row| (row.fence, row)));

@@ -162,16 +162,15 @@ fn hot_statements(world: &World) {
         hold::end(tx, p, "h-1", now, Ending::Released)?;
         hold::summary(tx, p, now)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
-        let (places, starts) = (vec![String::new(), "c-1".to_owned()], vec!["".to_owned(), "src/".to_owned()]);
+        let starts = ["", "s", "src/"].map(str::to_owned);
         tx.query_all(vec![
-            path::shorter_call(p, &places, &starts),
-            path::longer_call(p, &places, "src/", "src0"),
+            path::shorter_call(p, "c-1", &starts),
+            path::longer_call(p, "c-1", "src/1", "src/2"),
             path::of_tasks_call(p, &some),
         ])?;
         path::lapsed_of_task(tx, p, id, 7)?;
         path::unanchored(tx, p, "agent-1", now)?;
         path::renew_with_task(tx, p, id, now, (now, tenure_core::Span::seconds(60)))?;
-        checkout::all(tx, p)?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;
         agent::set_focus(tx, p, "agent-1", id)?;
