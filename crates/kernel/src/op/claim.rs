@@ -65,10 +65,11 @@ fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<
     let project = unit.project.id.clone();
     let task = loaded.full.task.id.clone();
     let Some(held) = loaded.full.held.as_mut() else { return Err(Error::bug("an own hold that is none")) };
+    let before = held.ttl;
     held.ttl = ttl_s.map_or(held.ttl, Span::seconds);
     held.expires_at = unit.now + held.ttl;
     hold::renew(unit.tx, &project, &held.id, held.expires_at, held.ttl)?;
-    path::renew_with_task(unit.tx, &project, &task, unit.now, (held.expires_at, held.ttl))?;
+    path::renew_with_task(unit.tx, &project, &task, unit.now, before, (held.expires_at, held.ttl))?;
     let row = hold::Row {
         granted_at: held.granted_at,
         expires_at: held.expires_at,

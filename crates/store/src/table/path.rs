@@ -137,17 +137,19 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> 
     tx.defer(sql, args)
 }
 
-/// Gives the live holds of a task the end that its own hold has.
+/// Gives the live holds of a task the end that its own hold has, but for those that were given a time of their own:
+/// they do not have the one that the task had `before`.
 pub fn renew_with_task(
     tx: &mut dyn Tx,
     project: &str,
     task: &str,
     now: Time,
+    before: Span,
     (expires_at, ttl): (Time, Span),
 ) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET expires_at = $3, ttl = $4
-         WHERE project = $1 AND task = $2 AND task <> '' AND ended_at = 0 AND +expires_at > $5",
+         WHERE project = $1 AND task = $2 AND task <> '' AND ended_at = 0 AND +expires_at > $5 AND ttl = $6",
     );
-    tx.defer(sql, vec![project.into(), task.into(), expires_at.into(), ttl.0.into(), now.into()])
+    tx.defer(sql, vec![project.into(), task.into(), expires_at.into(), ttl.0.into(), now.into(), before.0.into()])
 }

@@ -11,6 +11,7 @@ use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
 use tenure_store::Location;
 
 use super::Case;
+use super::restoring::{again, take};
 use super::shorthand::words;
 use crate::fixture::{Engine, World, code_of, kind_of, refusal};
 use crate::sim::dice::Dice;
@@ -35,6 +36,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_r9_paths_are_released_by_their_holder", released),
     Case::everywhere("inv_l5_calls_renew_paths", renewed),
     Case::everywhere("inv_l4_the_paths_of_a_dead_agent_are_free", proven_dead),
+    Case::everywhere("inv_l1_a_restore_ends_holds_on_paths", restored),
+    Case::everywhere("inv_t9_a_clock_set_back_caps_holds_on_paths", clock_set_back),
     Case::everywhere("inv_l1_many_at_once_for_one_path_have_one_winner", one_winner),
     Case::everywhere("inv_l1_random_reservations_never_conflict", random),
 ];
@@ -434,6 +437,29 @@ fn proven_dead(world: &World) {
     world.run_call(&Call { proven_dead: words(&["a"]), ..world.from("main", "b") }, &op).unwrap();
     let expired = world.events().into_iter().find(|event| event.kind == kind::HOLD_EXPIRED).unwrap();
     assert_eq!(expired.data["proven_dead"], true);
+    world.sound();
+}
+
+fn restored(world: &World) {
+    let task = world.add("one");
+    world.reserve("a", &["src/", &task]).unwrap();
+    world.claim("b", &task).unwrap();
+    let (path, _) = take(world, "b.db");
+    let ended = again(world, &path, "safety.db");
+    assert_eq!(ended.ended_holds, 3);
+    assert!(world.check("c", &["src/"]).free);
+    assert_eq!(world.show(&task)["status"], "open");
+    let later = world.reserve("c", &["src/"]).unwrap();
+    assert!(later["holds"][0]["fence"].as_i64().unwrap() > 1 << 32);
+    world.sound();
+}
+
+fn clock_set_back(world: &World) {
+    world.reserve("a", &["src/"]).unwrap();
+    world.advance(Span::hours(-10));
+    world.reserve("b", &["docs/"]).unwrap();
+    world.advance(Span::hours(1));
+    assert!(world.check("b", &["src/"]).free, "it ends an hour from the time that counts now");
     world.sound();
 }
 

@@ -43,6 +43,12 @@ fn as_the_task(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     let page = world.kernel.holds(&world.call("a"), Some("a"), 10, None).unwrap();
     assert!(page.items.iter().all(|hold| hold.expires_in_s == 60), "{page:?}");
+    // One that was given a time of its own keeps it.
+    world.reserve_with("a", &["docs/"], |request| request.ttl_s = Some(30)).unwrap();
+    world.claim_for("a", &task, 60).unwrap();
+    let page = world.kernel.holds(&world.call("a"), Some("a"), 10, None).unwrap();
+    let own: Vec<i64> = page.items.iter().filter(|hold| hold.subject == "docs/").map(|hold| hold.ttl_s).collect();
+    assert_eq!(own, [30]);
     world.advance(Span::seconds(60));
     assert!(world.check("b", &["src/"]).free);
     world.sound();

@@ -170,7 +170,7 @@ fn hot_statements(world: &World) {
         ])?;
         path::lapsed_of_task(tx, p, id, 7)?;
         path::unanchored(tx, p, "agent-1", now)?;
-        path::renew_with_task(tx, p, id, now, (now, tenure_core::Span::seconds(60)))?;
+        path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;
         agent::set_focus(tx, p, "agent-1", id)?;
