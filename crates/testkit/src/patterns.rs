@@ -88,8 +88,15 @@ fn round(seed: u64, pairs: usize, paths: &[String]) -> Result<usize, String> {
 }
 
 fn tried(dice: &Dice, paths: &[String]) -> Result<Tried, String> {
-    let typed = typed(dice);
-    let ours = Pattern::parse(&typed, Case::Kept).map_err(|error| format!("{typed}: {}", error.message()))?;
+    let (typed, ours) = loop {
+        let typed = typed(dice);
+        match Pattern::parse(&typed, Case::Kept) {
+            Ok(ours) => break (typed, ours),
+            // Some combine too many alternatives.
+            Err(error) if error.code() == "pattern_limit" => {}
+            Err(error) => return Err(format!("{typed}: {}", error.message())),
+        }
+    };
     let globs = match typed.strip_prefix("glob:") {
         Some(glob) => {
             expand(&glob.split('/').map(|part| if part == "**" { DEEP } else { part }).collect::<Vec<_>>().join("/"))
