@@ -263,9 +263,10 @@ fn fill(world: &World, count: usize, path: impl Fn(usize) -> String) {
 }
 
 fn cost_stays(_: &World) {
-    let costs = |holds: usize| -> Vec<(&'static str, u64)> {
+    let costs = |holds: usize, globs: bool| -> Vec<(&'static str, u64)> {
         let world = World::new(Engine::Memory);
-        fill(&world, holds, |n| format!("src/part-{}/file-{n}.rs", n % 97));
+        let name = |n: usize| format!("src/part-{}/file-{n}", n % 97);
+        fill(&world, holds, |n| if globs { format!("glob:{}-*.rs", name(n)) } else { format!("{}.rs", name(n)) });
         let mut measured = Vec::new();
         let mut measure = |name: &'static str, work: &dyn Fn(usize)| {
             work(0);
@@ -276,13 +277,16 @@ fn cost_stays(_: &World) {
         measure("reserve a file", &|n| drop(world.reserve("a", &[&format!("src/part-3/mine-{n}.rs")]).unwrap()));
         measure("reserve a directory", &|n| drop(world.reserve("a", &[&format!("src/new-{n}/")]).unwrap()));
         measure("reserve a glob", &|n| drop(world.reserve("a", &[&format!("glob:src/other{n}*/**/x.?")]).unwrap()));
-        measure("a refusal", &|_| drop(refusal(world.reserve("a", &["src/part-1/file-1.rs"]))));
+        measure("a refusal", &|_| drop(refusal(world.reserve("a", &["glob:src/part-1/file-1[.-]*rs"]))));
         measure("check", &|n| drop(world.check("a", &[&format!("src/part-3/more-{n}.rs")])));
         measure("release", &|n| drop(world.release_paths("a", &[&format!("src/part-3/mine-{n}.rs")]).unwrap()));
         measured
     };
-    for ((name, few), (_, many)) in costs(10).into_iter().zip(costs(10_000)) {
+    for ((name, few), (_, many)) in costs(10, false).into_iter().zip(costs(10_000, false)) {
         assert!(few > 0 && many <= few * 2, "{name}: {few} steps among 10 holds, {many} among 10,000");
+    }
+    for ((name, few), (_, many)) in costs(10, true).into_iter().zip(costs(5_000, true)) {
+        assert!(few > 0 && many <= few * 5, "{name}: {few} steps among 10 globs, {many} among 5,000");
     }
 }
 
