@@ -17,7 +17,7 @@ use crate::globals::Globals;
 use crate::output::Printer;
 
 /// Flags of every command that take a value.
-const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
+pub(crate) const VALUED: [&str; 4] = ["--project", "--agent", "--store", "--request-id"];
 /// Flags of every command that take none.
 const PLAIN: [&str; 2] = ["--json", "--quiet"];
 
@@ -153,7 +153,7 @@ pub(crate) fn overview() -> String {
 }
 
 /// The command among the words: the first that is neither a flag of every command nor its value.
-fn named(words: &[OsString]) -> Option<OsString> {
+pub(crate) fn named(words: &[OsString]) -> Option<OsString> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if VALUED.iter().any(|flag| word == *flag) {

@@ -3,11 +3,13 @@
 use std::cell::{Cell, OnceCell};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::agent::Judgement;
+use tenure_core::agent::{Judgement, Process};
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::{Actor, Call, Checkout, Door, Kernel, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::op::confirm;
+use tenure_kernel::{Actor, Call, Checkout, Door, Evidence, Kernel, Op, Reply, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
 
@@ -16,9 +18,9 @@ use crate::globals::Globals;
 use crate::identity::{self, Caller};
 use crate::output::Printer;
 use crate::place::pin::Pin;
-use crate::place::process::{HostFacts, proven_dead};
+use crate::place::process::{HostFacts, ancestors, proven_dead};
 use crate::place::project::{KeyKind, RecordedPlace, encode};
-use crate::place::{self, Location, Place, config};
+use crate::place::{self, Location, Place, config, tree};
 
 /// A command's surroundings.
 pub(crate) struct Context<'a> {
@@ -32,7 +34,16 @@ pub(crate) struct Context<'a> {
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
     repins: Cell<bool>,
+    /// Whether this is a hook: it waits for nobody for long, and makes no store.
+    hook: Cell<bool>,
+    /// The agent that a hook registered for this command, once it was looked for.
+    registered: OnceCell<Option<String>>,
+    /// Who acts, where a door has found that out by itself.
+    acting: Option<Actor>,
 }
+
+/// How long a hook waits for its turn: its tool waits for it.
+const HOOK_PATIENCE: Duration = Duration::from_millis(250);
 
 impl<'a> Context<'a> {
     pub(crate) fn new(globals: Globals, env: &'a Env, out: &'a Printer) -> Context<'a> {
@@ -45,7 +56,15 @@ impl<'a> Context<'a> {
             kernel: OnceCell::new(),
             writes: Cell::new(false),
             repins: Cell::new(false),
+            hook: Cell::new(false),
+            registered: OnceCell::new(),
+            acting: None,
         }
+    }
+
+    /// The same surroundings for somebody whom a door has identified.
+    pub(crate) fn acting_as(self, actor: Actor) -> Context<'a> {
+        Context { acting: Some(actor), ..self }
     }
 
     /// The same command, looking anew where it is, if the repository had no project yet: for those who keep watching.
@@ -120,7 +139,8 @@ impl<'a> Context<'a> {
                 config::Durability::Fast => Durability::Fast,
             },
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
-            may_create: self.repins.get() || self.pin()?.is_none(),
+            may_create: !self.hook.get() && (self.repins.get() || self.pin()?.is_none()),
+            patience: if self.hook.get() { HOOK_PATIENCE } else { Options::default().patience },
             one_connection: self.writes.get(),
             one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
@@ -144,12 +164,64 @@ impl<'a> Context<'a> {
 
     /// Who calls, for an op: an agent tool without a session is refused.
     pub(crate) fn caller(&self) -> Result<identity::Identity> {
-        identity::resolve(&self.globals, self.env)?.for_op()
+        self.asker()?.for_op()
     }
 
     /// Who calls, for a query: anyone.
     pub(crate) fn asker(&self) -> Result<Caller> {
-        identity::resolve(&self.globals, self.env)
+        let caller = identity::resolve(&self.globals, self.env)?;
+        if !caller.is_of_a_session() {
+            return Ok(caller);
+        }
+        let registered = self.registered.get_or_init(|| self.look_up_session().ok().flatten());
+        Ok(caller.registered_as(registered.as_deref()))
+    }
+
+    /// The agent that a hook registered for this session. What stands in the way of looking stands in the way of the
+    /// command too, which says so.
+    fn look_up_session(&self) -> Result<Option<String>> {
+        let tools = identity::tools(self.env)?;
+        let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
+        self.session_among(&tools)
+    }
+
+    /// The agent that a hook registered for a session of one of some tools, in a process above this one.
+    pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Option<String>> {
+        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(None) };
+        let here = HostFacts::read(self.env).process(0, 0);
+        let kernel = self.kernel()?;
+        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &ancestors()))
+    }
+
+    /// Says that this is a hook.
+    pub(crate) fn is_hook(&self) {
+        self.hook.set(true);
+        self.will_write();
+    }
+
+    /// A call as somebody whom the door knows, in a project that has a key; none where nothing has ever happened.
+    pub(crate) fn call_as(&self, actor: Actor, request_id: &str) -> Result<Option<Call>> {
+        let place = self.place()?;
+        let Some(key) = place.project.key.clone() else { return Ok(None) };
+        Ok(Some(Call {
+            project: project::Name { key, label: place.project.label.clone() },
+            actor,
+            request_id: match request_id {
+                "" => RequestId::draw(&OsEntropy),
+                given => RequestId::given(given)?,
+            },
+            checkout: self.checkout(None),
+            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            keep_events: place.config.keep_events,
+            proven_dead: Vec::new(),
+        }))
+    }
+
+    fn actor(&self) -> Result<Actor> {
+        match &self.acting {
+            Some(actor) => Ok(actor.clone()),
+            None => Ok(actor(&self.caller()?)),
+        }
     }
 
     /// Runs an op and returns its answer.
@@ -160,10 +232,9 @@ impl<'a> Context<'a> {
     /// Runs an op in a project of this store that is named, whatever the one of this place is.
     pub(crate) fn run_in(&self, project: project::Name, op: &Op) -> Result<Reply> {
         self.will_write();
-        let identity = self.caller()?;
         let mut call = Call {
             project,
-            actor: actor(&identity),
+            actor: self.actor()?,
             request_id: self.request_id()?,
             checkout: None,
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
@@ -176,25 +247,35 @@ impl<'a> Context<'a> {
 
     /// Runs an op from a place that a person vouches for.
     pub(crate) fn run_trusting(&self, op: &Op, trust: Option<Trust>) -> Result<Reply> {
+        self.run_under(op, trust, self.request_id()?)
+    }
+
+    fn run_under(&self, op: &Op, trust: Option<Trust>, request_id: RequestId) -> Result<Reply> {
         self.will_write();
-        let identity = self.caller()?;
+        let actor = self.actor()?;
         let place = self.place()?;
         // What can be refused by its words alone is refused before a store or an id is made for it.
         op.check()?;
-        let request_id = self.request_id()?;
         let kernel = self.kernel()?;
         let (key, pinned_store) = self.pinned(kernel)?;
         let mut call = Call {
             project: project::Name { key, label: place.project.label.clone() },
-            actor: actor(&identity),
+            actor,
             request_id,
             checkout: self.checkout(trust),
             pinned_store,
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
         };
-        if matches!(op, Op::Claim(_) | Op::Reserve(_)) {
-            call.proven_dead = self.dead(kernel, &call)?;
+        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_)) {
+            call.proven_dead = self.dead(kernel, &call);
+        }
+        if let Some(here) = &mut call.checkout {
+            here.tree = match op {
+                Op::Resume(_) => self.tree(),
+                Op::Note(_) => Tree { head: self.head(), ..Tree::default() },
+                _ => Tree::default(),
+            };
         }
         let request_id = call.request_id.as_str().to_owned();
         // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
@@ -202,6 +283,28 @@ impl<'a> Context<'a> {
             Kind::Busy => error.detail("request_id", request_id),
             _ => error,
         })
+    }
+
+    /// Runs an op that belongs to one that has just been answered. It is a request of its own: the id that was given is
+    /// that of the first.
+    pub(crate) fn run_aside(&self, op: &Op) -> Result<Reply> {
+        self.run_under(op, None, RequestId::draw(&OsEntropy))
+    }
+
+    /// Confirms what was offered, once it was written out. Whatever goes wrong here, it is offered again.
+    pub(crate) fn confirm(&self, events: Option<i64>, mail: Option<i64>) {
+        if (events.is_some() || mail.is_some()) && self.out.has_shown_all() {
+            let _ = self.run_aside(&Op::Confirm(confirm::Request { events, mail }));
+        }
+    }
+
+    /// What is to be seen in the working tree; nothing where there is none.
+    pub(crate) fn tree(&self) -> Tree {
+        self.place().ok().and_then(|place| place.checkout.as_ref()).map_or_else(Tree::default, tree::look)
+    }
+
+    fn head(&self) -> String {
+        self.place().ok().and_then(|place| place.checkout.as_ref()).map_or_else(String::new, tree::head)
     }
 
     /// Runs an op and reads its answer.
@@ -216,9 +319,9 @@ impl<'a> Context<'a> {
     pub(crate) fn ask<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         let kernel = self.kernel()?;
-        let actor = match self.asker()?.for_query() {
-            Some(identity) => actor(&identity),
-            None => Actor::named("nobody"),
+        let actor = match &self.acting {
+            Some(actor) => actor.clone(),
+            None => self.asker()?.for_query().map_or_else(|| Actor::named("nobody"), |identity| actor(&identity)),
         };
         let mut call = Call {
             project: project::Name {
@@ -322,31 +425,30 @@ impl<'a> Context<'a> {
     }
 
     /// Looks at the processes of agents on this machine that hold something.
-    fn dead(&self, kernel: &Kernel, call: &Call) -> Result<Vec<String>> {
-        let host = HostFacts::host(self.env);
-        let suspects = match kernel.suspects(call, &host) {
-            Ok(suspects) => suspects,
-            // The op itself meets the same obstacle and reports it.
-            Err(_) => return Ok(Vec::new()),
-        };
-        if suspects.is_empty() {
-            return Ok(Vec::new());
+    fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
+        // Where this fails the op itself meets the same obstacle and reports it.
+        let suspects = kernel.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
+        self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))
+    }
+
+    /// Proof of which of some processes are dead.
+    pub(crate) fn evidence(&self, suspects: impl Iterator<Item = (String, Process)>) -> Vec<Evidence> {
+        let mut suspects = suspects.peekable();
+        if suspects.peek().is_none() {
+            return Vec::new();
         }
         let here = HostFacts::read(self.env).process(0, 0);
-        Ok(suspects
-            .into_iter()
-            .filter(|suspect| match suspect.process.judged_by(&here) {
-                Judgement::Unknown => false,
-                Judgement::Dead => true,
-                Judgement::Look => proven_dead(suspect.process.pid, suspect.process.started),
-            })
-            .map(|suspect| suspect.name)
-            .collect())
+        let is_dead = |process: &Process| match process.judged_by(&here) {
+            Judgement::Unknown => false,
+            Judgement::Dead => true,
+            Judgement::Look => proven_dead(process.pid, process.started),
+        };
+        suspects.filter(|(_, process)| is_dead(process)).map(|(agent, process)| Evidence { agent, process }).collect()
     }
 
     /// Makes a call, and once more where the store says that the project was last seen in another repository: if that
     /// one still stands this is a copy, else it has moved here.
-    fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
+    pub(crate) fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         match make(call) {
             Err(error) if error.code() == "other_store" => {

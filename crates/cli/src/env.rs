@@ -64,6 +64,11 @@ impl Env {
         })
     }
 
+    /// The same surroundings, seen from another directory.
+    pub(crate) fn moved(&self, cwd: PathBuf) -> Env {
+        Env { cwd: Some(cwd), ..self.clone() }
+    }
+
     /// The real user id.
     pub(crate) fn uid(&self) -> u32 {
         self.uid
@@ -92,6 +97,21 @@ impl Env {
     /// Where the user's configuration lives: `XDG_CONFIG_HOME`, else `~/.config`.
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home()?.join(".config")))
+    }
+
+    /// Where the user's programs keep what is of use to them alone: `XDG_STATE_HOME`, else `~/.local/state`.
+    pub(crate) fn state_home(&self) -> Option<PathBuf> {
+        self.absolute("XDG_STATE_HOME").or_else(|| Some(self.home()?.join(".local/state")))
+    }
+
+    /// A directory that a variable names; relative ones would depend on the working directory and do not count.
+    pub(crate) fn directory(&self, name: &str) -> Option<PathBuf> {
+        self.absolute(name)
+    }
+
+    /// The directories that programs are looked for in.
+    pub(crate) fn path(&self) -> Vec<PathBuf> {
+        self.os("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default()
     }
 
     /// The host's name.

@@ -16,7 +16,7 @@ pub(crate) fn report(out: &Printer, error: &Error) -> u8 {
 }
 
 /// The four parts of a refusal, one below the other: what, who, what helps now, how a person overrides.
-fn text(error: &Error) -> String {
+pub(crate) fn text(error: &Error) -> String {
     let mut lines = vec![format!("tenure: {}", error.message())];
     if let Some(who) = error.blocker() {
         lines.push(format!("  {who}"));

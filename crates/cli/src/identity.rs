@@ -1,9 +1,12 @@
 //! Who acts: the one resolver of identity for the command line.
 //!
-//! In order: `--agent`, `TENURE_AGENT`, the session variable of an agent tool, else the person at the terminal. A tool
-//! that is recognised without a session has no name of its own: its queries are answered, its ops refused, because two
-//! sessions under one name would not be fenced from each other.
+//! In order: `--agent`, `TENURE_AGENT`, the session of an agent tool, else the person at the terminal. Which agent a
+//! session is, a hook has registered with the tool's process: the nearest such process above the command counts, so that
+//! a session is one agent through every door, after `/clear` and in a second terminal too; without one, the session
+//! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
+//! its ops refused, because two sessions under one name would not be fenced from each other.
 
+use tenure_core::session::agent_name;
 use tenure_core::{Error, Kind, Result, Stage, name};
 
 use crate::env::Env;
@@ -42,6 +45,8 @@ pub(crate) enum Source {
     Variable,
     /// The session variable of a tool.
     Session(&'static str),
+    /// The session that a hook registered for a process above this one.
+    Hook,
     /// The user of this process.
     User,
 }
@@ -53,6 +58,7 @@ impl Source {
             Source::Flag => "--agent",
             Source::Variable => "TENURE_AGENT",
             Source::Session(variable) => variable,
+            Source::Hook => "hook",
             Source::User => "user",
         }
     }
@@ -105,6 +111,30 @@ impl Caller {
             .detail("tools", tools))
     }
 
+    /// Whether this is a session of a tool, about which a hook may know more.
+    pub(crate) fn is_of_a_session(&self) -> bool {
+        match self {
+            Caller::Known(identity) => matches!(identity.source, Source::Session(_)),
+            Caller::Unnamed(_) => true,
+            Caller::Pretender(_) => false,
+        }
+    }
+
+    /// The same session under the name that a hook registered for it, if one did.
+    pub(crate) fn registered_as(self, name: Option<&str>) -> Caller {
+        let (known, tool) = match &self {
+            Caller::Known(identity) => (identity.name.as_str(), identity.tool),
+            Caller::Unnamed(tools) => ("", if let [tool] = tools[..] { Some(tool) } else { None }),
+            Caller::Pretender(_) => return self,
+        };
+        match name.filter(|name| *name != known) {
+            Some(name) => {
+                Caller::Known(Identity { name: name.to_owned(), kind: Who::Agent, source: Source::Hook, tool })
+            }
+            None => self,
+        }
+    }
+
     /// Who asks, for a query: everyone is answered.
     pub(crate) fn for_query(self) -> Option<Identity> {
         match self {
@@ -114,20 +144,41 @@ impl Caller {
     }
 }
 
-/// Finds out who acts.
-pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
-    let mut tools = Vec::new();
-    let mut session = None;
+/// The agent tools that the environment shows, each with the session it tells.
+pub(crate) fn tools(env: &Env) -> Result<Vec<(&'static str, Option<String>)>> {
+    let mut found = Vec::new();
     for tool in &TOOLS {
         let id = match tool.session {
-            Some(variable) => env.var(variable)?.map(|id| (variable, id)),
+            Some(variable) => env.var(variable)?.map(str::to_owned),
             None => None,
         };
         if id.is_some() || tool.marks.iter().any(|mark| env.says_yes(mark)) {
-            tools.push(tool.name);
-            session = id.map(|(variable, id)| (variable, session_name(tool.name, id)));
+            found.push((tool.name, id));
         }
     }
+    Ok(found)
+}
+
+/// The name that somebody gave with `TENURE_AGENT` or the flag, if one did.
+pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>> {
+    let typed = match &globals.agent {
+        Some(typed) => Some(typed.as_str()),
+        None => env.var("TENURE_AGENT")?,
+    };
+    typed.map(|typed| name::check(typed).map(str::to_owned)).transpose()
+}
+
+/// Finds out who acts, as far as the environment tells.
+pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
+    let found = tools(env)?;
+    let tools: Vec<&'static str> = found.iter().map(|(tool, _)| *tool).collect();
+    let session = match found.as_slice() {
+        [(tool, Some(id))] => {
+            let variable = TOOLS.iter().find(|known| known.name == *tool).and_then(|known| known.session);
+            variable.map(|variable| (variable, agent_name(tool, id)))
+        }
+        _ => None,
+    };
     let tool = if let [tool] = tools[..] { Some(tool) } else { None };
 
     if let Some(typed) = &globals.agent {
@@ -147,10 +198,41 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     }
 }
 
-/// The agent name of a tool's session. Hooks, MCP and the command line all use this one, so that one session is one
-/// agent through every door.
-pub(crate) fn session_name(tool: &str, id: &str) -> String {
-    fit(&format!("{tool}-"), id)
+/// The tool whose calls name their thread.
+const THREADS: &str = "codex";
+
+/// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that the client names
+/// with each call, `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool whatever its environment says, so it is never the person at the terminal;
+/// `None` is one that nobody has named.
+pub(crate) fn through_mcp(
+    caller: Caller,
+    thread: Option<&str>,
+    registered: impl FnOnce(&[(&str, Option<&str>)]) -> Option<String>,
+) -> Result<Option<Identity>> {
+    let caller = match caller {
+        Caller::Known(given) if matches!(given.source, Source::Flag | Source::Variable) => match given.kind {
+            Who::Agent => return Ok(Some(given)),
+            Who::Person => Caller::Pretender(given),
+        },
+        other => other,
+    };
+    match (caller, thread) {
+        (caller @ Caller::Pretender(_), _) => caller.for_op().map(Some),
+        (_, Some(thread)) => Ok(Some(Identity {
+            name: registered(&[(THREADS, Some(thread))]).unwrap_or_else(|| agent_name(THREADS, thread)),
+            kind: Who::Agent,
+            source: Source::Session("threadId"),
+            tool: Some(THREADS),
+        })),
+        (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
+        // A client says nothing of itself in the environment of its servers; its hooks may have.
+        (Caller::Known(_), None) => {
+            let all: Vec<(&str, Option<&str>)> = TOOLS.iter().map(|tool| (tool.name, None)).collect();
+            let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
+            Ok(registered(&all).map(named))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: bool) -> Result<Caller> {
@@ -169,22 +251,7 @@ fn user(env: &Env) -> String {
         .or_else(|| variable("LOGNAME").filter(readable))
         .or_else(|| env.user_name().filter(readable))
         .unwrap_or_else(|| format!("uid-{}", env.uid()));
-    fit(name::PERSON, &found)
-}
-
-/// Fits a found name to the grammar. One that is too long keeps its beginning and ends in a hash of the whole, so that
-/// two long names that differ only at the end stay two.
-fn fit(prefix: &str, found: &str) -> String {
-    let kept: String = found
-        .chars()
-        .map(|c| c.to_ascii_lowercase())
-        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c) { c } else { '-' })
-        .collect();
-    let room = name::NAME_MAX - prefix.len();
-    if kept.len() <= room {
-        return format!("{prefix}{kept}");
-    }
-    format!("{prefix}{}-{:016x}", &kept[..room - 17], crate::place::fnv1a(found.as_bytes()))
+    name::fit_after(name::PERSON, &found)
 }
 
 #[cfg(test)]
@@ -265,6 +332,24 @@ mod tests {
     }
 
     #[test]
+    fn inv_i1_through_mcp_a_name_wins_over_the_thread_over_the_session_and_a_person_is_nobody() {
+        let through = |agent: Option<&str>, vars: &[(&str, &str)], thread| {
+            let env = vars.iter().fold(env([]), |env, (name, value)| env.with(name, value));
+            let globals = Globals { agent: agent.map(Into::into), ..Globals::default() };
+            through_mcp(resolve(&globals, &env)?, thread, |_| None).map(|found| found.map(|identity| identity.name))
+        };
+        let session = ("CLAUDE_CODE_SESSION_ID", "A1");
+        assert_eq!(through(Some("flag"), &[session], Some("t")).unwrap().as_deref(), Some("flag"));
+        assert_eq!(through(None, &[("TENURE_AGENT", "v")], Some("t")).unwrap().as_deref(), Some("v"));
+        assert_eq!(through(None, &[session], Some("T 1")).unwrap().as_deref(), Some("codex-t-1"));
+        assert_eq!(through(None, &[session], None).unwrap().as_deref(), Some("claude-a1"));
+        assert_eq!(through(None, &[], None).unwrap(), None);
+        assert_eq!(through(None, &[("GEMINI_CLI", "1")], None).unwrap(), None);
+        assert_eq!(through(Some("person:ann"), &[], None).unwrap_err().code(), "people_only");
+        assert_eq!(through(Some("Bad Name"), &[], None).unwrap_err().code(), "bad_name");
+    }
+
+    #[test]
     fn people_are_named_after_the_user() {
         let bare = |vars: &[(&str, &str)]| {
             let env = vars.iter().fold(Env::of(Path::new("/"), []), |env, (name, value)| env.with(name, value));
@@ -284,15 +369,15 @@ mod tests {
 
     #[test]
     fn inv_i1_found_names_always_fit_and_long_ones_stay_apart() {
-        let long = |end: &str| session_name("claude", &format!("{}{end}", "s".repeat(90)));
+        let long = |end: &str| agent_name("claude", &format!("{}{end}", "s".repeat(90)));
         assert_ne!(long("1"), long("2"));
         let exact = "e".repeat(57);
-        assert_eq!(session_name("claude", &exact), format!("claude-{exact}"));
+        assert_eq!(agent_name("claude", &exact), format!("claude-{exact}"));
         for found in ["x", "ÄÖÜ", "a\nb\0", "İ", &"é".repeat(100), &"y".repeat(58), "5f0e:12"] {
-            let name = session_name("claude", found);
+            let name = agent_name("claude", found);
             assert!(name::check(&name).is_ok(), "{name}");
         }
         let uuid = "0b5e1c9e-8f60-4b6e-9d43-2a9d4c1e77aa";
-        assert_eq!(session_name("claude", uuid), format!("claude-{uuid}"));
+        assert_eq!(agent_name("claude", uuid), format!("claude-{uuid}"));
     }
 }

@@ -6,14 +6,20 @@ mod context;
 mod env;
 mod failure;
 mod globals;
+mod hook;
 mod identity;
 mod output;
 mod place;
+mod setup;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let env = env::Env::capture();
     let words = env::arguments();
+    // Before anything that can fail: whatever becomes of a hook, its tool must not take it for a refusal.
+    if hook::is_meant(&words) {
+        return hook::run(&words, &env);
+    }
     args::run(&words, &env)
 }

@@ -37,7 +37,9 @@ impl Liveness {
 
 /// The process of an agent's tool, as far as it can be told from others: start time and boot make a pid unique, the
 /// namespace says where it counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+///
+/// Without a host it is unknown, which is what its default says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Process {
     /// The machine.
     pub host: String,

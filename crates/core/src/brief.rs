@@ -13,6 +13,8 @@ pub const DEFAULT: usize = 1_500;
 pub const LEAST: usize = 150;
 /// The largest budget, in tokens.
 pub const MOST: usize = 50_000;
+/// How many bytes of an item are worth showing without the rest of it.
+const WORTH_CUTTING: usize = 80;
 /// How much of the budget the sections that must be there may take before the others had their turn, in percent.
 const CORE_SHARE: usize = 70;
 
@@ -36,6 +38,8 @@ pub struct Brief {
     pub text: String,
     /// How many items did not fit, over all sections.
     pub left_out: usize,
+    /// How many whole items of each section stand in the text, by its heading. They are its first ones.
+    pub shown: Vec<(String, usize)>,
 }
 
 /// Checks a budget given in tokens and returns it in bytes.
@@ -57,18 +61,20 @@ pub fn compose(sections: &[Section], budget: usize) -> Brief {
     let shares = share(&wanted, core.min(budget));
     let mut room = budget - shares.iter().sum::<usize>();
     let mut left_out = 0;
+    let mut shown = Vec::with_capacity(sections.len());
     let mut text = String::new();
     for (section, granted) in sections.iter().zip(shares) {
         let allowed = if section.needed { granted } else { room };
         let (written, out) = write(section, allowed);
         left_out += out;
+        shown.push((section.heading.clone(), section.items.len() - out));
         if !section.needed {
             room -= written.len();
         }
         text.push_str(&written);
     }
     let text = text.trim_end_matches('\n').to_owned();
-    Brief { text, left_out }
+    Brief { text, left_out, shown }
 }
 
 fn full(section: &Section) -> usize {
@@ -113,17 +119,19 @@ fn write(section: &Section, room: usize) -> (String, usize) {
         kept += 1;
     }
     let mut out = section.items.len() - kept;
-    if kept == 0 {
-        if !section.needed {
-            return (String::new(), out);
-        }
-        let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
-        let cut = floor(&section.items[0], inside);
-        text.extend([cut, "…\n"]);
+    if kept == 0 && !section.needed {
+        return (String::new(), out);
+    }
+    let inside = room.saturating_sub(text.len() + reserve + '…'.len_utf8() + 1);
+    // The beginning of a long item says more than its absence, and a section that is needed is never empty.
+    if let Some(next) = section.items.get(kept).filter(|_| section.needed && (kept == 0 || inside >= WORTH_CUTTING)) {
+        text.extend([floor(next, inside), "…\n"]);
         out -= 1;
     }
-    if out > 0 || kept == 0 {
-        text.push_str(&note(out.max(1)));
+    if out > 0 {
+        text.push_str(&note(out));
+    } else {
+        text.extend(["(cut short: ", &section.more, ")\n\n"]);
     }
     let end = floor(&text, room).len();
     text.truncate(end);

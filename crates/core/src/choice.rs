@@ -22,8 +22,14 @@ pub struct Rank {
 pub enum Rule {
     /// The caller named it.
     Named,
-    /// The caller named it and holds it already.
+    /// The caller named it and holds it already, or goes on with what it started.
     Own,
+    /// The caller's focus, which it holds.
+    Focus,
+    /// The caller blocked it, and what blocked it is gone.
+    Unblocked,
+    /// It is assigned to the caller.
+    Assigned,
     /// First of the ready tasks.
     Ready,
     /// First, and the hold of its last holder has lapsed.
@@ -45,7 +51,11 @@ pub fn reason(rule: Rule, priority: i64, lapsed_from: Option<&str>) -> String {
     match (rule, lapsed_from) {
         (Rule::Named, Some(agent)) => format!("named; the hold of {agent} has lapsed"),
         (Rule::Named, None) => "named".to_owned(),
-        (Rule::Own, _) => "already yours: the same hold, renewed".to_owned(),
+        (Rule::Own, Some(_)) => "yours: your hold had lapsed and nobody had taken over".to_owned(),
+        (Rule::Own, None) => "already yours: the same hold, renewed".to_owned(),
+        (Rule::Focus, _) => "your focus: the same hold, renewed".to_owned(),
+        (Rule::Unblocked, _) => "yours before: what blocked it is gone".to_owned(),
+        (Rule::Assigned, _) => "assigned to you".to_owned(),
         (Rule::Lapsed, Some(agent)) => {
             format!("first in order with priority {priority}; the hold of {agent} has lapsed")
         }

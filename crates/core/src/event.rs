@@ -62,8 +62,20 @@ pub mod kind {
     /// A memory is always shown, or no longer.
     pub const MEMORY_PINNED: &str = "memory.pinned";
 
+    /// A message was sent.
+    pub const MESSAGE_SENT: &str = "message.sent";
+    /// A recipient has taken note of a message.
+    pub const MESSAGE_ACKED: &str = "message.acked";
+    /// A message is over: the hold it was about has ended, or what it asked for was acknowledged.
+    pub const MESSAGE_ENDED: &str = "message.ended";
+
+    /// A tool of an agent failed.
+    pub const TOOL_FAILED: &str = "tool.failed";
+    /// A tool that had failed works.
+    pub const TOOL_WORKED: &str = "tool.worked";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 27] = [
+    pub const ALL: [&str; 32] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -91,6 +103,11 @@ pub mod kind {
         MEMORY_CHANGED,
         MEMORY_FORGOTTEN,
         MEMORY_PINNED,
+        MESSAGE_SENT,
+        MESSAGE_ACKED,
+        MESSAGE_ENDED,
+        TOOL_FAILED,
+        TOOL_WORKED,
     ];
 }
 
@@ -120,6 +137,9 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::CLOCK_STEPPED => format!("the clock was set back by {} s", number("seconds")),
         kind::HOLD_EXPIRED if flag("proven_dead") => {
             format!("the hold of {} on {subject} ended: its process is gone", text("holder"))
+        }
+        kind::HOLD_EXPIRED if flag("session_ended") => {
+            format!("the hold of {} on {subject} ended: its session is over", text("holder"))
         }
         kind::HOLD_EXPIRED if flag("restored") => {
             format!("the hold of {} on {subject} ended: the project was restored from a backup", text("holder"))
@@ -187,6 +207,31 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::MEMORY_FORGOTTEN => format!("{actor} had {subject} forgotten{}", quoted("text")),
         kind::MEMORY_PINNED if flag("pinned") => format!("{actor} pinned {subject}"),
         kind::MEMORY_PINNED => format!("{actor} took the pin out of {subject}"),
+        // What it says is between those who write it and those who get it.
+        kind::MESSAGE_SENT => {
+            let to: Vec<&str> =
+                data.get("to").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+            let about = match text("about") {
+                "" => String::new(),
+                about => format!(" about {about}"),
+            };
+            format!("{actor} wrote {subject} to {}{about}", to.join(", "))
+        }
+        kind::MESSAGE_ACKED => format!("{actor} acknowledged {subject} of {}", text("author")),
+        kind::MESSAGE_ENDED => format!("{subject} of {} is over: {}", text("author"), text("how")),
+        kind::TOOL_FAILED | kind::TOOL_WORKED => {
+            let what = match (text("program"), text("path")) {
+                ("", "") => text("tool").to_owned(),
+                ("", path) => format!("{} on {path}", text("tool")),
+                (program, _) => format!("{} ({program})", text("tool")),
+            };
+            let status = data.get("exit_status").and_then(Value::as_i64).filter(|status| *status != 0);
+            match status {
+                _ if kind == kind::TOOL_WORKED => format!("{actor}: {what} works again"),
+                Some(status) => format!("{actor}: {what} failed with exit status {status}{}", quoted("output")),
+                None => format!("{actor}: {what} failed{}", quoted("output")),
+            }
+        }
         other => format!("{actor}: {other} {subject}"),
     }
 }

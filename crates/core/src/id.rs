@@ -25,6 +25,8 @@ pub enum Sort {
     Note,
     /// A memory.
     Memory,
+    /// A message.
+    Message,
     /// A project.
     Project,
     /// A checkout.
@@ -41,6 +43,8 @@ impl Sort {
             Sort::Hold => 'h',
             Sort::Note => 'n',
             Sort::Memory => 'm',
+            // `m` is taken.
+            Sort::Message => 'g',
             Sort::Project => 'p',
             Sort::Checkout => 'c',
             Sort::Store => 's',
@@ -54,6 +58,7 @@ impl Sort {
             Sort::Hold => "hold",
             Sort::Note => "note",
             Sort::Memory => "memory",
+            Sort::Message => "message",
             Sort::Project => "project",
             Sort::Checkout => "checkout",
             Sort::Store => "store",

@@ -14,13 +14,18 @@ pub mod event;
 pub mod graph;
 pub mod hold;
 pub mod id;
+pub mod lesson;
 pub mod memory;
+pub mod message;
 pub mod name;
 pub mod pattern;
+pub mod redact;
 pub mod reserve;
+pub mod session;
 pub mod task;
 pub mod text;
 pub mod time;
+pub mod tool;
 pub mod words;
 
 pub use error::{Error, Kind, Result, Stage};

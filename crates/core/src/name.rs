@@ -25,6 +25,17 @@ pub fn check(name: &str) -> Result<&str> {
         .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
 }
 
+/// Of some names the one most like a name that is none of them, if any is like it at all.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(known, name), known))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        // Of two that are equally like it, the one that comes first: the same answer in every run.
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))
+        .map(|(_, known)| known)
+}
+
 /// Makes a name out of an id or user name that Tenure found rather than was given: lowered, other characters `-`.
 pub fn fit(found: &str) -> String {
     let mut name: String = found
@@ -38,6 +49,26 @@ pub fn fit(found: &str) -> String {
         name.truncate(NAME_MAX);
     }
     name
+}
+
+/// Fits a found name behind a prefix. One that is too long keeps its beginning and ends in a hash of the whole, so that
+/// two long names that differ only at the end stay two.
+pub fn fit_after(prefix: &str, found: &str) -> String {
+    let kept: String = found
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c) { c } else { '-' })
+        .collect();
+    let room = NAME_MAX - prefix.len();
+    if kept.len() <= room {
+        return format!("{prefix}{kept}");
+    }
+    format!("{prefix}{}-{:016x}", &kept[..room - 17], fnv1a(found.as_bytes()))
+}
+
+/// FNV-1a over 64 bits: a short stable mark for names and revisions, not a defence against anyone.
+pub fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -54,6 +85,15 @@ mod tests {
         for bad in ["", "A", "-a", ".a", "a b", "ä", "a/b", "a\n", "person:", &"x".repeat(65)] {
             assert_eq!(check(bad).unwrap_err().code(), "bad_name", "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_none_has_a_nearest() {
+        let known = ["codex-1", "codex-2", "claude-3f", "person:ann"];
+        assert_eq!(nearest("codex2", known), Some("codex-2"));
+        assert_eq!(nearest("codex-", known), Some("codex-1"));
+        assert_eq!(nearest("zzz", known), None);
+        assert_eq!(nearest("a", []), None);
     }
 
     proptest! {

@@ -2,8 +2,8 @@
 
 use tenure_core::agent::Process;
 use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
-use tenure_store::Entropy;
-use tenure_store::table::{checkout, project};
+use tenure_store::table::{agent, checkout, project, session};
+use tenure_store::{Entropy, Tx};
 
 /// Everything about a request but its payload.
 #[derive(Clone, Debug)]
@@ -20,8 +20,18 @@ pub struct Call {
     pub pinned_store: Option<String>,
     /// How long events are kept; for ever without it.
     pub keep_events: Option<Span>,
-    /// Agents whose processes the door has just proven dead. Gathered before the transaction; it can only shorten.
-    pub proven_dead: Vec<String>,
+    /// Processes that the door has just proven dead. Gathered before the transaction; it can only shorten.
+    pub proven_dead: Vec<Evidence>,
+}
+
+/// The proof that a process of an agent is dead. It counts only while the agent is that process: a session that came back
+/// in another one since the door looked is not dead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The agent.
+    pub agent: String,
+    /// The process.
+    pub process: Process,
 }
 
 /// Who asks.
@@ -146,6 +156,24 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
         .detail("places", places)
 }
 
+/// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other.
+pub(crate) fn dead(tx: &mut dyn Tx, project: &str, evidence: &[Evidence]) -> Result<Vec<String>> {
+    if evidence.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = evidence.iter().map(|proof| proof.agent.clone()).collect();
+    let proven = |(name, process): &(String, Process)| {
+        evidence.iter().any(|proof| proof.agent == *name && proof.process == *process)
+    };
+    let mut dead = agent::processes(tx, project, &names)?;
+    dead.retain(proven);
+    // Under a name that was given, an agent may run in several processes.
+    let mut living = session::live_of(tx, project, &names)?;
+    living.retain(|one| !proven(one));
+    dead.retain(|(name, _)| !living.iter().any(|(alive, _)| alive == name));
+    Ok(dead.into_iter().map(|(name, _)| name).collect())
+}
+
 /// What a place in the store says about the checkout of a call.
 pub(crate) enum Sighting {
     /// Seen before, nothing to write.
@@ -173,8 +201,8 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
     }
 }
 
-/// The id of the checkout that a call comes from, if it was seen before.
-pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> Option<String> {
-    let here = call.checkout.as_ref()?;
-    recorded.iter().find(|row| row.path == here.path).map(|row| row.id.clone())
+/// The id of the checkout that a call comes from, empty for one that was not seen before.
+pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
+    let here = call.checkout.as_ref().and_then(|here| recorded.iter().find(|row| row.path == here.path));
+    here.map(|row| row.id.clone()).unwrap_or_default()
 }

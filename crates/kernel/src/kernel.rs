@@ -9,10 +9,10 @@ use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
 use tenure_store::table::{agent, checkout, hold, project, request};
 use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
 
-use crate::call::{Call, checkout_id, sight};
+use crate::call::{self, Call, sight};
 use crate::op::Op;
 use crate::unit::Unit;
-use crate::{retain, settle};
+use crate::{mail, retain, settle};
 
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
@@ -99,13 +99,19 @@ impl Kernel {
             }
             return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
         }
+        // A hook never switches a project on. Its door has looked; this is for a project that was forgotten since.
+        if op.is_hooks() && !project.is_switched_on() {
+            return Ok(Verdict::Undo(Err(crate::op::session_start::not_switched_on())));
+        }
         let places = places.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
         let sighting = sight(call, &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let agent = agent::one(actor)?;
+        let dead = call::dead(tx, &project_id, &call.proven_dead)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
-        unit.checkout = checkout_id(call, &places);
+        unit.dead = dead;
+        unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
             let data = serde_json::json!({ "seconds": back.as_seconds() });
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
@@ -114,10 +120,14 @@ impl Kernel {
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
-        unit.be_present()?;
+        mail::end_with_holds(&mut unit)?;
+        // Who a session is turns out only inside the op; until then nobody is present.
+        if !matches!(op, Op::SessionStart(_)) {
+            unit.be_present()?;
+        }
         unit.begin()?;
         unit.register(sighting)?;
-        let answer = op.apply(&mut unit);
+        let answer = op.apply(&mut unit).and_then(|body| mail::end_with_holds(&mut unit).map(|()| body));
         let answer = match answer {
             Ok(body) => {
                 let keep = if call.request_id.is_given() { KEEP_GIVEN } else { KEEP_DRAWN };

@@ -4,9 +4,12 @@
 //! request, resolves who asks and where, and hands both to [`Kernel::run`] or one of the queries.
 
 pub mod backup;
+mod brief;
 mod call;
+mod focus;
 mod kernel;
 mod lines;
+mod mail;
 pub mod op;
 mod paths;
 pub mod query;
@@ -16,6 +19,6 @@ mod settle;
 pub mod shape;
 mod unit;
 
-pub use call::{Actor, Call, Checkout, Door, RequestId, Tree, Trust};
+pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};
 pub use kernel::{Kernel, Reply};
 pub use op::Op;

@@ -19,6 +19,7 @@ use tenure_store::{Entered, Present, Tx, Verdict};
 use crate::backup::{Taken, check_events, take};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::mail::{self, Over};
 use crate::query::export::read_through;
 use crate::unit::{Unit, people_only};
 
@@ -151,6 +152,7 @@ impl Kernel {
         for chunk in live.chunks(256) {
             end_all(&mut unit, chunk, number)?;
         }
+        mail::end_with_holds(&mut unit)?;
         let Unit { tx, project: row, .. } = unit;
         task::fence_off_lapsed(tx, &project, number)?;
         agent::clear_all_focus(tx, &project)?;
@@ -233,8 +235,11 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
             "ended_at": ended_at,
             "restored": true,
         });
-        unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
+        let cause = unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
         hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
+        if held.asked > 0 {
+            unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().to_owned(), cause });
+        }
         // A pattern may be spelled like the id of a task.
         let its = |full: &task::Full| held.is_task() && full.task.id == held.subject;
         let Some(at) = tasks.iter().position(its) else { continue };

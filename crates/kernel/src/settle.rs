@@ -8,11 +8,15 @@ use tenure_core::task::Status;
 use tenure_core::{Result, event, name};
 use tenure_store::table::{agent, hold, path, task};
 
+use crate::mail::Over;
 use crate::paths;
 use crate::unit::Unit;
 
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
 pub(crate) const AT_MOST: usize = 64;
+
+/// What a hold that its session took with it says about its end.
+const SESSION_ENDED: &str = "session_ended";
 
 /// Ends lapsed holds, given in the order of their expiry.
 pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
@@ -48,19 +52,51 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
 /// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again, and what was
 /// held for it is free.
 pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row]) -> Result<()> {
+    cut_short(unit, full, bound, "proven_dead")
+}
+
+/// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
+pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<String>> {
+    let project = unit.project.id.clone();
+    let held = hold::all_of_holder(unit.tx, &project, agent)?;
+    let mut ended = Vec::new();
+    let mut with_task: HashSet<String> = HashSet::new();
+    for hold in held.iter().filter(|hold| hold.is_task()) {
+        let (sql, args) = path::of_tasks_call(&project, std::slice::from_ref(&hold.subject));
+        let bound = hold::many(unit.tx.query(sql, &args)?)?;
+        if let Some(mut full) = task::get(unit.tx, &project, &hold.subject)? {
+            cut_short(unit, &mut full, &bound, SESSION_ENDED)?;
+            with_task.extend(bound.into_iter().map(|path| path.id));
+            ended.push(full.task.id);
+        }
+    }
+    for path in held.iter().filter(|hold| hold.is_path() && !with_task.contains(&hold.id)) {
+        paths::cut_short(unit, path, Some(SESSION_ENDED))?;
+    }
+    Ok(ended)
+}
+
+/// Ends a hold now; `why` names what cut it short, if its time was not over anyway.
+fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row], why: &str) -> Result<()> {
     let Some(held) = full.held.take() else { return Ok(()) };
     let over = tenure_core::hold::lapsed(unit.now, held.expires_at);
     // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
     let ended_at = if over { held.expires_at } else { unit.now };
-    let data = json!({
+    let mut data = json!({
         "holder": held.holder,
         "fence": held.fence,
         "granted_at": held.granted_at,
         "expires_at": held.expires_at,
         "ended_at": ended_at,
-        "proven_dead": !over,
+        "proven_dead": false,
     });
-    unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    if !over {
+        data[why] = json!(true);
+    }
+    let cause = unit.append(event::kind::HOLD_EXPIRED, &full.task.id, &held.id, None, &data)?;
+    if held.asked > 0 {
+        unit.over.push(Over { hold: held.id.clone(), how: Ending::Expired.as_str(), by: held.holder.clone(), cause });
+    }
     hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
     let before = full.task.class();
     if full.task.status == Status::Started {
@@ -68,34 +104,37 @@ pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::
     }
     full.task.lapsed = true;
     unit.store_task(before, &full.task)?;
-    bound.iter().try_for_each(|path| paths::expire(unit, path))
+    bound.iter().try_for_each(|path| paths::cut_short(unit, path, (!over).then_some(why)))
 }
 
 /// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.
 pub(crate) fn agents(unit: &mut Unit<'_>, quiet: Vec<agent::Row>) -> Result<()> {
     for agent in quiet {
-        if agent.name == unit.call.actor.name {
-            continue;
-        }
-        agent::mark_gone(unit.tx, &unit.project.id, &agent.name)?;
-        if name::is_person(&agent.name) {
-            continue;
-        }
-        loop {
-            let (sql, args) =
-                task::Stream::Assigned(agent.name.clone()).call(&unit.project.id, &unit.first_rank(), 256);
-            let assigned = task::many(unit.tx.query(sql, &args)?)?;
-            let more = assigned.len() == 256;
-            for mut full in assigned {
-                let data = json!({ "assignee": agent.name });
-                unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
-                full.task.assignee.clear();
-                unit.store_task(full.task.class(), &full.task)?;
-            }
-            if !more {
-                break;
-            }
+        if agent.name != unit.call.actor.name {
+            gone(unit, &agent.name)?;
         }
     }
     Ok(())
+}
+
+/// Marks one agent as gone.
+pub(crate) fn gone(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+    agent::mark_gone(unit.tx, &unit.project.id, agent)?;
+    if name::is_person(agent) {
+        return Ok(());
+    }
+    loop {
+        let (sql, args) = task::Stream::Assigned(agent.to_owned()).call(&unit.project.id, &unit.first_rank(), 256);
+        let assigned = task::many(unit.tx.query(sql, &args)?)?;
+        let more = assigned.len() == 256;
+        for mut full in assigned {
+            let data = json!({ "assignee": agent });
+            unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
+            full.task.assignee.clear();
+            unit.store_task(full.task.class(), &full.task)?;
+        }
+        if !more {
+            return Ok(());
+        }
+    }
 }

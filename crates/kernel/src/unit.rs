@@ -5,10 +5,13 @@ use tenure_core::choice::Rank;
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
-use tenure_store::table::{agent, checkout, dep, event as log, hold, label, memory, note, path, project, shown, task};
+use tenure_store::table::{
+    agent, checkout, dep, event as log, hold, label, memory, message, note, path, project, shown, task,
+};
 use tenure_store::{Entropy, Sql, Tx};
 
-use crate::call::{Call, Sighting};
+use crate::call::{Call, Door, Sighting};
+use crate::mail::Over;
 use crate::settle;
 use crate::shape;
 
@@ -23,8 +26,12 @@ pub(crate) struct Unit<'a> {
     pub(crate) first_event: i64,
     /// Whether lapsed holds remain that this op did not settle.
     pub(crate) more_due: bool,
-    /// The checkout that the call comes from, where there is one.
-    pub(crate) checkout: Option<String>,
+    /// Holds that this op has ended and that messages are about.
+    pub(crate) over: Vec<Over>,
+    /// Agents that were proven dead just before, and have not come back in another process.
+    pub(crate) dead: Vec<String>,
+    /// The id of the working tree that the op comes from, empty for none.
+    pub(crate) checkout: String,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     op: &'static str,
@@ -53,7 +60,21 @@ impl<'a> Unit<'a> {
     ) -> Unit<'a> {
         project.last_time = now;
         let first_event = project.last_event;
-        Unit { tx, call, now, project, first_event, more_due: false, checkout: None, agent, entropy, op, mark: None }
+        Unit {
+            tx,
+            call,
+            now,
+            project,
+            first_event,
+            more_due: false,
+            over: Vec::new(),
+            dead: Vec::new(),
+            checkout: String::new(),
+            agent,
+            entropy,
+            op,
+            mark: None,
+        }
     }
 
     /// The actor's name.
@@ -75,6 +96,9 @@ impl<'a> Unit<'a> {
             if let Some(process) = self.call.actor.process.as_ref().filter(|process| **process != agent.process) {
                 agent::moved(self.tx, &self.project.id, me, process)?;
             }
+            if self.call.actor.door == Door::Mcp && !agent.mcp {
+                agent::calls_tools(self.tx, &self.project.id, me)?;
+            }
             hold::renew_session(self.tx, &self.project.id, me, self.now)?;
         }
         Ok(())
@@ -89,6 +113,7 @@ impl<'a> Unit<'a> {
     /// Takes the op's own part back.
     pub(crate) fn take_back(&mut self) -> Result<()> {
         self.tx.undo()?;
+        self.over.clear();
         if let Some(mark) = self.mark.take() {
             self.project = mark;
         }
@@ -112,13 +137,8 @@ impl<'a> Unit<'a> {
                 last_seen: self.now,
                 ended_at: Time(0),
                 focus: String::new(),
-                process: process.unwrap_or(tenure_core::agent::Process {
-                    host: String::new(),
-                    boot: String::new(),
-                    pidns: String::new(),
-                    pid: 0,
-                    started: 0,
-                }),
+                mcp: actor.door == Door::Mcp,
+                process: process.unwrap_or_default(),
             };
             agent::insert(self.tx, &project, &row)?;
             self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
@@ -129,19 +149,22 @@ impl<'a> Unit<'a> {
                 checkout::forget(self.tx, &project, &here.host, common)?;
             }
             if !gone.is_empty() {
-                self.checkout = None;
+                self.checkout.clear();
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
+            // One that is only seen in another repository than before keeps its id.
+            if self.checkout.is_empty() {
+                self.checkout = self.draw(id::Sort::Checkout, 8);
+            }
             let row = checkout::Row {
                 host: here.host.clone(),
                 path: here.path.clone(),
-                id: self.checkout.take().unwrap_or_else(|| self.draw(id::Sort::Checkout, 8)),
+                id: self.checkout.clone(),
                 common_path,
                 common_device,
                 common_inode,
             };
             checkout::put(self.tx, &project, &row, self.now)?;
-            self.checkout = Some(row.id);
         }
         Ok(())
     }
@@ -203,6 +226,11 @@ impl<'a> Unit<'a> {
             _ => self.project.last_event % crate::restore::GAP,
         };
         self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
+    }
+
+    /// Whether the actor calls tools and does not type commands.
+    pub(crate) fn uses_tools(&self) -> bool {
+        self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
     }
 
     /// The actor's task in focus, empty for none.
@@ -284,7 +312,7 @@ impl<'a> Unit<'a> {
 
     /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
     pub(crate) fn is_over(&self, held: &task::Held) -> bool {
-        rule::lapsed(self.now, held.expires_at) || self.call.proven_dead.contains(&held.holder)
+        rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
     /// Stores a task and keeps counters and label rows in step.
@@ -346,6 +374,7 @@ impl<'a> Unit<'a> {
         let project = self.project.id.clone();
         let task = full.task.id.clone();
         if let Some(held) = full.held.take() {
+            self.ended(&held.id, held.asked, how, number);
             let how = if overrode.is_some() { Ending::Forced } else { how };
             hold::end(self.tx, &project, &held.id, self.now, how)?;
             agent::clear_focus(self.tx, &project, &held.holder, &task)?;
@@ -362,6 +391,14 @@ impl<'a> Unit<'a> {
             agent::clear_focus(self.tx, &project, me, &task)?;
         }
         Ok(())
+    }
+
+    /// Notes that this op has ended a hold, for those who wrote messages about it. `number` is the event that says so.
+    pub(crate) fn ended(&mut self, hold: &str, asked: i64, how: Ending, number: i64) {
+        if asked > 0 {
+            let (hold, by) = (hold.to_owned(), self.me().to_owned());
+            self.over.push(Over { hold, how: told(self.op, how), by, cause: number });
+        }
     }
 
     /// Grants the hold on a task: the fence is the number of the event that says so.
@@ -411,6 +448,7 @@ impl<'a> Unit<'a> {
             ttl,
             reason: row.reason.clone(),
             sign: tenure_core::agent::Sign { last_seen: self.now, ended: false, proven_dead: false, ttl },
+            asked: 0,
         });
         Ok(row)
     }
@@ -478,12 +516,21 @@ impl<'a> Unit<'a> {
         if let Some(agent) = self.agent.as_ref().filter(|agent| agent.name == name) {
             return Ok(agent.clone());
         }
-        agent::get(self.tx, &self.project.id, name)?.ok_or_else(|| {
-            Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
-                .entity(name)
-                .attempt("tenure agent list")
-                .hint("An agent is known from its first call on.")
-        })
+        match agent::get(self.tx, &self.project.id, name)? {
+            Some(agent) => Ok(agent),
+            None => Err(self.unknown_agent(name)?),
+        }
+    }
+
+    /// The refusal of an agent that nobody has seen, with the one that may be meant.
+    pub(crate) fn unknown_agent(&mut self, name: &str) -> Result<Error> {
+        let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
+        let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
+        let meant = nearest.map_or(String::new(), |nearest| format!("Did you mean `{nearest}`? "));
+        Ok(Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
+            .entity(name)
+            .attempt("tenure agent list")
+            .hint(format!("{meant}An agent is known from its first call on.")))
     }
 }
 
@@ -498,7 +545,21 @@ fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_s
         id::Sort::Hold => hold::exists_call(project, drawn),
         id::Sort::Note => note::exists_call(project, drawn),
         id::Sort::Memory => memory::exists_call(project, drawn),
+        id::Sort::Message => message::exists_call(project, drawn),
         _ => task::exists_call(project, drawn),
+    }
+}
+
+/// How a hold ended, as those are told who wrote about it: a task that is blocked or cancelled is not done, and whoever
+/// overrode the holder, it was this that they did.
+fn told(op: &str, how: Ending) -> &'static str {
+    match (how, op) {
+        (Ending::Finished | Ending::Forced, "block") => "blocked",
+        (Ending::Finished | Ending::Forced, "cancel") => "cancelled",
+        (Ending::Forced, "release") => Ending::Released.as_str(),
+        (Ending::Forced, "transfer") => Ending::Transferred.as_str(),
+        (Ending::Finished | Ending::Forced, _) => "done",
+        (how, _) => how.as_str(),
     }
 }
 

@@ -87,8 +87,8 @@ pub(crate) fn busy(code: &'static str, message: impl Into<String>) -> Error {
 /// A directory or file that this process may not write.
 pub(crate) fn not_writable(what: &str) -> Error {
     Error::new(Kind::Storage, "not_writable", Stage::Open, format!("{what} cannot be written")).hint(
-        "If this shell runs in a sandbox, allow it to write the directory of the store; else check the permissions \
-         and whether the file system is read-only.",
+        "Nothing was changed. If this shell runs in a sandbox, use the MCP tools of tenure, which run outside it, or let a \
+         person run `tenure setup`; else check the permissions and whether the file system is read-only.",
     )
 }
 

@@ -3,6 +3,7 @@
 //! The processes live as long as the race: each has its kernel open and waits for a byte on its standard input. A round
 //! is one byte to each, and one line back from each.
 
+mod mail;
 mod stopped;
 
 use std::io::{BufRead, BufReader, Write};
@@ -41,10 +42,18 @@ pub(crate) const CHECKS: &[Check] = &[
         run: stopped::postgres,
     },
     Check { name: "inv_t2_a_client_stopped_inside_its_turn_on_sqlite_makes_others_busy", run: stopped::sqlite },
+    Check { name: "inv_m6_many_processes_write_and_two_read_on_sqlite_each_message_is_new_once", run: mail::on_sqlite },
+    Check {
+        name: "inv_m6_many_processes_write_and_two_read_on_postgres_each_message_is_new_once",
+        run: mail::on_postgres,
+    },
 ];
 
-pub(crate) const SOAKS: &[Soak] =
-    &[Soak { name: "race", share: 3, run: soak }, Soak { name: "stopped", share: 1, run: stopped::soak }];
+pub(crate) const SOAKS: &[Soak] = &[
+    Soak { name: "race", share: 3, run: soak },
+    Soak { name: "stopped", share: 1, run: stopped::soak },
+    Soak { name: "mail", share: 1, run: mail::soak },
+];
 
 /// How many processes race.
 const RACERS: usize = 32;
@@ -59,6 +68,8 @@ pub(crate) fn part() -> i32 {
     match heard(&mut input) {
         Order::Race { store, racer } => race(&mut input, &store, racer),
         Order::Stop { store, project, task } => stopped::play(&store, &project, &task),
+        Order::Write { store, sender, messages } => mail::write(&mut input, &store, sender, messages),
+        Order::Read { store, reader, rounds } => mail::read(&mut input, &store, reader, rounds),
     }
 }
 
@@ -67,6 +78,8 @@ pub(crate) fn part() -> i32 {
 enum Order {
     Race { store: String, racer: usize },
     Stop { store: String, project: String, task: String },
+    Write { store: String, sender: usize, messages: usize },
+    Read { store: String, reader: usize, rounds: usize },
 }
 
 /// How a round went for one process.

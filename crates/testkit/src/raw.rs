@@ -11,7 +11,7 @@ use tenure_store::{Location, Sql, Value, Verdict};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 20] = [
+pub const TABLES: [(&str, &str); 22] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
@@ -27,12 +27,64 @@ pub const TABLES: [(&str, &str); 20] = [
     ("memory_scope", "SELECT * FROM memory_scope ORDER BY project, scope, subject"),
     ("artifact", "SELECT * FROM artifact ORDER BY project, note, position"),
     ("delivery", "SELECT * FROM delivery ORDER BY project, agent"),
+    ("message", "SELECT * FROM message ORDER BY project, id"),
+    ("mail", "SELECT * FROM mail ORDER BY project, recipient, number"),
     ("session", "SELECT * FROM session ORDER BY project, host, boot, pidns, pid, started, tool, session"),
     ("touched", "SELECT * FROM touched ORDER BY project, task, checkout, path, agent"),
     ("fired", "SELECT * FROM fired ORDER BY project, tool, event"),
     ("event", "SELECT * FROM event ORDER BY project, number"),
     ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
 ];
+
+/// Takes away what came after the first schema: a store as the oldest program left it.
+pub const BACK_TO_THE_FIRST: &[&str] = &[
+    "UPDATE store SET schema_version = 1",
+    "UPDATE project SET schema_version = 1",
+    "ALTER TABLE project DROP COLUMN events",
+    "DROP TABLE memory",
+    "DROP TABLE memory_term",
+    "DROP TABLE memory_scope",
+    "DROP TABLE artifact",
+    "DROP TABLE delivery",
+    "DROP TABLE session",
+    "DROP TABLE touched",
+    "DROP TABLE fired",
+    "DROP TABLE message",
+    "DROP TABLE mail",
+    "DROP INDEX IF EXISTS task_last_holder",
+    "DROP VIEW IF EXISTS task_full",
+    "DROP INDEX hold_path",
+    "DROP INDEX hold_pattern",
+    "DROP INDEX hold_unanchored",
+    "DROP INDEX hold_bound",
+    "ALTER TABLE hold DROP COLUMN checkout",
+    "ALTER TABLE hold DROP COLUMN prefix",
+    "ALTER TABLE hold DROP COLUMN folded",
+    "ALTER TABLE hold DROP COLUMN task",
+    "ALTER TABLE hold DROP COLUMN asked",
+    "ALTER TABLE note DROP COLUMN head",
+    "ALTER TABLE agent DROP COLUMN mcp",
+];
+
+/// The view of the first schema, which the later one is made in place of.
+pub fn first_view() -> &'static str {
+    let first = tenure_store::migrate::STEPS[0].sqlite();
+    let begin = first.find("CREATE VIEW task_full").expect("the first schema has a view");
+    let end = begin + first[begin..].find(';').expect("a statement has an end");
+    keep(&first[begin..end])
+}
+
+/// The scopes whose sums are not those of their memories: none, ever.
+pub const WRONG_SUMS: Sql = Sql::same(
+    "SELECT s.scope, s.subject, s.memories, s.words FROM memory_scope s
+     WHERE s.memories <> (SELECT COUNT(*) FROM memory m
+                          WHERE m.project = s.project AND m.scope = s.scope AND m.subject = s.subject)
+        OR s.words <> (SELECT COALESCE(SUM(m.words), 0) FROM memory m
+                       WHERE m.project = s.project AND m.scope = s.scope AND m.subject = s.subject)
+        OR s.words <> (SELECT COALESCE(SUM(t.count), 0) FROM memory_term t
+                       WHERE t.project = s.project AND t.scope = s.scope AND t.subject = s.subject)
+     ORDER BY s.project, s.scope, s.subject",
+);
 
 /// The rows of every table.
 pub type Dump = BTreeMap<&'static str, Vec<String>>;

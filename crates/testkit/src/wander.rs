@@ -2,7 +2,8 @@
 
 use tenure_kernel::Op;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, import, join, note, release, reopen, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, import, join, note, release, remember, reopen, resume,
+    transfer, unblock,
 };
 use tenure_store::Entropy;
 
@@ -42,7 +43,7 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
     let task = dice.one(tasks).clone();
     let named = Some(task.clone());
     let reason = String::from("because");
-    match dice.below(16) {
+    match dice.below(21) {
         0..=2 => Op::Claim(claim::Request { ttl_s: Some(30 + seconds(dice)), ..claim::Request::default() }),
         3 => Op::Claim(claim::Request { task: named, ttl_s: Some(30), ..claim::Request::default() }),
         4 | 5 => Op::Note(note::Request { task: named, text: "seen".repeat(1 + dice.below(60)), ..Default::default() }),
@@ -57,12 +58,40 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
             Op::Transfer(transfer::Request { task: named, to, ..transfer::Request::default() })
         }
         14 => Op::Join(join::Request::default()),
+        15 | 16 => Op::Resume(resume::Request { ttl_s: Some(30 + seconds(dice)), ..resume::Request::default() }),
+        17 => Op::Note(whole_note(dice, named)),
+        18 => Op::Remember(remember::Request { items: memories(dice, 3) }),
+        19 => Op::Confirm(confirm::Request { events: Some(seconds(dice)), mail: None }),
         _ => {
             let priority = Some(seconds(dice) % 5);
             let labels = vec![String::from("y")];
             Op::Edit(edit::Request { task, priority, add_labels: labels, ..edit::Request::default() })
         }
     }
+}
+
+/// A note with everything that can go with one: some keys are new, some are those of others.
+fn whole_note(dice: &Dice, task: Option<String>) -> note::Request {
+    let file = |n: usize| note::Artifact {
+        path: format!("out/{n}.txt"),
+        kind: None,
+        sha256: "0a".repeat(32),
+        size: i64::try_from(n).unwrap(),
+    };
+    let artifacts = (0..dice.below(4)).map(file).collect();
+    note::Request { task, text: "seen".to_owned(), memories: memories(dice, 4), artifacts, data: None, fence: None }
+}
+
+fn memories(dice: &Dice, most: usize) -> Vec<remember::Item> {
+    let reach = [remember::Reach::Project, remember::Reach::Agent];
+    (0..=dice.below(most))
+        .map(|_| remember::Item {
+            text: "of which there is more to say ".repeat(1 + dice.below(4)),
+            key: Some(format!("key {}", dice.below(12))),
+            scope: Some(*dice.one(&reach)),
+            ..remember::Item::default()
+        })
+        .collect()
 }
 
 fn any_add(dice: &Dice, tasks: &[String]) -> Op {

@@ -15,9 +15,13 @@ mod done;
 mod edit;
 mod export;
 mod holds;
+mod hook;
 mod import;
+mod inbox;
+mod lessons;
 mod list;
 mod log;
+mod mcp;
 mod memory;
 mod next;
 mod note;
@@ -29,6 +33,9 @@ mod remember;
 mod reopen;
 mod reserve;
 mod restore;
+mod resume;
+mod send;
+mod setup;
 mod show;
 mod status;
 mod transfer;
@@ -73,6 +80,7 @@ pub(crate) enum Group {
 
 /// All commands, in the order help lists them.
 pub(crate) const ALL: &[Spec] = &[
+    resume::SPEC,
     next::SPEC,
     claim::SPEC,
     add::SPEC,
@@ -87,9 +95,12 @@ pub(crate) const ALL: &[Spec] = &[
     holds::SPEC,
     remember::SPEC,
     recall::SPEC,
+    send::SPEC,
+    inbox::SPEC,
     log::SPEC,
     status::SPEC,
     why::SPEC,
+    setup::SPEC,
     whoami::SPEC,
     doctor::SPEC,
     edit::SPEC,
@@ -105,7 +116,10 @@ pub(crate) const ALL: &[Spec] = &[
     export::SPEC,
     import::SPEC,
     demo::SPEC,
+    lessons::SPEC,
+    mcp::SPEC,
     completions::SPEC,
+    hook::SPEC,
     reference::SPEC,
     demo::WORKER,
 ];

@@ -1,15 +1,21 @@
 //! `tenure note`
 
+use std::ffi::OsStr;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tenure_core::{Error, Kind, Result, Stage, id};
 use tenure_kernel::Op;
-use tenure_kernel::op::note::Request;
+use tenure_kernel::op::note::{Artifact, Request};
+use tenure_kernel::op::remember::Item;
 use tenure_kernel::shape::Noted;
 
 use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::place::project::encode;
 
 pub(super) const SPEC: Spec = Spec {
     name: "note",
@@ -20,6 +26,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure note \"parser done, tests next\"",
         "tenure note t-7k3fq \"seen this on staging too\"",
         "tenure note \"bench\" --data '{\"p50_ms\": 3}'",
+        "tenure note \"report written\" --artifact out/report.html --remember \"the export needs LC_ALL=C\"",
     ],
     args: Args::augment_args,
     run: |context, matches| {
@@ -37,12 +44,27 @@ pub(super) const SPEC: Spec = Spec {
         };
         let data = args.data.as_deref().map(data).transpose()?;
         let task = context.task_id_or_focus(typed.as_deref())?;
-        let (noted, reply) = context.answer::<Noted>(&Op::Note(Request { task, text, data, fence: args.fence }))?;
+        let mut memories: Vec<Item> = args.remember.into_iter().map(|text| Item { text, ..Item::default() }).collect();
+        if let Some(given) = &args.memories {
+            memories.extend(items(json(given, "the memories are")?)?);
+        }
+        let artifacts = args.artifact.iter().map(|given| artifact(context, given)).collect::<Result<Vec<_>>>()?;
+        let request = Request { task, text, memories, artifacts, data, fence: args.fence };
+        let (noted, reply) = context.answer::<Noted>(&Op::Note(request))?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
             let late = if noted.late { ", late: your hold had lapsed and nobody had taken over" } else { "" };
-            context.out.text(&format!("Noted {} on {}{late}", noted.id, noted.task));
+            let counted = |count: usize, one: &str, many: &str| match count {
+                0 => None,
+                1 => Some(format!("1 {one}")),
+                count => Some(format!("{count} {many}")),
+            };
+            let files = counted(noted.artifacts, "file", "files");
+            let memories = counted(noted.memories.len(), "memory", "memories");
+            let with: Vec<String> = [files, memories].into_iter().flatten().collect();
+            let with = if with.is_empty() { String::new() } else { format!(", with {}", with.join(" and ")) };
+            context.out.text(&format!("Noted {} on {}{with}{late}", noted.id, noted.task));
         }
         Ok(0)
     },
@@ -58,13 +80,76 @@ struct Args {
     /// Structured data to keep with it: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     data: Option<String>,
+    /// Remember this with it, for whoever works on the task; may be given several times
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    remember: Vec<String>,
+    /// Remember these with it: a JSON list of objects with text, key, kind, scope, ttl_s; JSON, @FILE or -
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    memories: Option<String>,
+    /// A file that came of it, as PATH or KIND=PATH; may be given several times
+    #[arg(long, value_name = "PATH")]
+    artifact: Vec<std::ffi::OsString>,
     /// The fence to act under, in place of the one last shown to you
     #[arg(long, value_name = "N")]
     fence: Option<i64>,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a file that the user named")]
 fn data(given: &str) -> Result<Value> {
+    json(given, "the data is")
+}
+
+fn items(value: Value) -> Result<Vec<Item>> {
+    serde_json::from_value(value).map_err(|error| {
+        Error::usage("bad_data", format!("the memories are not what they should be: {error}"))
+            .hint("Give a list of objects with `text`, and where wanted `key`, `kind`, `scope`, `task`, `ttl_s`.")
+    })
+}
+
+/// Reads a file that a note names: where it is, what it contained, how long it was.
+#[expect(clippy::disallowed_methods, reason = "a file that the user named")]
+pub(super) fn artifact(context: &Context<'_>, given: &OsStr) -> Result<Artifact> {
+    let (kind, path) = match given.to_str().and_then(|text| text.split_once('=')) {
+        // A file may have such a name itself.
+        Some((kind, path)) if !Path::new(given).exists() => (Some(kind.to_owned()), PathBuf::from(path)),
+        _ => (None, PathBuf::from(given)),
+    };
+    let unreadable = |error: std::io::Error| {
+        let message = format!("{} cannot be read", path.display());
+        Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, message).hint("Name a file.").cause(error)
+    };
+    let meta = std::fs::metadata(&path).map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err(unreadable(std::io::ErrorKind::InvalidInput.into()));
+    }
+    let mut file = std::fs::File::open(&path).map_err(unreadable)?;
+    let mut sum = Sha256::new();
+    let size = std::io::copy(&mut file, &mut Sink(&mut sum)).map_err(unreadable)?;
+    let sha256 = sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let whole = path.canonicalize().map_err(unreadable)?;
+    let path = match &context.place()?.checkout {
+        Some(checkout) => whole.strip_prefix(&checkout.top).unwrap_or(&whole),
+        None => &whole,
+    };
+    Ok(Artifact { path: encode(path), kind, sha256, size: i64::try_from(size).unwrap_or(i64::MAX) })
+}
+
+/// Takes what is written to it into a sum.
+struct Sink<'a>(&'a mut Sha256);
+
+impl std::io::Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// JSON as it is typed, in a file, or on standard input.
+#[expect(clippy::disallowed_methods, reason = "a file that the user named")]
+fn json(given: &str, what: &str) -> Result<Value> {
     let unreadable = |what: &str, error: std::io::Error| {
         Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, format!("{what} cannot be read")).cause(error)
     };
@@ -82,7 +167,6 @@ fn data(given: &str) -> Result<Value> {
         given.to_owned()
     };
     serde_json::from_str(&text).map_err(|error| {
-        Error::usage("bad_data", format!("the data is not JSON: {error}"))
-            .hint("Give JSON, @FILE, or - for standard input.")
+        Error::usage("bad_data", format!("{what} not JSON: {error}")).hint("Give JSON, @FILE, or - for standard input.")
     })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op;
+use tenure_server::mcp;
 
 use super::{ALL, Group, Spec, read};
 use crate::args::{build, root};
@@ -73,7 +74,13 @@ fn current(path: &Path) -> Option<String> {
 }
 
 fn pages() -> Vec<(&'static str, String)> {
-    vec![("cli.md", commands()), ("ops.md", ops()), ("errors.md", errors()), ("environment.md", environment())]
+    vec![
+        ("cli.md", commands()),
+        ("mcp.md", tools()),
+        ("ops.md", ops()),
+        ("errors.md", errors()),
+        ("environment.md", environment()),
+    ]
 }
 
 const NOTICE: &str = "<!-- Made by `tenure reference --write`; do not edit. -->\n\n";
@@ -108,6 +115,39 @@ fn ops() -> String {
     trimmed(&text)
 }
 
+fn tools() -> String {
+    let mut text = format!(
+        "{NOTICE}# MCP tools\n\n`tenure mcp` has these tools. Each may answer with an error instead, with `isError`: see \
+         [errors](../errors/README.md).\n"
+    );
+    for tool in mcp::tools().as_array().into_iter().flatten() {
+        let pretty = |key: &str| serde_json::to_string_pretty(&tool[key]).unwrap_or_default();
+        let word = |key: &str| tool[key].as_str().unwrap_or_default();
+        let hints: Vec<&str> = tool["annotations"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(_, is)| **is == true)
+            .map(|(hint, _)| hint.trim_end_matches("Hint"))
+            .collect();
+        let hints = if hints.is_empty() { String::new() } else { format!(" Hints: {}.", hints.join(", ")) };
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}.{hints}\n\n```json\n{}\n```\n",
+            word("name"),
+            word("description"),
+            pretty("inputSchema"),
+        );
+    }
+    let _ = write!(
+        text,
+        "\n## The resource\n\n`{}`: what `resume` would say now, as Markdown; reading it takes nothing.\n\n## Instructions\n\n{}\n",
+        mcp::BRIEF,
+        mcp::INSTRUCTIONS
+    );
+    trimmed(&text)
+}
+
 fn errors() -> String {
     let mut text = format!(
         "{NOTICE}# Kinds of errors\n\nThe kind of an error decides exit code, HTTP status and whether the same call may succeed later.\n\n\
@@ -125,6 +165,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("TENURE_PROJECT", "The project by name; `--project` wins"),
     ("TENURE_STORE", "The store: a file or a `postgres://` URL; `--store` wins"),
     ("TENURE_FORMAT", "`json`: as `--json`"),
+    ("TENURE_WORKER", "`1`: a session that begins takes a task at once; see docs/hooks.md"),
+    ("TENURE_LOG", "`1`: `tenure mcp` says on standard error what was called, by whom and how it ended"),
     ("TENURE_FORCE_FILE_SYSTEM", "`1`: accept a network file system for the embedded store"),
     (
         "CLAUDE_CODE_SESSION_ID, CODEX_THREAD_ID",
@@ -136,6 +178,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ),
     ("USER, LOGNAME", "A person's name where no agent is recognised"),
     ("HOME, XDG_DATA_HOME, XDG_CONFIG_HOME", "Where the user's store and configuration are"),
+    ("XDG_STATE_HOME", "Where `setup` keeps its lock, its record and what was there before, and hooks their log"),
+    ("CLAUDE_CONFIG_DIR, CODEX_HOME", "Where `setup` finds the files of these tools, if they are elsewhere"),
+    ("PATH", "Where `setup` looks for agent tools, and for this program"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),
     ("NO_COLOR, TERM, COLUMNS", "How text looks on a terminal"),
 ];

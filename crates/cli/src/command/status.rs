@@ -96,6 +96,18 @@ fn page(out: &Printer, overview: &Overview) -> String {
         let rows: Vec<Vec<String>> = overview.holds.iter().map(|hold| hold_row(out, hold)[2..].to_vec()).collect();
         text.push_str(&table(&["WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width()));
     }
+    if !overview.overdue.is_empty() {
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Requests that nobody has met")));
+        let rows: Vec<Vec<String>> = overview
+            .overdue
+            .iter()
+            .map(|open| {
+                let about = open.about.clone().unwrap_or_default();
+                vec![open.id.clone(), open.from.clone(), open.to.join(", "), about, span(open.age_s)]
+            })
+            .collect();
+        text.push_str(&table(&["MESSAGE", "FROM", "TO", "ABOUT", "OPEN FOR"], &rows, out.width()));
+    }
     if !overview.agents.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Agents of the last hour")));
         let rows: Vec<Vec<String>> = overview

@@ -70,6 +70,11 @@ impl Printer {
         self.hung_up.get()
     }
 
+    /// Whether everything that was to be shown has been written out, was not kept quiet, and did not lead nowhere.
+    pub(crate) fn has_shown_all(&self) -> bool {
+        !self.is_quiet() && !self.hung_up.get() && !self.failed.get() && refuse_closed().is_ok()
+    }
+
     /// Prints an answer whose JSON is at hand.
     pub(crate) fn body(&self, json: &str) {
         self.document(&format!("{{\"ok\":true,\"data\":{json}}}"));
@@ -101,6 +106,12 @@ impl Printer {
         if !self.quiet {
             let _ = writeln!(std::io::stderr(), "{}", inert(text));
         }
+    }
+
+    /// Asks a person something, on the same line as the answer.
+    pub(crate) fn prompt(&self, text: &str) {
+        let mut stderr = std::io::stderr();
+        let _ = write!(stderr, "{}", inert(text)).and_then(|()| stderr.flush());
     }
 
     /// Says that something takes a while, where a person may be waiting for it.

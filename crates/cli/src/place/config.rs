@@ -28,6 +28,28 @@ pub(crate) enum Durability {
     Fast,
 }
 
+/// What of a tool's output is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Capture {
+    /// Nothing.
+    #[default]
+    None,
+    /// A beginning of what a tool said that failed, redacted.
+    Errors,
+}
+
+/// What a guard does that cannot look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fail {
+    /// Lets the edit through.
+    #[default]
+    Open,
+    /// Refuses it.
+    Closed,
+}
+
 /// Whose file a setting stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
@@ -56,6 +78,10 @@ pub(crate) struct Config {
     pub(crate) task_ttl: Option<Span>,
     /// How long events are kept; for ever without it.
     pub(crate) keep_events: Option<Span>,
+    /// What of a tool's output is kept.
+    pub(crate) capture: Capture,
+    /// What a guard does that cannot look.
+    pub(crate) guard_fail: Fail,
     /// Changes when the contents do.
     pub(crate) revision: String,
 }
@@ -69,6 +95,14 @@ struct File {
     durability: Option<Durability>,
     hold: Hold,
     retention: Retention,
+    capture: Option<Capture>,
+    guard: Guard,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Guard {
+    fail: Option<Fail>,
 }
 
 #[derive(Default, Deserialize)]
@@ -109,6 +143,8 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         durability: Durability::default(),
         task_ttl: None,
         keep_events: None,
+        capture: Capture::default(),
+        guard_fail: Fail::default(),
         revision: format!("{:016x}", fnv1a(&contents)),
     };
     for (file, level) in [(user, Level::User), (project, Level::Project)] {
@@ -117,6 +153,39 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         }
     }
     Ok(config)
+}
+
+/// What a guard does that cannot look, read for the moment in which nothing else works: a file that is wrong elsewhere,
+/// or no longer TOML at all, still says so. Nothing that somebody closed is opened by a slip in another line.
+pub(crate) fn guard_fail(dirs: &[&Path], env: &Env) -> Fail {
+    let project = dirs.iter().find_map(|dir| read(dir.join(FILE)).transpose());
+    let user = env.config_home().and_then(|dir| read(dir.join("tenure/config.toml")).transpose());
+    for file in [project, user].into_iter().flatten() {
+        match file {
+            // One that is there and cannot be read may say anything.
+            Err(_) => return Fail::Closed,
+            Ok((_, text)) => match said(&text) {
+                Some(fail) => return fail,
+                None => continue,
+            },
+        }
+    }
+    Fail::default()
+}
+
+fn said(text: &str) -> Option<Fail> {
+    let of = |word: &str| match word {
+        "closed" => Fail::Closed,
+        "open" => Fail::Open,
+        // Somebody meant something by it, and not the default.
+        _ => Fail::Closed,
+    };
+    if let Ok(table) = text.parse::<toml::Table>() {
+        return Some(of(table.get("guard")?.get("fail")?.as_str().unwrap_or_default()));
+    }
+    let line = text.lines().map(str::trim).find(|line| line.starts_with("fail") && line.contains('='))?;
+    let word: String = line.split_once('=')?.1.chars().filter(char::is_ascii_alphabetic).collect();
+    Some(of(&word))
 }
 
 /// Lays one file over what is there, key by key.
@@ -151,6 +220,8 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
         config.keep_events = retention(events.get_ref()).map_err(because(events.span()))?;
     }
     config.durability = file.durability.unwrap_or(config.durability);
+    config.capture = file.capture.unwrap_or(config.capture);
+    config.guard_fail = file.guard.fail.unwrap_or(config.guard_fail);
     Ok(config)
 }
 
@@ -193,7 +264,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, labels, durability, task_ttl under [hold], and events under [retention].")
+        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail under [guard].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),
@@ -295,6 +366,38 @@ mod tests {
         fs::remove_dir(area.path(FILE)).unwrap();
         fs::write(area.path(FILE), b"project = \"\xff\"").unwrap();
         assert_eq!(load(&[&area.path(".")], &env(&area)).unwrap_err().code(), "config_invalid");
+    }
+
+    #[test]
+    fn inv_r11_a_closed_guard_stays_closed_whatever_else_is_wrong_in_the_file() {
+        let area = Area::new();
+        fs::create_dir_all(area.path("config/tenure")).unwrap();
+        let fail = |project: &str, user: &str| {
+            fs::write(area.path(FILE), project).unwrap();
+            fs::write(area.path("config/tenure/config.toml"), user).unwrap();
+            guard_fail(&[&area.path(".")], &env(&area))
+        };
+        let closed = "[guard]\nfail = \"closed\"\n";
+        assert_eq!(fail("", ""), Fail::Open);
+        assert_eq!(fail(closed, ""), Fail::Closed);
+        assert_eq!(fail("", closed), Fail::Closed);
+        assert_eq!(fail("[guard]\nfail = \"open\"", closed), Fail::Open, "the project's file is the nearer one");
+        assert_eq!(fail(&format!("unknown = 1\n{closed}"), ""), Fail::Closed);
+        assert_eq!(fail(&format!("{closed}broken = = \n"), ""), Fail::Closed);
+        assert_eq!(fail("broken = = \n[guard]\nfail = open", ""), Fail::Open);
+        assert_eq!(fail("[guard]\nfail = 1", ""), Fail::Closed);
+        fs::remove_file(area.path(FILE)).unwrap();
+        fs::create_dir(area.path(FILE)).unwrap();
+        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Closed, "it cannot be read");
+        let config = with_file(&area, "near", "capture = \"errors\"\n[guard]\nfail = \"closed\"");
+        assert_eq!((config.capture, config.guard_fail), (Capture::Errors, Fail::Closed));
+    }
+
+    fn with_file(area: &Area, dir: &str, text: &str) -> Config {
+        fs::create_dir_all(area.path(dir)).unwrap();
+        fs::write(area.path(dir).join(FILE), text).unwrap();
+        fs::write(area.path("config/tenure/config.toml"), "").unwrap();
+        load(&[&area.path(dir)], &env(area)).unwrap()
     }
 
     #[test]

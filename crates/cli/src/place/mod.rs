@@ -11,6 +11,7 @@ pub(crate) mod process;
 pub(crate) mod project;
 pub(crate) mod remote;
 pub(crate) mod scratch;
+pub(crate) mod tree;
 pub(crate) mod typed;
 
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod fixture;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use tenure_core::name::fnv1a;
 use tenure_core::{Error, Kind, Result, Stage};
 
 use crate::env::Env;
@@ -226,11 +228,6 @@ impl Place {
             .detail("resolved", here)
             .detail("file", file)
     }
-}
-
-/// FNV-1a over 64 bits: a short stable mark for names and revisions, not a defence against anyone.
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 #[cfg(test)]

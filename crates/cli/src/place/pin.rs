@@ -254,8 +254,8 @@ fn unwritable(path: &Path, error: io::Error) -> Error {
             format!("{} cannot be made: {dir} is not writable ({error}), perhaps because of a sandbox", path.display()),
         )
         .hint(
-            "Run one writing command, such as `tenure add`, outside the sandbox, or let the sandbox write that \
-             directory. It is needed once per project.",
+            "Let a person run `tenure setup` outside the sandbox, or use the MCP tools of tenure, which run outside it. It \
+             is needed once per project.",
         ),
         _ => storage("project_file_unwritable", path, format!("{} cannot be written: {error}", path.display()))
             .hint("Check the free space and the state of the disk, then call again."),

@@ -54,6 +54,31 @@ pub(crate) fn stat(pid: i64) -> Option<Stat> {
     parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// The processes above this one, the nearest first: pid and start time. Ends where the system no longer tells.
+pub(crate) fn ancestors() -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    let mut pid = rustix::process::getppid().map_or(0, |parent| i64::from(parent.as_raw_nonzero().get()));
+    while let Some(stat) = stat(pid) {
+        found.push((pid, stat.started));
+        pid = stat.parent;
+        if found.len() == FAR {
+            break;
+        }
+    }
+    found
+}
+
+/// No tool runs a command further below itself than this.
+const FAR: usize = 64;
+
+/// The words that a process was started with; empty when they are not ours to see.
+#[expect(clippy::disallowed_methods, reason = "a file of the system")]
+pub(crate) fn words(pid: i64) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    line.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
 /// Whether the process with this pid and start time is proven dead: nothing has the pid, or something that started at
 /// another time has it, or it is a zombie.
 ///

@@ -28,6 +28,8 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
         ("b", vec!["claim", &task]),
         ("b", vec!["done", &task]),
         ("person:ann", vec!["reopen", &task]),
+        ("b", vec!["resume"]),
+        ("b", vec!["release"]),
         ("person:ann", vec!["cancel", &task]),
     ] {
         home.ok_as(agent, &args);
@@ -36,6 +38,9 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     let memory = text(&said["items"][0]["id"]);
     home.ok(&["memory", "pin", &memory]);
     home.ok(&["memory", "forget", &memory]);
+    let sent = home.ok_as("b", &["send", "a", "how far is it?", "--request"]);
+    // Of these ops only an acknowledgement leaves an event.
+    home.ok_as("a", &["inbox", "--ack", &text(&sent["id"])]);
     let copy = Command::new("cp").arg("-a").arg(home.repo()).arg(home.path("copied")).status().unwrap();
     assert!(copy.success());
     let copied = |args: &[&str]| home.call(args).json().cwd(home.path("copied"));
@@ -52,6 +57,10 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     // The one op that leaves no event of its own.
     other(&["project", "forget", "elsewhere"]).run().data();
     reached.insert("forget".to_owned());
+    home.git_init("fresh");
+    let fresh = |args: &[&str]| home.call(args).json().cwd(home.path("fresh"));
+    fresh(&["setup", "agents", "--yes"]).run().data();
+    reached.extend(events(&fresh(&["log", "--limit", "1000"]).run().data()["items"]));
 
     let declared: BTreeSet<String> =
         op::ALL.iter().filter(|about| about.doors.contains(&Door::Cli)).map(|about| about.name.to_owned()).collect();

@@ -73,7 +73,7 @@ fn every_answer_has_its_shape() {
         assert_eq!(refusal.detail("total"), 1);
         assert!(refusal.detail("try").as_array().unwrap().len() <= 3);
 
-        is(&home.ok_as("a", &["note", "half way", "--data", "{\"p50\":3}"]), "id task late");
+        is(&home.ok_as("a", &["note", "half way", "--data", "{\"p50\":3}"]), "id task late memories artifacts");
         let noted = home.ok_as("b", &["note", &first, "seen"]);
         assert_eq!((&noted["task"], &noted["late"]), (&first.as_str().into(), &false.into()));
 
@@ -123,9 +123,17 @@ fn every_answer_has_its_shape() {
         is(
             &status,
             "ready waiting started blocked stuck held done cancelled next_expiry next_expiry_s summary blocked_by \
-             stuck_by holds agents last_event",
+             stuck_by holds overdue agents last_event",
         );
         is(&status["agents"][0], AGENT);
+        let sent = home.ok_as("b", &["send", "a", "hello", "--request"]);
+        is(&sent, "id to about hold urgency request");
+        is(&sent["to"][0], "agent liveness last_seen_s");
+        let found = home.ok_as("a", &["inbox"]);
+        is(&found, &format!("{PAGE} offered acked"));
+        let fields = "id number what from to about hold urgency request text sent_at again acked ended";
+        is(&found["items"][0], fields);
+        is_time(&found["items"][0]["sent_at"]);
         let agents = home.ok(&["agent", "list"]);
         is(&agents["items"][0], AGENT);
         let whoami = home.ok(&["whoami"]);

@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::home::{Call, Engine, Home, TENURE, text, wait_until};
 
 /// Every command by its one name.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 27] = [
     "next", "claim", "add", "list", "show", "note", "done", "block", "release", "holds", "log", "status", "why",
     "whoami", "doctor", "edit", "unblock", "reopen", "cancel", "transfer", "agent", "project", "backup", "restore",
-    "demo",
+    "demo", "send", "inbox",
 ];
 
 #[test]

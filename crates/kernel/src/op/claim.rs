@@ -42,26 +42,24 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Cla
             Some(found) => found,
             None => {
                 let counts = counts(&unit.project);
-                return Ok(shape::Claimed {
-                    task: None,
-                    hold: None,
-                    rule: Rule::None,
-                    reason: nothing(&counts, !request.labels.is_empty()),
-                    paths: Vec::new(),
-                    lost_paths: Vec::new(),
-                });
+                return Ok(shape::Claimed::nothing(nothing(&counts, !request.labels.is_empty())));
             }
         },
     };
     match &loaded.full.held {
-        Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s),
+        Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s, Rule::Own),
         Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
         None => take(unit, loaded, fresh, request.ttl_s, chosen_by),
     }
 }
 
 /// The actor's own task: the same hold and fence, renewed, and in focus. No event.
-fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<shape::Claimed> {
+pub(crate) fn renew(
+    unit: &mut Unit<'_>,
+    mut loaded: Loaded,
+    ttl_s: Option<i64>,
+    chosen_by: Rule,
+) -> Result<shape::Claimed> {
     let project = unit.project.id.clone();
     let task = loaded.full.task.id.clone();
     let Some(held) = loaded.full.held.as_mut() else { return Err(Error::bug("an own hold that is none")) };
@@ -80,11 +78,11 @@ fn renew(unit: &mut Unit<'_>, mut loaded: Loaded, ttl_s: Option<i64>) -> Result<
     let me = unit.me();
     agent::set_focus(unit.tx, &project, me, &task)?;
     shown::put(unit.tx, &project, me, &task, row.fence)?;
-    Ok(claimed(unit, &loaded, &row, Rule::Own, None, Regained::default()))
+    Ok(claimed(unit, &loaded, &row, chosen_by, None, Regained::default()))
 }
 
 /// A free task: a new hold, whose fence is the number of its event.
-fn take(
+pub(crate) fn take(
     unit: &mut Unit<'_>,
     mut loaded: Loaded,
     fresh: String,
@@ -141,9 +139,9 @@ fn claimed(
 ///
 /// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
 /// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
-fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
+pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
     let mut best = ready(unit, labels)?;
-    if unit.more_due || !unit.call.proven_dead.is_empty() {
+    if unit.more_due || !unit.dead.is_empty() {
         let over = first_over(unit, labels)?;
         best = [best, over].into_iter().flatten().min_by_key(|full| full.task.rank());
     }
@@ -175,7 +173,7 @@ fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
 fn first_over(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
     let start = unit.first_rank();
     let me = unit.me();
-    let (now, dead) = (unit.now, unit.call.proven_dead.clone());
+    let (now, dead) = (unit.now, unit.dead.clone());
     let stream = task::Stream::Status(Status::Started, false);
     first_that(unit, &stream, &start, |full| {
         let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);

@@ -233,7 +233,7 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
     let me = unit.me().to_owned();
     let strangers = plan.strangers(unit.tx, &project, &me)?;
     for name in &strangers {
-        let process = Process { host: String::new(), boot: String::new(), pidns: String::new(), pid: 0, started: 0 };
+        let process = Process::default();
         let row = agent::Row {
             name: name.clone(),
             tool: String::new(),
@@ -241,6 +241,7 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
             last_seen: unit.now,
             ended_at: Time(0),
             focus: String::new(),
+            mcp: false,
             process,
         };
         agent::insert(unit.tx, &project, &row)?;
@@ -337,6 +338,7 @@ fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[(Note, String)]) -> Res
             text: given.text.clone(),
             data: data.clone(),
             late: given.late,
+            head: String::new(),
         });
         events.push(event);
     }

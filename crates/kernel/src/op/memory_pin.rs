@@ -28,7 +28,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Mem
     }
     if row.pinned != request.pinned {
         let most = usize::try_from(PINS_MAX).unwrap_or(usize::MAX);
-        let pins = table::pinned(unit.tx, &unit.project.id, &row.scope, most)?;
+        let pins = table::pinned(unit.tx, &unit.project.id, &row.scope, unit.now, most)?;
         if request.pinned && pins.len() >= most {
             return Err(Error::refused(
                 Kind::Conflict,
@@ -41,7 +41,10 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Mem
         }
         row.pinned = request.pinned;
         table::set_pinned(unit.tx, &unit.project.id, &row.id, row.pinned)?;
-        unit.append(event::kind::MEMORY_PINNED, &row.id, "", None, &json!({ "pinned": row.pinned, "key": row.key }))?;
+        let data = json!({
+            "pinned": row.pinned, "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(),
+        });
+        unit.append(event::kind::MEMORY_PINNED, &row.id, "", None, &data)?;
     }
     Ok(shape::Memory::of(&row))
 }

@@ -5,12 +5,15 @@ pub mod add_many;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+pub mod confirm;
 pub mod done;
 pub mod edit;
 pub mod forget;
 pub mod import;
+pub mod inbox;
 pub mod join;
 mod leaving;
+pub mod lessons;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
@@ -19,6 +22,12 @@ mod release_paths;
 pub mod remember;
 pub mod reopen;
 pub mod reserve;
+pub mod resume;
+pub mod send;
+pub mod session_end;
+pub mod session_start;
+pub mod switch_on;
+pub mod tool_used;
 pub mod transfer;
 pub mod unblock;
 
@@ -39,6 +48,10 @@ pub enum Op {
     Edit(edit::Request),
     /// Takes a task.
     Claim(claim::Request),
+    /// Chooses what to work on, takes it, and says everything that is needed to go on.
+    Resume(resume::Request),
+    /// Says that what was offered was shown.
+    Confirm(confirm::Request),
     /// Notes progress.
     Note(note::Request),
     /// Finishes a task.
@@ -65,18 +78,27 @@ pub enum Op {
     MemoryPin(memory_pin::Request),
     /// Forgets a memory.
     MemoryForget(memory_forget::Request),
+    /// Sends a message.
+    Send(send::Request),
+    /// Offers new mail.
+    Inbox(inbox::Request),
+    /// A session of a tool begins.
+    SessionStart(session_start::Request),
+    /// A session of a tool is over.
+    SessionEnd(session_end::Request),
+    /// A tool of an agent was used.
+    ToolUsed(tool_used::Request),
+    /// Draws lessons from what happened.
+    Lessons(lessons::Request),
     /// Makes a copy of the repository a checkout of the project.
     Join(join::Request),
     /// Forgets a project.
     Forget(forget::Request),
+    /// Switches a project on.
+    SwitchOn(switch_on::Request),
 }
 
-/// How an op can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// A command of the binary.
-    Cli,
-}
+pub use crate::call::Door;
 
 /// What is known about an op without running it.
 pub struct About {
@@ -91,8 +113,8 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 19] = [
-    About { name: "add", what: "Adds a task", doors: &[Door::Cli], schema: || schema_for!(add::Request) },
+pub const ALL: [About; 28] = [
+    About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
         what: "Adds many tasks, all or none",
@@ -103,20 +125,37 @@ pub const ALL: [About; 19] = [
     About {
         name: "claim",
         what: "Takes a task: the one named, or the best that is ready",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(claim::Request),
+    },
+    About {
+        name: "resume",
+        what: "Chooses what to work on, takes it, and says everything that is needed to go on",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(resume::Request),
+    },
+    About {
+        name: "confirm",
+        what: "Says that what was offered was shown; doors call it, nobody types it",
+        doors: &[],
+        schema: || schema_for!(confirm::Request),
     },
     About {
         name: "note",
         what: "Notes progress on a task",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(note::Request),
     },
-    About { name: "done", what: "Finishes a task", doors: &[Door::Cli], schema: || schema_for!(done::Request) },
+    About {
+        name: "done",
+        what: "Finishes a task",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(done::Request),
+    },
     About {
         name: "block",
         what: "Says that a task cannot go on, and why",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(block::Request),
     },
     About {
@@ -128,13 +167,13 @@ pub const ALL: [About; 19] = [
     About {
         name: "release",
         what: "Gives a task or paths back",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(release::Request),
     },
     About {
         name: "reserve",
         what: "Takes paths, all or none",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(reserve::Request),
     },
     About {
@@ -159,7 +198,7 @@ pub const ALL: [About; 19] = [
     About {
         name: "remember",
         what: "Remembers facts, directives and lessons, all or none",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(remember::Request),
     },
     About {
@@ -171,8 +210,44 @@ pub const ALL: [About; 19] = [
     About {
         name: "memory_forget",
         what: "Forgets a memory",
-        doors: &[Door::Cli],
+        doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(memory_forget::Request),
+    },
+    About {
+        name: "send",
+        what: "Sends a message: to agents, or to whoever holds a task",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(send::Request),
+    },
+    About {
+        name: "inbox",
+        what: "Offers new mail, and acknowledges what was read",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(inbox::Request),
+    },
+    About {
+        name: "session_start",
+        what: "Registers a session of an agent tool and its process; takes nothing",
+        doors: &[Door::Hook],
+        schema: || schema_for!(session_start::Request),
+    },
+    About {
+        name: "session_end",
+        what: "Says that a session is over: what it holds is free now",
+        doors: &[Door::Hook],
+        schema: || schema_for!(session_end::Request),
+    },
+    About {
+        name: "tool_used",
+        what: "Says what a tool call did: presence, files changed, failures",
+        doors: &[Door::Hook],
+        schema: || schema_for!(tool_used::Request),
+    },
+    About {
+        name: "lessons",
+        what: "Draws lessons from what happened, as the end of a session does",
+        doors: &[Door::Cli],
+        schema: || schema_for!(lessons::Request),
     },
     About {
         name: "join",
@@ -186,6 +261,12 @@ pub const ALL: [About; 19] = [
         doors: &[Door::Cli],
         schema: || schema_for!(forget::Request),
     },
+    About {
+        name: "switch_on",
+        what: "Switches a project on, so that hooks act in it",
+        doors: &[Door::Cli],
+        schema: || schema_for!(switch_on::Request),
+    },
 ];
 
 impl Op {
@@ -196,6 +277,8 @@ impl Op {
             Op::AddMany(_) => "add_many",
             Op::Edit(_) => "edit",
             Op::Claim(_) => "claim",
+            Op::Resume(_) => "resume",
+            Op::Confirm(_) => "confirm",
             Op::Note(_) => "note",
             Op::Done(_) => "done",
             Op::Block(_) => "block",
@@ -209,9 +292,21 @@ impl Op {
             Op::Remember(_) => "remember",
             Op::MemoryPin(_) => "memory_pin",
             Op::MemoryForget(_) => "memory_forget",
+            Op::Send(_) => "send",
+            Op::Inbox(_) => "inbox",
+            Op::SessionStart(_) => "session_start",
+            Op::SessionEnd(_) => "session_end",
+            Op::ToolUsed(_) => "tool_used",
+            Op::Lessons(_) => "lessons",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
+            Op::SwitchOn(_) => "switch_on",
         }
+    }
+
+    /// Whether it is an op of hooks, which happens in the background and never switches a project on.
+    pub(crate) fn is_hooks(&self) -> bool {
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -222,6 +317,7 @@ impl Op {
             Op::AddMany(request) => request.check(),
             Op::Edit(request) => request.check(),
             Op::Claim(request) => request.check(),
+            Op::Resume(request) => request.check(),
             Op::Note(request) => request.check(),
             Op::Block(request) => request.check(),
             Op::Release(request) => request.check(),
@@ -231,9 +327,20 @@ impl Op {
             Op::Transfer(request) => request.check(),
             Op::Import(request) => request.check(),
             Op::Remember(request) => request.check(),
-            Op::Done(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Unblock(_) | Op::Join(_) | Op::Forget(_) => {
-                Ok(())
-            }
+            Op::SessionStart(request) => request.check(),
+            Op::SessionEnd(request) => request.check(),
+            Op::ToolUsed(request) => request.check(),
+            Op::Send(request) => request.check(),
+            Op::Inbox(request) => request.check(),
+            Op::Done(_)
+            | Op::Confirm(_)
+            | Op::Lessons(_)
+            | Op::SwitchOn(_)
+            | Op::MemoryPin(_)
+            | Op::MemoryForget(_)
+            | Op::Unblock(_)
+            | Op::Join(_)
+            | Op::Forget(_) => Ok(()),
         }
     }
 
@@ -244,6 +351,8 @@ impl Op {
             Op::AddMany(request) => json(request),
             Op::Edit(request) => json(request),
             Op::Claim(request) => json(request),
+            Op::Resume(request) => json(request),
+            Op::Confirm(request) => json(request),
             Op::Note(request) => json(request),
             Op::Done(request) => json(request),
             Op::Block(request) => json(request),
@@ -257,8 +366,15 @@ impl Op {
             Op::Remember(request) => json(request),
             Op::MemoryPin(request) => json(request),
             Op::MemoryForget(request) => json(request),
+            Op::Send(request) => json(request),
+            Op::Inbox(request) => json(request),
+            Op::SessionStart(request) => json(request),
+            Op::SessionEnd(request) => json(request),
+            Op::ToolUsed(request) => json(request),
+            Op::Lessons(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
+            Op::SwitchOn(request) => json(request),
         }
     }
 
@@ -269,6 +385,8 @@ impl Op {
             Op::AddMany(request) => json(&add_many::apply(unit, request)?),
             Op::Edit(request) => json(&edit::apply(unit, request)?),
             Op::Claim(request) => json(&claim::apply(unit, request)?),
+            Op::Resume(request) => json(&resume::apply(unit, request)?),
+            Op::Confirm(request) => json(&confirm::apply(unit, request)?),
             Op::Note(request) => json(&note::apply(unit, request)?),
             Op::Done(request) => json(&done::apply(unit, request)?),
             Op::Block(request) => json(&block::apply(unit, request)?),
@@ -282,8 +400,15 @@ impl Op {
             Op::Remember(request) => json(&remember::apply(unit, request)?),
             Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
             Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
+            Op::Send(request) => json(&send::apply(unit, request)?),
+            Op::Inbox(request) => json(&inbox::apply(unit, request)?),
+            Op::SessionStart(request) => json(&session_start::apply(unit, request)?),
+            Op::SessionEnd(request) => json(&session_end::apply(unit, request)?),
+            Op::ToolUsed(request) => json(&tool_used::apply(unit, request)?),
+            Op::Lessons(request) => json(&lessons::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
+            Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
         }
     }
 }

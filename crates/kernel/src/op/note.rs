@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::Right;
 use tenure_core::{Error, Result, event, id, text};
-use tenure_store::table::note;
+use tenure_store::table::{artifact as table, note};
 
+use super::remember;
 use crate::shape;
 use crate::unit::Unit;
 
@@ -19,6 +20,12 @@ pub struct Request {
     pub task: Option<String>,
     /// What was done, found or decided.
     pub text: String,
+    /// What to remember with it, at most 50; without a scope for the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<remember::Item>,
+    /// Files that came of it, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     /// Structured data to keep with it.
     #[serde(default)]
     pub data: Option<Value>,
@@ -27,9 +34,51 @@ pub struct Request {
     pub fence: Option<i64>,
 }
 
+/// A file, as it was when it was noted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Artifact {
+    /// Relative to the top of the checkout where it is inside.
+    pub path: String,
+    /// What it is, such as `report`; `file` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The SHA-256 of its content, in hexadecimal.
+    pub sha256: String,
+    /// How many bytes it has.
+    pub size: i64,
+}
+
+/// Most files of one note.
+const ARTIFACTS_MAX: usize = 50;
+/// Longest path of a file.
+const PATH_MAX: usize = 4_096;
+
+fn artifact(given: &Artifact) -> Result<Artifact> {
+    let bad = |what: String| Err(Error::usage("bad_artifact", what).entity(text::excerpt(&given.path)));
+    if given.path.is_empty() || given.path.len() > PATH_MAX || given.path.chars().any(char::is_control) {
+        return bad(format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
+    }
+    let is_sum = given.sha256.len() == 64 && given.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_sum {
+        return bad("the SHA-256 of a file has 64 hexadecimal digits".to_owned());
+    }
+    if given.size < 0 {
+        return bad("the size of a file is not below 0".to_owned());
+    }
+    let kind = text::label(given.kind.as_deref().unwrap_or("file"))?;
+    Ok(Artifact { kind: Some(kind), sha256: given.sha256.to_ascii_lowercase(), ..given.clone() })
+}
+
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
         text::required(&self.text, "note")?;
+        remember::check(&self.memories)?;
+        if self.artifacts.len() > ARTIFACTS_MAX {
+            let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
+            return Err(Error::usage("too_many_artifacts", message));
+        }
+        self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;
         data(self.data.as_ref()).map(|_| ())
     }
 }
@@ -86,7 +135,11 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Not
         Err(error) => return Err(error),
     };
     let words = text::required(&request.text, "note")?;
-    let event = json!({ "note": fresh, "text": words, "late": late });
+    let artifacts = request.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
+    let mut event = json!({ "note": fresh, "text": words, "late": late });
+    if let (false, Some(event)) = (artifacts.is_empty(), event.as_object_mut()) {
+        event.insert("artifacts".into(), json!(artifacts));
+    }
     let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
     let row = note::Row {
         id: fresh,
@@ -97,9 +150,25 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Not
         text: words,
         data: data(request.data.as_ref())?,
         late,
+        head: unit.call.checkout.as_ref().map_or(String::new(), |here| here.tree.head.clone()),
     };
     note::insert(unit.tx, &unit.project.id, &row)?;
-    Ok(shape::Noted { id: row.id, task, late })
+    let files: Vec<table::Row> = (0..)
+        .zip(artifacts)
+        .map(|(position, file)| table::Row {
+            note: row.id.clone(),
+            position,
+            task: task.clone(),
+            number,
+            path: file.path,
+            kind: file.kind.unwrap_or_default(),
+            sha256: file.sha256,
+            size: file.size,
+        })
+        .collect();
+    table::insert_many(unit.tx, &unit.project.id, &files)?;
+    let memories = remember::write(unit, &request.memories, Some(&task))?;
+    Ok(shape::Noted { id: row.id, task, late, memories, artifacts: files.len() })
 }
 
 #[cfg(test)]

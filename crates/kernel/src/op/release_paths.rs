@@ -34,7 +34,7 @@ pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Resu
 pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Reserved> {
     let patterns = paths::read(&request.paths, request.fold_case)?;
     // A call from no checkout means its holds wherever they are.
-    let here = unit.checkout.clone().unwrap_or_default();
+    let here = unit.checkout.clone();
     let live = paths::live(unit, &here, &patterns)?;
     let me = unit.me();
     let mut ending: Vec<hold::Row> = Vec::new();

@@ -83,17 +83,23 @@ pub(crate) fn check(items: &[Item]) -> Result<()> {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Remembered> {
-    let items = write(unit, &request.items)?;
+    let items = write(unit, &request.items, None)?;
     Ok(shape::Remembered { count: items.len(), items })
 }
 
 /// Writes memories down, in their order: a later one under the same key changes an earlier one.
-pub(crate) fn write(unit: &mut Unit<'_>, items: &[Item]) -> Result<Vec<shape::RememberedItem>> {
-    items.iter().map(|item| write_one(unit, item)).collect()
+/// `about` is the task they are for where an item says nothing else.
+pub(crate) fn write(unit: &mut Unit<'_>, items: &[Item], about: Option<&str>) -> Result<Vec<shape::RememberedItem>> {
+    items.iter().map(|item| write_one(unit, item, about, &[])).collect()
 }
 
-fn write_one(unit: &mut Unit<'_>, item: &Item) -> Result<shape::RememberedItem> {
-    let scope = scope(unit, item)?;
+/// Writes one down that comes from events: they are named with it, and the last of them is its cause.
+pub(crate) fn write_from(unit: &mut Unit<'_>, item: &Item, from: &[i64]) -> Result<shape::RememberedItem> {
+    write_one(unit, item, None, from)
+}
+
+fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]) -> Result<shape::RememberedItem> {
+    let scope = scope(unit, item, about)?;
     let text = memory::text(&item.text)?;
     let key = item.key.as_deref().map_or_else(|| Ok(memory::key_of(&text)), memory::key)?;
     let expires_at = item.ttl_s.map_or(Time(0), |seconds| unit.now + Span::seconds(seconds));
@@ -111,8 +117,11 @@ fn write_one(unit: &mut Unit<'_>, item: &Item) -> Result<shape::RememberedItem> 
     if let (Some(old), Some(data)) = (live, data.as_object_mut()) {
         data.insert("old".into(), json!({ "text": old.text, "kind": old.kind, "author": old.author }));
     }
+    if let (false, Some(data)) = (from.is_empty(), data.as_object_mut()) {
+        data.insert("from".into(), json!(from));
+    }
     let kind = if live.is_some() { event::kind::MEMORY_CHANGED } else { event::kind::MEMORY_ADDED };
-    let number = unit.append(kind, &id, "", None, &data)?;
+    let number = unit.append(kind, &id, "", from.last().copied(), &data)?;
     let terms = words::words(&format!("{key} {text}"));
     let row = table::Row {
         id,
@@ -122,7 +131,7 @@ fn write_one(unit: &mut Unit<'_>, item: &Item) -> Result<shape::RememberedItem> 
         text,
         pinned: live.is_some_and(|row| row.pinned),
         author: unit.me().to_owned(),
-        task: unit.focus().to_owned(),
+        task: about.unwrap_or(unit.focus()).to_owned(),
         number,
         version: live.map_or(0, |row| row.version) + 1,
         words: terms.iter().map(|(_, count)| i64::from(*count)).sum(),
@@ -134,13 +143,13 @@ fn write_one(unit: &mut Unit<'_>, item: &Item) -> Result<shape::RememberedItem> 
     Ok(shape::RememberedItem::of(&row, if live.is_some() { Outcome::Changed } else { Outcome::Added }))
 }
 
-fn scope(unit: &mut Unit<'_>, item: &Item) -> Result<Scope> {
+fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<Scope> {
     let whole_store = unit.project.key == project::WHOLE_STORE;
     let reach = match (item.scope, &item.task) {
         (Some(reach), _) => reach,
         (None, Some(_)) => Reach::Task,
         (None, None) if whole_store => Reach::Global,
-        (None, None) if !unit.focus().is_empty() => Reach::Task,
+        (None, None) if about.is_some() || !unit.focus().is_empty() => Reach::Task,
         (None, None) => Reach::Project,
     };
     if (reach == Reach::Global) != whole_store {
@@ -152,7 +161,7 @@ fn scope(unit: &mut Unit<'_>, item: &Item) -> Result<Scope> {
         Reach::Project => Ok(Scope::Project),
         Reach::Agent => Ok(Scope::Agent(unit.me().to_owned())),
         Reach::Task => {
-            let named = unit.meant(item.task.as_deref())?;
+            let named = unit.meant(item.task.as_deref().or(about))?;
             task::get(unit.tx, &unit.project.id, &named)?.ok_or_else(|| id::unknown(&named, id::Sort::Task))?;
             Ok(Scope::Task(named))
         }

@@ -89,10 +89,15 @@ fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
     if all_checkouts {
         return Ok(String::new());
     }
-    unit.checkout.clone().ok_or_else(|| {
-        Error::refused(Kind::Usage, "no_checkout", "the request comes from no checkout, and paths are relative to one")
-            .hint("Call from inside a checkout, or ask for all of them.")
-    })
+    if unit.checkout.is_empty() {
+        return Err(Error::refused(
+            Kind::Usage,
+            "no_checkout",
+            "the request comes from no checkout, and paths are relative to one",
+        )
+        .hint("Call from inside a checkout, or ask for all of them."));
+    }
+    Ok(unit.checkout.clone())
 }
 
 /// The task in focus, if the actor holds it: what is reserved now ends with it.

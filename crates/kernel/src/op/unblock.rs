@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::task::{Verb, transition};
 use tenure_core::{Result, event};
+use tenure_store::table::task;
 
 use super::claim::finished;
 use crate::shape;
@@ -20,17 +21,21 @@ pub struct Request {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
     let mut loaded = unit.load(&request.task)?;
-    let full = &mut loaded.full;
-    let status =
-        transition(&request.task, full.task.status, Verb::Unblock).map_err(|error| finished(error, &full.task))?;
+    go_on(unit, &mut loaded.full)?;
+    Ok(unit.view(&loaded.full, &loaded.edges))
+}
+
+/// Opens a blocked task.
+pub(crate) fn go_on(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
+    let id = full.task.id.clone();
+    let status = transition(&id, full.task.status, Verb::Unblock).map_err(|error| finished(error, &full.task))?;
     let before = full.task.class();
     let data = json!({ "reason": full.task.reason });
-    unit.append(event::kind::TASK_UNBLOCKED, &request.task, "", None, &data)?;
+    unit.append(event::kind::TASK_UNBLOCKED, &id, "", None, &data)?;
     full.task.set_status(status);
     full.task.reason.clear();
     full.task.blocked_on.clear();
     full.task.version += 1;
     full.task.updated_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    Ok(unit.view(&loaded.full, &loaded.edges))
+    unit.store_task(before, &full.task)
 }

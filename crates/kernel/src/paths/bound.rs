@@ -161,6 +161,7 @@ pub(crate) fn hand_over(
         };
         let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
         let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;
+        unit.ended(&row.id, row.asked, how, granted.fence);
         moved.push(super::shown(unit, &granted));
     }
     Ok(moved)

@@ -16,6 +16,7 @@ use tenure_store::table::{checkout, hold, path};
 
 pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
 pub(crate) use self::refusal::{BLOCKERS_MAX, blockers, held_by};
+use crate::mail::Over;
 use crate::shape;
 use crate::unit::Unit;
 
@@ -87,7 +88,7 @@ pub(crate) fn candidates(
 
 /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
 fn is_over(unit: &Unit<'_>, row: &hold::Row) -> bool {
-    lapsed(unit.now, row.expires_at) || unit.call.proven_dead.contains(&row.holder)
+    lapsed(unit.now, row.expires_at) || unit.dead.contains(&row.holder)
 }
 
 /// The live holds that may overlap some patterns. What is over and does overlap is ended first.
@@ -107,18 +108,32 @@ pub(crate) fn live(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Res
 
 /// Ends a hold on a path because its time is over, its holder is proven dead, or its task has lapsed.
 pub(crate) fn expire(unit: &mut Unit<'_>, row: &hold::Row) -> Result<()> {
-    let ended_at = if lapsed(unit.now, row.expires_at) { row.expires_at } else { unit.now };
-    let data = json!({
+    let dead = unit.dead.contains(&row.holder);
+    cut_short(unit, row, dead.then_some("proven_dead"))
+}
+
+/// Ends a hold on a path now; `why` names what cut it short, if its time was not over anyway.
+pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>) -> Result<()> {
+    let over = lapsed(unit.now, row.expires_at);
+    let ended_at = if over { row.expires_at } else { unit.now };
+    let mut data = json!({
         "holder": row.holder,
         "fence": row.fence,
         "granted_at": row.granted_at,
         "expires_at": row.expires_at,
         "ended_at": ended_at,
-        "proven_dead": ended_at < row.expires_at && unit.call.proven_dead.contains(&row.holder),
+        "proven_dead": false,
         "task": row.task,
         "checkout": row.checkout,
     });
-    unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
+    if let Some(why) = why.filter(|_| !over) {
+        data[why] = json!(true);
+    }
+    let cause = unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
+    if row.asked > 0 {
+        let by = row.holder.clone();
+        unit.over.push(Over { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
+    }
     hold::end(unit.tx, &unit.project.id, &row.id, ended_at, Ending::Expired)
 }
 
@@ -133,7 +148,8 @@ pub(crate) fn end(
     data["holder"] = json!(row.holder);
     data["fence"] = json!(row.fence);
     data["checkout"] = json!(row.checkout);
-    unit.append(event::kind::PATH_RELEASED, &row.subject, &row.id, cause, &data)?;
+    let number = unit.append(event::kind::PATH_RELEASED, &row.subject, &row.id, cause, &data)?;
+    unit.ended(&row.id, row.asked, how, number);
     hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
 }
 
@@ -187,7 +203,7 @@ pub(crate) fn shown(unit: &Unit<'_>, row: &hold::Row) -> shape::Hold {
         0 => shape::Hold::granted(row, unit.now),
         _ => shape::Hold::of(row, None, unit.now),
     };
-    if hold.checkout.is_some() && hold.checkout == unit.checkout {
+    if !row.checkout.is_empty() && row.checkout == unit.checkout {
         hold.checkout = unit.call.checkout.as_ref().map(|here| here.path.clone());
     }
     hold

@@ -3,7 +3,7 @@
 use tenure_core::agent::Process;
 use tenure_core::{Result, Span, name};
 use tenure_store::Tx;
-use tenure_store::table::{agent, hold};
+use tenure_store::table::{agent, hold, session};
 
 use super::{Scene, bad_cursor, limit};
 use crate::call::Call;
@@ -51,8 +51,15 @@ impl Kernel {
     /// The agents of one machine that hold something and whose process is known.
     pub fn suspects(&self, call: &Call, host: &str) -> Result<Vec<Suspect>> {
         self.ask(call, |tx, scene| {
-            let rows = agent::holders(tx, scene.project_id(), host)?;
-            Ok(rows.into_iter().map(|row| Suspect { name: row.name, process: row.process }).collect())
+            let holders = agent::holders(tx, scene.project_id(), host)?.into_iter().map(|row| (row.name, row.process));
+            let mut found: Vec<(String, Process)> = holders.collect();
+            // An agent may run in more processes than the one it was last seen in.
+            for session in session::of_holders(tx, scene.project_id(), host)? {
+                if !host.is_empty() && !found.contains(&session) {
+                    found.push(session);
+                }
+            }
+            Ok(found.into_iter().map(|(name, process)| Suspect { name, process }).collect())
         })
     }
 }

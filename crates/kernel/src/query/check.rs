@@ -39,7 +39,7 @@ pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
     let Some(place) = &scene.call.checkout else { return Ok(UNSEEN.to_owned()) };
     let rows = tx.query(checkout::OF_HOST, &[scene.project_id().into(), (&place.host).into()])?;
     let rows = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
-    Ok(checkout_id(scene.call, &rows).unwrap_or_else(|| UNSEEN.to_owned()))
+    Ok(Some(checkout_id(scene.call, &rows)).filter(|id| !id.is_empty()).unwrap_or_else(|| UNSEEN.to_owned()))
 }
 
 /// An id that no checkout has.

@@ -15,10 +15,20 @@ use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Memory, Page};
 
-/// Most words of a question that are looked for.
-const WORDS_MAX: usize = 32;
-/// Most memories of one scope that are looked at for one word. A word that more of them have says little.
-const HAVING_MAX: usize = 2_000;
+/// How hard a question is thought about.
+pub(crate) struct Effort {
+    /// Most words of it that are looked for.
+    words: usize,
+    /// Most memories of one scope that are looked at for one word. A word that more of them have says little.
+    having: usize,
+}
+
+impl Effort {
+    /// For somebody who asks.
+    pub(crate) const ASKED: Effort = Effort { words: 32, having: 2_000 };
+    /// For a brief, which nobody should wait for: a project with 10,000 memories costs no more than one with 1,000.
+    pub(crate) const BRIEF: Effort = Effort { words: 16, having: 100 };
+}
 
 /// Which memories.
 #[derive(Clone, Debug, Default)]
@@ -44,15 +54,20 @@ pub(crate) type Place = (String, Scope);
 pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&str>) -> Result<Vec<Place>> {
     let me = &scene.call.actor.name;
     let here = scene.project_id();
-    let mut places = Vec::new();
     let focus = match task {
         Some(task) => task.to_owned(),
         None => agent::get(tx, here, me)?.map_or(String::new(), |row| row.focus),
     };
-    if !focus.is_empty() {
-        places.push((here.to_owned(), Scope::Task(focus)));
+    places(tx, here, me, Some(focus.as_str()).filter(|focus| !focus.is_empty()))
+}
+
+/// The same for a task that is known.
+pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &str, task: Option<&str>) -> Result<Vec<Place>> {
+    let mut places = Vec::new();
+    if let Some(task) = task {
+        places.push((here.to_owned(), Scope::Task(task.to_owned())));
     }
-    places.push((here.to_owned(), Scope::Agent(me.clone())));
+    places.push((here.to_owned(), Scope::Agent(me.to_owned())));
     places.push((here.to_owned(), Scope::Project));
     if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)? {
         places.push((whole.id, Scope::Global));
@@ -67,7 +82,7 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let places = visible(tx, scene, filter.task.as_deref())?;
             let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
-            let mut found = search(tx, scene.now, &places, question)?;
+            let mut found = search(tx, scene.now, &places, question, &Effort::ASKED)?;
             found.retain(|row| filter.takes(row));
             let total = i64::try_from(found.len()).ok();
             found.truncate(filter.limit);
@@ -88,10 +103,10 @@ impl Kernel {
                     continue;
                 }
                 while found.len() <= filter.limit {
-                    let rows = memory::newest(tx, project, scope, (before.0, &before.1), filter.limit + 1)?;
+                    let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), filter.limit + 1)?;
                     let Some(last) = rows.last() else { break };
                     before = (last.updated_at, last.id.clone());
-                    let kept = rows.into_iter().filter(|row| filter.takes(row) && !row.is_over(scene.now));
+                    let kept = rows.into_iter().filter(|row| filter.takes(row));
                     found.extend(kept.map(|row| (at, row)));
                 }
                 before = (Time(i64::MAX), String::new());
@@ -159,9 +174,15 @@ fn parse(cursor: &str) -> Result<(usize, (Time, String))> {
 }
 
 /// All memories of some places that have a word of the question, best first. One ranking for every door and engine.
-pub(crate) fn search(tx: &mut dyn Tx, now: Time, places: &[Place], question: &str) -> Result<Vec<memory::Row>> {
+pub(crate) fn search(
+    tx: &mut dyn Tx,
+    now: Time,
+    places: &[Place],
+    question: &str,
+    effort: &Effort,
+) -> Result<Vec<memory::Row>> {
     let mut terms = words::words(question);
-    terms.truncate(WORDS_MAX);
+    terms.truncate(effort.words);
     let (mut size, mut length) = (0, 0);
     let mut having = vec![0_u64; terms.len()];
     let mut rows = Vec::new();
@@ -171,7 +192,7 @@ pub(crate) fn search(tx: &mut dyn Tx, now: Time, places: &[Place], question: &st
         length += words;
         let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for (at, (term, _)) in terms.iter().enumerate() {
-            for (id, count) in memory::having(tx, project, scope, term, HAVING_MAX)? {
+            for (id, count) in memory::having(tx, project, scope, term, effort.having)? {
                 having[at] += 1;
                 counts.entry(id).or_insert_with(|| vec![0; terms.len()])[at] = count;
             }

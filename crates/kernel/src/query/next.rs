@@ -21,10 +21,11 @@ impl Kernel {
     }
 }
 
-fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
+pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
     let project = scene.project_id();
     let me = scene.call.actor.name.as_str();
     let gone = gone_agents(tx, scene)?;
+    let dead = crate::call::dead(tx, project, &scene.call.proven_dead)?;
     let start = Rank { priority: -1, number: -1, id: String::new() };
     let may = |full: &task::Full| {
         let mut seen = full.task.clone();
@@ -34,9 +35,7 @@ fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
         suits(&seen, labels, me)
     };
     let over = |full: &task::Full| {
-        let lapsed = |held: &task::Held| {
-            rule::lapsed(scene.now, held.expires_at) || scene.call.proven_dead.contains(&held.holder)
-        };
+        let lapsed = |held: &task::Held| rule::lapsed(scene.now, held.expires_at) || dead.contains(&held.holder);
         full.held.as_ref().is_some_and(lapsed) && full.task.unmet == 0 && may(full)
     };
     let mut heads = Vec::new();
@@ -55,7 +54,7 @@ fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
     }
     // Only a hold that is over frees a started task, and mostly there is none.
     let (sql, args) = hold::due_call(project, scene.now, 1);
-    if !scene.call.proven_dead.is_empty() || !tx.query(sql, &args)?.is_empty() {
+    if !dead.is_empty() || !tx.query(sql, &args)?.is_empty() {
         heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
@@ -73,7 +72,7 @@ fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
 }
 
 /// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
-fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
+pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
     let quiet: Time = scene.now - rule::TASK_TTL;
     let (sql, args) = agent::due_call(scene.project_id(), quiet, scene.now);
     let rows = agent::many(tx.query(sql, &args)?)?;

@@ -10,10 +10,16 @@ use tenure_store::table::{agent, dep, hold, task};
 
 pub mod export;
 mod memory;
+mod message;
 mod report;
+mod resumed;
+mod session;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
-pub use report::{Agent, Event, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
+pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
+pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
+pub use session::{SessionEnded, SessionStarted, ToolUsed};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;
@@ -348,6 +354,13 @@ pub struct Claimed {
     pub lost_paths: Vec<Blocker>,
 }
 
+impl Claimed {
+    /// Nothing was taken.
+    pub(crate) fn nothing(reason: String) -> Claimed {
+        Claimed { task: None, hold: None, rule: Rule::None, reason, paths: Vec::new(), lost_paths: Vec::new() }
+    }
+}
+
 /// The answer to `next`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Next {
@@ -380,6 +393,12 @@ pub struct Noted {
     pub task: String,
     /// Whether the author's hold had lapsed, and nobody had taken over.
     pub late: bool,
+    /// What was remembered with it.
+    #[serde(default)]
+    pub memories: Vec<RememberedItem>,
+    /// How many files it names.
+    #[serde(default)]
+    pub artifacts: usize,
 }
 
 /// The answer to `transfer`.

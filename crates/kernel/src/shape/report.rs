@@ -212,6 +212,19 @@ impl Agent {
     }
 }
 
+/// When a hook last ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fired {
+    /// The agent tool.
+    pub tool: String,
+    /// Its event.
+    pub event: String,
+    /// When.
+    pub at: Instant,
+    /// How long ago that was.
+    pub ago_s: i64,
+}
+
 /// A task that cannot go on, in `status`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hindered {
@@ -256,6 +269,8 @@ pub struct Overview {
     pub stuck_by: Vec<Hindered>,
     /// The next holds to end.
     pub holds: Vec<Hold>,
+    /// Requests between agents that have been open for too long, oldest first.
+    pub overdue: Vec<super::Overdue>,
     /// Agents seen within the hour, latest first.
     pub agents: Vec<Agent>,
     /// The newest event.

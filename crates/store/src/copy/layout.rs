@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
-pub(crate) const TABLES: [Table; 20] = [
+pub(crate) const TABLES: [Table; 22] = [
     Table {
         name: "store",
         columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
@@ -161,6 +161,7 @@ pub(crate) const TABLES: [Table; 20] = [
             Text("reason"),
             Int("ended_at"),
             Text("ended_how"),
+            Int("asked"),
             Text("checkout"),
             Text("prefix"),
             Int("folded"),
@@ -238,8 +239,40 @@ pub(crate) const TABLES: [Table; 20] = [
     },
     Table {
         name: "delivery",
-        columns: &[Text("project"), Text("agent"), Int("offered"), Int("confirmed")],
+        columns: &[
+            Text("project"),
+            Text("agent"),
+            Int("offered"),
+            Int("confirmed"),
+            Int("mail_offered"),
+            Int("mail_confirmed"),
+        ],
         key: &["project", "agent"],
+    },
+    Table {
+        name: "message",
+        columns: &[
+            Text("project"),
+            Text("id"),
+            Int("number"),
+            Text("author"),
+            Text("recipients"),
+            Text("about"),
+            Text("hold"),
+            Text("urgency"),
+            Int("request"),
+            Text("text"),
+            Int("at"),
+            Int("ended_at"),
+            Text("ended_how"),
+            Text("ended_by"),
+        ],
+        key: &["project", "id"],
+    },
+    Table {
+        name: "mail",
+        columns: &[Text("project"), Text("recipient"), Int("number"), Text("message"), Text("what"), Int("acked_at")],
+        key: &["project", "recipient", "number"],
     },
     Table {
         name: "session",
@@ -255,6 +288,7 @@ pub(crate) const TABLES: [Table; 20] = [
             Text("agent"),
             Int("began_at"),
             Int("ended_at"),
+            Int("told_at"),
         ],
         key: &["project", "host", "boot", "pidns", "pid", "started", "tool", "session"],
     },

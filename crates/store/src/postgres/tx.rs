@@ -78,12 +78,14 @@ fn refused(target: &Target, error: &tokio_postgres::Error, shaken: Option<&Atomi
     if error.code().is_some() {
         return error::postgres_at_open(error);
     }
-    let (mut of_system, mut of_tls) = (false, false);
+    let (mut of_system, mut of_tls, mut forbidden) = (false, false, false);
     let mut source = std::error::Error::source(error);
     while let Some(inner) = source {
         // An error of the system hides what it wraps from `source`.
-        let wrapped = inner.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        of_system |= inner.is::<std::io::Error>();
+        let system = inner.downcast_ref::<std::io::Error>();
+        let wrapped = system.and_then(std::io::Error::get_ref);
+        of_system |= system.is_some();
+        forbidden |= system.is_some_and(|error| is_forbidden(error.kind()));
         of_tls |= inner.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| wrapped.is::<rustls::Error>());
         source = inner.source();
     }
@@ -103,10 +105,20 @@ fn refused(target: &Target, error: &tokio_postgres::Error, shaken: Option<&Atomi
     } else if has_reason && !of_system {
         Error::new(Kind::Denied, "postgres_login", Stage::Open, "PostgreSQL asked for a login that could not be given")
             .hint("Check user and password in the store URL.")
+    } else if forbidden {
+        unreachable(target).hint(
+            "The system forbids the connection: this looks like a sandbox without network. Use the MCP tools of tenure, \
+             which run outside it.",
+        )
     } else {
         unreachable(target)
     };
     refused.cause(describe(error))
+}
+
+/// What a sandbox answers to a connection: a forbidden call, or a machine without a network.
+fn is_forbidden(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NetworkUnreachable)
 }
 
 fn unreachable(target: &Target) -> Error {

@@ -23,6 +23,7 @@ CREATE TABLE memory (
 CREATE UNIQUE INDEX memory_key ON memory (project, scope, subject, key);
 CREATE INDEX memory_newest ON memory (project, scope, subject, updated_at, id);
 CREATE INDEX memory_pinned ON memory (project, scope, subject, id) WHERE pinned = 1;
+CREATE INDEX memory_directive ON memory (project, scope, subject, updated_at, id) WHERE kind = 'directive';
 CREATE INDEX memory_expires ON memory (project, expires_at, id) WHERE expires_at > 0;
 
 -- One row a word of a memory.
@@ -66,13 +67,66 @@ CREATE INDEX artifact_task ON artifact (project, task, number, note, position);
 ALTER TABLE note ADD COLUMN head TEXT NOT NULL DEFAULT '';
 
 -- Up to which event an agent has been offered what happened, and up to which its door has confirmed that it was shown.
+-- The same for mail, whose messages are numbered by their events.
 CREATE TABLE delivery (
     project TEXT NOT NULL,
     agent TEXT NOT NULL,
     offered BIGINT NOT NULL,
     confirmed BIGINT NOT NULL,
+    -- The same for mail: an inbox shows mail and no events.
+    mail_offered BIGINT NOT NULL,
+    mail_confirmed BIGINT NOT NULL,
     PRIMARY KEY (project, agent)
 ); -- clustered
+
+-- A message. Its number is that of the event of its sending.
+CREATE TABLE message (
+    project TEXT NOT NULL,
+    id TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    author TEXT NOT NULL,
+    recipients TEXT NOT NULL,
+    -- What it is about, as it was named; empty for nothing.
+    about TEXT NOT NULL,
+    -- The hold it ends with; empty for none.
+    hold TEXT NOT NULL,
+    urgency TEXT NOT NULL CHECK (urgency IN ('normal', 'urgent')),
+    request BIGINT NOT NULL,
+    text TEXT NOT NULL,
+    at BIGINT NOT NULL,
+    -- 0: it is not over.
+    ended_at BIGINT NOT NULL,
+    ended_how TEXT NOT NULL,
+    ended_by TEXT NOT NULL,
+    PRIMARY KEY (project, id)
+);
+CREATE INDEX message_hold ON message (project, hold, number) WHERE ended_at = 0;
+CREATE INDEX message_open ON message (project, at, number) WHERE ended_at = 0 AND request = 1;
+
+-- What is in the mail of an agent, in the order of events: a message, or that one of its own is over.
+CREATE TABLE mail (
+    project TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    message TEXT NOT NULL,
+    what TEXT NOT NULL CHECK (what IN ('message', 'ending')),
+    acked_at BIGINT NOT NULL,
+    PRIMARY KEY (project, recipient, number)
+); -- clustered
+CREATE UNIQUE INDEX mail_message ON mail (project, message, recipient, what);
+
+-- How many messages are about a hold: whoever ends it looks for them only where there are any.
+ALTER TABLE hold ADD COLUMN asked BIGINT NOT NULL DEFAULT 0;
+DROP VIEW task_full;
+CREATE VIEW task_full AS
+SELECT t.project, t.id, t.number, t.title, t.description, t.acceptance, t.priority, t.labels, t.assignee, t.status,
+       t.ready, t.reason, t.blocked_on, t.deps, t.unmet, t.cancelled_deps, t.attempt, t.version, t.last_fence,
+       t.last_holder, t.lapsed, t.created_by, t.created_at, t.updated_at, t.finished_by, t.finished_at,
+       h.id AS hold_id, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason AS hold_reason,
+       a.last_seen, a.ended_at, h.asked
+FROM task t
+LEFT JOIN hold h ON h.project = t.project AND h.subject = t.id AND h.ended_at = 0 AND h.kind = 'task'
+LEFT JOIN agent a ON a.project = h.project AND a.name = h.holder;
 
 -- A session of a tool in a process, and the agent that it is. A session that goes on under another id in the same process
 -- is the same agent; one id in two live processes is two.
@@ -88,6 +142,8 @@ CREATE TABLE session (
     agent TEXT NOT NULL,
     began_at BIGINT NOT NULL,
     ended_at BIGINT NOT NULL,
+    -- When it was last told something between two prompts.
+    told_at BIGINT NOT NULL,
     PRIMARY KEY (project, host, boot, pidns, pid, started, tool, session)
 ); -- clustered
 CREATE INDEX session_id ON session (project, tool, session, began_at, agent);
@@ -107,6 +163,7 @@ CREATE TABLE touched (
     last_at BIGINT NOT NULL,
     PRIMARY KEY (project, task, checkout, path, agent)
 ); -- clustered
+CREATE INDEX touched_last ON touched (project, last_at, path, task, checkout, agent);
 CREATE INDEX touched_path ON touched (project, path, last_at, checkout, task, agent);
 
 -- When a hook last ran: statistics that may be lost, no part of any decision.
@@ -117,3 +174,6 @@ CREATE TABLE fired (
     at BIGINT NOT NULL,
     PRIMARY KEY (project, tool, event)
 ); -- clustered
+
+-- What an agent held last, in the order of choice: its own work comes before that of others.
+CREATE INDEX task_last_holder ON task (project, last_holder, status, priority, number, id) WHERE last_holder <> '' AND status IN ('open', 'started', 'blocked');

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Result, Stage, id};
+use tenure_core::{Error, Result, Stage, id};
 
 pub use self::queue::Queue;
 use self::turnstile::{Turn, Turnstile};
@@ -90,7 +90,7 @@ impl Sqlite {
             body(tx)
         });
         drop(turn);
-        answer
+        answer.map_err(|error| self.placed(error))
     }
 
     pub(crate) fn create(&self) -> Result<Identity> {
@@ -198,10 +198,20 @@ impl Sqlite {
         self.connect_as_it_is().map_err(|error| match &self.path {
             // All that SQLite says about a file on a read-only place is that it cannot open it.
             Some(path) if error.code() == "cannot_open" && place::is_read_only(path) => {
-                error::not_writable(&path.display().to_string()).at(Stage::Open).cause(error)
+                place::read_only(path).at(Stage::Open)
+            }
+            _ => self.placed(error),
+        })
+    }
+
+    /// An error about a store that cannot be written, with the place and the reason, which SQLite does not give.
+    fn placed(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) if error.code() == "not_writable" && error.get("directory").is_none() => {
+                place::read_only(path).at(error.stage())
             }
             _ => error,
-        })
+        }
     }
 
     fn connect_as_it_is(&self) -> Result<Connection> {

@@ -134,7 +134,7 @@ pub(crate) fn prepare(path: &Path) -> Result<Found> {
     if stat_store(path, unwritable)?.is_some() {
         return Ok(Found::Existing);
     }
-    make_directories(parent(path))?;
+    make_directories(path)?;
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(file) => {
             drop(file);
@@ -253,12 +253,14 @@ fn exists(path: &Path) -> Result<bool> {
     }
 }
 
-fn make_directories(dir: &Path) -> Result<()> {
-    let missing: Vec<&Path> = dir.ancestors().map(or_here).take_while(|dir| !dir.exists()).collect();
+fn make_directories(store: &Path) -> Result<()> {
+    let missing: Vec<&Path> = parent(store).ancestors().map(or_here).take_while(|dir| !dir.exists()).collect();
     for dir in missing.into_iter().rev() {
         match DirBuilder::new().mode(0o700).create(dir) {
             Ok(()) => sync_directory(parent(dir)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
+            // What a sandbox must allow is the directory of the store, not the first one that is missing on the way.
+            Err(error) if is_denied(&error) => return Err(denied(store, error)),
             Err(error) => return Err(unwritable(dir, error)),
         }
     }
@@ -315,15 +317,10 @@ pub(crate) fn not_a_file(path: &Path) -> Error {
 /// What a failed attempt to make or open a file of the store for writing means.
 pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
     let dir = parent(path);
+    if is_denied(&error) {
+        return denied(path, error);
+    }
     let (code, message, hint) = match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (
-            "not_writable",
-            format!("{} cannot be written in {}: {error}", path.display(), dir.display()),
-            format!(
-                "This may be a sandbox or a read-only mount. Allow writes in {}, or call from outside the sandbox.",
-                dir.display()
-            ),
-        ),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
             "disk_full",
             format!("no space left for {} in {}: {error}", path.display(), dir.display()),
@@ -346,6 +343,53 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
         ),
     };
     Error::new(Kind::Storage, code, Stage::Open, message).entity(path.display().to_string()).hint(hint).cause(error)
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
+/// What SQLite means by a store that cannot be written: it does not say why, the system does.
+pub(crate) fn read_only(path: &Path) -> Error {
+    let ask = |path: &Path, access| rustix::fs::access(path, access).err();
+    let errno = ask(path, Access::WRITE_OK).or_else(|| ask(parent(path), Access::WRITE_OK | Access::EXEC_OK));
+    denied(path, errno.unwrap_or(rustix::io::Errno::PERM).into())
+}
+
+/// The refusal of a write that the system forbids: by a sandbox, or by permissions.
+fn denied(path: &Path, error: io::Error) -> Error {
+    let dir = parent(path).display().to_string();
+    let sandboxed = is_sandboxed(path, &error);
+    let message = if sandboxed {
+        format!("{} cannot be written ({error}): this looks like a sandbox, or a read-only mount", path.display())
+    } else {
+        format!("{} cannot be written ({error}): permissions are missing", path.display())
+    };
+    let hint = if sandboxed {
+        format!(
+            "Nothing was changed, and queries still answer. Use the MCP tools of tenure, which run outside the sandbox; \
+             or let a person run `tenure setup` outside it, which allows writing {dir}."
+        )
+    } else {
+        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.")
+    };
+    Error::new(Kind::Storage, "not_writable", Stage::Open, message)
+        .entity(path.display().to_string())
+        .hint(hint)
+        .detail("sandbox", sandboxed)
+        .detail("directory", dir)
+        .cause(error)
+}
+
+/// Whether what forbids a write is not the permissions. Mounts and system calls are answered with EROFS and EPERM; rules
+/// on paths with EACCES, as missing permissions are, which then are not missing.
+fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
+    if error.raw_os_error() != Some(rustix::io::Errno::ACCESS.raw_os_error()) {
+        return true;
+    }
+    let nearest = path.ancestors().skip(1).map(or_here).find(|dir| dir.exists());
+    let may = |path: &Path| rustix::fs::access(path, Access::WRITE_OK).is_ok();
+    nearest.is_some_and(may) && (!path.exists() || may(path))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {

@@ -79,6 +79,13 @@ impl Sqlite {
                     Err(error) if error.code() == "disk_full" && place::has_empty_wal(path) => {
                         return self.read_immutable(path, look);
                     }
+                    // The index beside the file cannot be made although nothing forbade it so far: a sandbox that the
+                    // permissions say nothing of, or a disk without room for one more name.
+                    Err(error) if error.code() == "cannot_open" => match place::look(path)? {
+                        Presence::Present { wal: false, shm: false, .. } => return self.read_immutable(path, look),
+                        Presence::Present { wal: true, shm: false, .. } => return Err(wal_alone(path)),
+                        _ => return Err(error),
+                    },
                     opened => opened?,
                 },
             },

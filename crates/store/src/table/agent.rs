@@ -22,6 +22,8 @@ pub struct Row {
     pub focus: String,
     /// The process of its tool, with an empty host where unknown.
     pub process: Process,
+    /// Whether it calls through MCP.
+    pub mcp: bool,
 }
 
 impl Row {
@@ -32,23 +34,23 @@ impl Row {
 }
 
 const GET: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
      FROM agent WHERE project = $1 AND name = $2",
 );
 
 const LIST: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
      FROM agent WHERE project = $1 AND name > $2 ORDER BY name LIMIT $3",
 );
 
 const RECENT: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
      FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3",
 );
 
 /// An agent with a live hold is there for as long as that hold, however long ago its last op was.
 const DUE: Sql = Sql::same(
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
        AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND +h.expires_at > $3)
      ORDER BY a.last_seen, a.name LIMIT 1000",
@@ -62,14 +64,14 @@ const HOLDERS: Sql = Sql::pair(
          UNION ALL
          SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
          FROM h WHERE h.holder IS NOT NULL)
-     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
     "WITH RECURSIVE h (holder) AS (
          SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
          UNION ALL
          SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
          FROM h WHERE h.holder IS NOT NULL)
-     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started
+     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
 );
 
@@ -88,6 +90,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
             pid: row.int(9)?,
             started: row.int(10)?,
         },
+        mcp: row.flag(11)?,
     })
 }
 
@@ -120,6 +123,29 @@ pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<
     tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
+/// The processes of some agents, in no order.
+pub fn processes(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+    let sql = Sql::pair(
+        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started
+         FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
+        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
+    );
+    let rows = tx.query(sql, &[project.into(), listed(names)])?;
+    rows.into_iter()
+        .map(|mut row| {
+            let process = Process {
+                host: row.text(1)?,
+                boot: row.text(2)?,
+                pidns: row.text(3)?,
+                pid: row.int(4)?,
+                started: row.int(5)?,
+            };
+            Ok((row.text(0)?, process))
+        })
+        .collect()
+}
+
 /// A page of agents by name.
 pub fn list(tx: &mut dyn Tx, project: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
     all(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
@@ -145,11 +171,17 @@ pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     all(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
+/// The agent calls through MCP.
+pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET mcp = 1 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into()])
+}
+
 /// Registers an agent.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
-        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started)
-         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10)",
+        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started, mcp)
+         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10, $11)",
     );
     let args = vec![
         project.into(),
@@ -162,6 +194,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.process.pidns).into(),
         row.process.pid.into(),
         row.process.started.into(),
+        row.mcp.into(),
     ];
     tx.defer(sql, args)
 }
@@ -187,6 +220,12 @@ pub fn moved(tx: &mut dyn Tx, project: &str, name: &str, process: &Process) -> R
         process.started.into(),
     ];
     tx.defer(sql, args)
+}
+
+/// Notes that an agent's session said good-bye.
+pub fn ended(tx: &mut dyn Tx, project: &str, name: &str, now: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET ended_at = $3 WHERE project = $1 AND name = $2");
+    tx.defer(sql, vec![project.into(), name.into(), now.into()])
 }
 
 /// After the clock was set back: nobody was seen later than now, or an agent that is gone would count as alive until

@@ -226,3 +226,14 @@ pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Tim
     let sql = Sql::same("SELECT at FROM event WHERE project = $1 AND number >= $2 ORDER BY number LIMIT 1");
     first(tx.query(sql, &[project.into(), number.into()])?).map(|row| row.time(0)).transpose()
 }
+
+/// What was said of an agent's tools among its newest events, newest first: kind and data.
+pub fn remarks(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Vec<(String, String)>> {
+    let sql = Sql::same(
+        "SELECT kind, data FROM (SELECT number, kind, data FROM event WHERE project = $1 AND actor = $2
+             ORDER BY number DESC LIMIT $3) newest
+         WHERE kind IN ('tool.failed', 'tool.worked') ORDER BY number DESC",
+    );
+    let rows = tx.query(sql, &[project.into(), agent.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+}

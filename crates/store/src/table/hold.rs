@@ -38,6 +38,8 @@ pub struct Row {
     pub folded: bool,
     /// The task that a pattern was taken for, empty for none.
     pub task: String,
+    /// How many messages are about it.
+    pub asked: i64,
 }
 
 impl Row {
@@ -59,6 +61,7 @@ impl Row {
             checkout: String::new(),
             folded: false,
             task: String::new(),
+            asked: 0,
         }
     }
 
@@ -80,26 +83,26 @@ pub const PATH: &str = "path";
 
 const GET: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task FROM hold
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND id = $2",
 );
 
 const DUE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task FROM hold
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
 );
 
 const LIVE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task FROM hold
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
      ORDER BY expires_at, id LIMIT $4",
 );
 
 const OF_HOLDER: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task FROM hold
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
 );
 
@@ -120,6 +123,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         checkout: row.text(12)?,
         folded: row.flag(13)?,
         task: row.text(14)?,
+        asked: row.int(15)?,
     })
 }
 
@@ -232,6 +236,12 @@ pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: Ending) -> R
     tx.defer(sql, vec![project.into(), id.into(), at.into(), how.as_str().into()])
 }
 
+/// Notes that there is one more message about a hold.
+pub fn ask(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE hold SET asked = asked + 1 WHERE project = $1 AND id = $2");
+    tx.defer(sql, vec![project.into(), id.into()])
+}
+
 /// Gives a hold a new end and, with it, the time to live that later renewals use.
 pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, expires_at: Time, ttl: Span) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET expires_at = $3, ttl = $4 WHERE project = $1 AND id = $2 AND ended_at = 0");
@@ -248,6 +258,16 @@ pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) ->
            AND +expires_at > $3 AND +expires_at < $3 + ttl - ttl / 4",
     );
     tx.defer(sql, vec![project.into(), holder.into(), now.into()])
+}
+
+/// Whether an agent has a hold that its presence would renew now.
+pub fn renewal_due(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<bool> {
+    let sql = Sql::same(
+        "SELECT 1 FROM hold
+         WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
+           AND expires_at > $3 AND expires_at < $3 + ttl - ttl / 4 LIMIT 1",
+    );
+    Ok(!tx.query(sql, &[project.into(), holder.into(), now.into()])?.is_empty())
 }
 
 /// After the clock was set back: no live hold may outlast its time to live from now.

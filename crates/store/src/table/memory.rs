@@ -99,9 +99,12 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
 
 /// Memories by their ids, in no order.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
+    // One lookup for each id: given the list as a condition, PostgreSQL may read all memories of the project instead.
     let sql = Sql::pair(
         select!("id IN (SELECT value FROM json_each($2)) ORDER BY id"),
-        select!("id = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON)))) ORDER BY id"),
+        "SELECT m.id, m.scope, m.subject, m.key, m.kind, m.text, m.pinned, m.author, m.task, m.number, m.version,
+                m.words, m.created_at, m.updated_at, m.expires_at FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM memory WHERE project = $1 AND id = j.value OFFSET 0) m ORDER BY m.id",
     );
     many(tx.query(sql, &[project.into(), list(ids)])?)
 }
@@ -115,21 +118,42 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
     rows.into_iter().map(|mut row| row.text(0)).collect()
 }
 
-/// The memories of a scope, newest first, from before a place in that order.
-pub fn newest(tx: &mut dyn Tx, project: &str, scope: &Scope, before: (Time, &str), limit: usize) -> Result<Vec<Row>> {
+/// The memories of a scope whose time is not over, newest first, from before a place in that order.
+pub fn newest(
+    tx: &mut dyn Tx,
+    project: &str,
+    scope: &Scope,
+    now: Time,
+    before: (Time, &str),
+    limit: usize,
+) -> Result<Vec<Row>> {
     let sql = Sql::same(select!(
-        "scope = $2 AND subject = $3 AND (updated_at, id) < ($4, $5) ORDER BY updated_at DESC, id DESC LIMIT $6"
+        "scope = $2 AND subject = $3 AND (updated_at, id) < ($4, $5) AND (expires_at = 0 OR expires_at > $7)
+         ORDER BY updated_at DESC, id DESC LIMIT $6"
     ));
     let mut args = place(project, scope);
-    args.extend([before.0.into(), before.1.into(), limit.into()]);
+    args.extend([before.0.into(), before.1.into(), limit.into(), now.into()]);
     many(tx.query(sql, &args)?)
 }
 
-/// The pinned memories of a scope, by id.
-pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(select!("scope = $2 AND subject = $3 AND pinned = 1 ORDER BY id LIMIT $4"));
+/// The pinned memories of a scope whose time is not over, by id.
+pub fn pinned(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(select!(
+        "scope = $2 AND subject = $3 AND pinned = 1 AND (expires_at = 0 OR expires_at > $5) ORDER BY id LIMIT $4"
+    ));
     let mut args = place(project, scope);
-    args.push(limit.into());
+    args.extend([limit.into(), now.into()]);
+    many(tx.query(sql, &args)?)
+}
+
+/// The newest directives of a scope whose time is not over, newest first.
+pub fn directives(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(select!(
+        "scope = $2 AND subject = $3 AND kind = 'directive' AND (expires_at = 0 OR expires_at > $5)
+         ORDER BY updated_at DESC, id DESC LIMIT $4"
+    ));
+    let mut args = place(project, scope);
+    args.extend([limit.into(), now.into()]);
     many(tx.query(sql, &args)?)
 }
 
@@ -210,7 +234,12 @@ pub fn set_pinned(tx: &mut dyn Tx, project: &str, id: &str, pinned: bool) -> Res
 }
 
 fn clear_terms(tx: &mut dyn Tx, project: &str, memory: &str) -> Result<()> {
-    let sql = Sql::same("DELETE FROM memory_term WHERE project = $1 AND memory = $2");
+    // Left to itself, SQLite walks through all words of the project: it takes the table, which is in the order of the
+    // primary key, for cheaper than an index that leads to it.
+    let sql = Sql::pair(
+        "DELETE FROM memory_term INDEXED BY memory_term_memory WHERE project = $1 AND memory = $2",
+        "DELETE FROM memory_term WHERE project = $1 AND memory = $2",
+    );
     tx.defer(sql, vec![project.into(), memory.into()])
 }
 

@@ -24,13 +24,15 @@ pub struct Row {
     pub data: String,
     /// Whether its author's hold had lapsed.
     pub late: bool,
+    /// The commit that the author's working tree was at, empty if unknown.
+    pub head: String,
 }
 
 /// Adds a note.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
-        "INSERT INTO note (project, id, task, number, agent, at, text, data, late)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     );
     let args = vec![
         project.into(),
@@ -42,6 +44,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         (&row.text).into(),
         (&row.data).into(),
         row.late.into(),
+        (&row.head).into(),
     ];
     tx.defer(sql, args)
 }
@@ -61,6 +64,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         text: row.text(5)?,
         data: row.text(6)?,
         late: row.flag(7)?,
+        head: row.text(8)?,
     })
 }
 
@@ -73,9 +77,9 @@ pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
 /// Several notes by id, oldest first; those that do not exist are not among them.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late
+        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late, n.head
          FROM json_each($2) j CROSS JOIN note n ON n.project = $1 AND n.id = j.value",
-        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late
+        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late, n.head
          FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT * FROM note WHERE project = $1 AND id = j.value OFFSET 0) n",
     );
@@ -87,17 +91,18 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Ro
 
 /// Adds many notes by one statement.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
-    let item =
-        |row: &Row| json!([row.id, row.task, row.number, row.agent, row.at.0, row.text, row.data, i64::from(row.late)]);
+    let item = |row: &Row| {
+        json!([row.id, row.task, row.number, row.agent, row.at.0, row.text, row.data, i64::from(row.late), row.head])
+    };
     let json = serde_json::Value::Array(rows.iter().map(item).collect()).to_string();
     let sql = Sql::pair(
-        "INSERT INTO note (project, id, task, number, agent, at, text, data, late)
+        "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
          SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
                 json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
-                json_extract(value, '$[6]'), json_extract(value, '$[7]') FROM json_each($2)",
-        "INSERT INTO note (project, id, task, number, agent, at, text, data, late)
+                json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]') FROM json_each($2)",
+        "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
          SELECT $1, value->>0, value->>1, CAST(value->>2 AS BIGINT), value->>3, CAST(value->>4 AS BIGINT), value->>5,
-                value->>6, CAST(value->>7 AS BIGINT) FROM json_array_elements(CAST($2 AS JSON))",
+                value->>6, CAST(value->>7 AS BIGINT), value->>8 FROM json_array_elements(CAST($2 AS JSON))",
     );
     tx.defer(sql, vec![project.into(), json.into()])
 }
@@ -105,7 +110,7 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
 /// The newest notes on a task, oldest first.
 pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(
-        "SELECT id, task, number, agent, at, text, data, late FROM note
+        "SELECT id, task, number, agent, at, text, data, late, head FROM note
          WHERE project = $1 AND task = $2 ORDER BY number DESC LIMIT $3",
     );
     let mut notes = tx

@@ -266,7 +266,7 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
 
 /// Every row that belongs to a project, but for its own: that one keeps the numbers, so that no cursor and no fence of
 /// before ever means anything of after.
-const BELONGINGS: [Sql; 18] = [
+const BELONGINGS: [Sql; 20] = [
     Sql::same("DELETE FROM checkout WHERE project = $1"),
     Sql::same("DELETE FROM agent WHERE project = $1"),
     Sql::same("DELETE FROM task WHERE project = $1"),
@@ -280,6 +280,8 @@ const BELONGINGS: [Sql; 18] = [
     Sql::same("DELETE FROM memory_scope WHERE project = $1"),
     Sql::same("DELETE FROM artifact WHERE project = $1"),
     Sql::same("DELETE FROM delivery WHERE project = $1"),
+    Sql::same("DELETE FROM message WHERE project = $1"),
+    Sql::same("DELETE FROM mail WHERE project = $1"),
     Sql::same("DELETE FROM session WHERE project = $1"),
     Sql::same("DELETE FROM touched WHERE project = $1"),
     Sql::same("DELETE FROM fired WHERE project = $1"),

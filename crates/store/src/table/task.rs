@@ -116,6 +116,8 @@ pub struct Held {
     pub reason: String,
     /// When its holder was last seen, and whether its session ended.
     pub sign: Sign,
+    /// How many messages are about it.
+    pub asked: i64,
 }
 
 /// A task with its hold.
@@ -136,7 +138,8 @@ macro_rules! select_full {
             "SELECT t.project, t.id, t.number, t.title, t.description, t.acceptance, t.priority, t.labels, t.assignee,
                 t.status, t.ready, t.reason, t.blocked_on, t.deps, t.unmet, t.cancelled_deps, t.attempt, t.version,
                 t.last_fence, t.last_holder, t.lapsed, t.created_by, t.created_at, t.updated_at, t.finished_by,
-                t.finished_at, h.id, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason, a.last_seen, a.ended_at
+                t.finished_at, h.id, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason, a.last_seen, a.ended_at,
+                h.asked
              FROM task t
              LEFT JOIN hold h ON h.project = t.project AND h.subject = t.id AND h.ended_at = 0 AND h.kind = 'task'
              LEFT JOIN agent a ON a.project = h.project AND a.name = h.holder ",
@@ -194,6 +197,7 @@ fn decode(mut row: crate::Row) -> Result<Full> {
         ttl,
         reason: row.text(32)?,
         sign,
+        asked: row.int(35)?,
     };
     Ok(Full { task, held: Some(held) })
 }
@@ -256,6 +260,8 @@ pub enum Stream {
     Stuck,
     /// Ready and assigned to an agent, or to nobody if that is empty.
     ReadyFor(String),
+    /// Last held by an agent, with a status that is not closed.
+    Last(String, Status),
 }
 
 impl Stream {
@@ -305,6 +311,14 @@ impl Stream {
                    AND (t.priority, t.number, t.id) > ($2, $3, $4)
                  ORDER BY t.priority, t.number, t.id LIMIT $5"
             )),
+            Stream::Last(agent, status) => {
+                args.extend([agent.into(), status.as_str().into()]);
+                Sql::same(select_full!(
+                    "WHERE t.project = $1 AND t.last_holder = $6 AND t.last_holder <> '' AND t.status = $7
+                       AND t.status IN ('open', 'started', 'blocked') AND (t.priority, t.number, t.id) > ($2, $3, $4)
+                     ORDER BY t.priority, t.number, t.id LIMIT $5"
+                ))
+            }
             Stream::ReadyFor(agent) => {
                 args.push(agent.into());
                 Sql::same(select_full!(

@@ -13,12 +13,11 @@ use tenure_store::copy::Existing;
 
 use super::Case;
 use super::damage::left_alone;
-use super::older::first_schema;
 use super::restoring::{again, restore, restored_number, take};
 use super::shorthand::{fence, id};
 use super::walk::every_op;
 use crate::fixture::{Engine, Seeded, World, code_of};
-use crate::raw::{differing, dump};
+use crate::raw::{BACK_TO_THE_FIRST, differing, dump};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t5_a_backup_has_every_row_and_changes_none", has_every_row),
@@ -166,7 +165,7 @@ fn older_backup(world: &World) {
     world.add("one");
     let (path, _) = take(world, "b.db");
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch(&format!("{}; PRAGMA user_version = 1", first_schema().join("; "))).unwrap();
+    connection.execute_batch(&format!("PRAGMA user_version = 1; {}", BACK_TO_THE_FIRST.join("; "))).unwrap();
     connection.close().unwrap();
     again(world, &path, "safety.db");
     assert_eq!(world.events().len(), 4);

@@ -86,11 +86,16 @@ pub(super) fn furnish(world: &World) {
     // Numbers as no other program would write them: they are kept to the letter.
     let data = serde_json::from_str(r#"{"b":[1.0,2e-7,0.1,18446744073709551615],"a":{"ü":null}}"#).unwrap();
     let text = String::from("with data");
-    world.run("b", Op::Note(note::Request { task: None, text, data: Some(data), fence: None })).unwrap();
+    world.run("b", Op::Note(note::Request { text, data: Some(data), ..note::Request::default() })).unwrap();
     world
         .run(
             "a",
-            Op::Note(note::Request { task: Some(held), text: "null".into(), data: Some(json!(null)), fence: None }),
+            Op::Note(note::Request {
+                task: Some(held),
+                text: "null".into(),
+                data: Some(json!(null)),
+                ..note::Request::default()
+            }),
         )
         .unwrap();
     let again = world.add("opened again");

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 use tenure_core::{Kind, Span};
-use tenure_kernel::op::{add, claim, done, forget, note, transfer};
+use tenure_kernel::op::{add, claim, done, forget, inbox, note, remember, send, transfer};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 use tenure_store::table::project;
 
 use super::Case;
 use crate::fixture::{TestClock, World, code_of, refusal};
-use crate::raw::{TABLES, dump, number};
+use crate::raw::{TABLES, both, dump, number};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t14_old_events_are_dropped_and_asking_for_them_is_stale", old_events),
@@ -209,7 +209,20 @@ fn forgotten(world: &World) {
     let first = run("a", &add);
     run("a", &Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("later") }));
     run("a", &Op::Claim(claim::Request { task: Some(first.clone()), ..claim::Request::default() }));
-    run("a", &Op::Note(note::Request { text: "half".into(), ..note::Request::default() }));
+    let memories = vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }];
+    let artifacts = vec![note::Artifact { path: "out".into(), kind: None, sha256: "ab".repeat(32), size: 3 }];
+    run("a", &Op::Note(note::Request { text: "half".into(), memories, artifacts, ..note::Request::default() }));
+    let text = String::from("hello");
+    run("person:ann", &Op::Send(send::Request { to: vec!["a".into()], text, ..send::Request::default() }));
+    run("a", &Op::Inbox(inbox::Request::default()));
+    // What hooks write, as they write it.
+    for row in [
+        "session SELECT id, 'h', 'b', 'n', 1, 1, 't', 's', 'a', 1, 0",
+        "touched SELECT id, '', 'c', 'f', 'a', 1, 1",
+        "fired SELECT id, 't', 'e', 1",
+    ] {
+        both(&world.kernel, &format!("INSERT INTO {row} FROM project WHERE key = 'name:q'"));
+    }
     run("a", &Op::Done(done::Request { task: Some(first), ..done::Request::default() }));
     let page = world.kernel.log(&call, &all()).unwrap();
     let (last, cursor) = (page.items.last().unwrap().number, page.cursor.unwrap());

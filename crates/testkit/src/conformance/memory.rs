@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::memory::Kind;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::remember::{Item, Reach, Request};
-use tenure_kernel::op::{memory_forget, memory_pin};
+use tenure_kernel::op::{memory_forget, memory_pin, resume};
 use tenure_kernel::query::memory::Filter;
 use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case::shared("inv_m1_many_writers_of_one_key_leave_one_row", many_writers),
     Case::everywhere("inv_m1_a_memory_whose_time_is_over_is_gone_and_its_key_is_free", time_over),
     Case::everywhere("inv_m2_recall_ranks_alike_and_being_shown_changes_nothing", ranks),
+    Case::everywhere("inv_m2_what_is_over_takes_no_room", no_room),
     Case::everywhere("inv_m2_pins_are_few_and_shared_ones_are_for_people", pins),
     Case::everywhere("inv_m3_scopes_do_not_leak", scopes),
     Case::everywhere("inv_m3_the_whole_store_has_a_memory_of_its_own", whole_store),
@@ -159,6 +160,35 @@ fn pins(world: &World) {
     assert_eq!(code_of(pin("a", &one_more, true)), "too_many_pins");
     pin("person:ann", &shared, false).unwrap();
     assert_eq!(world.events().pop().unwrap().kind, "memory.pinned");
+}
+
+fn no_room(world: &World) {
+    world.add("first");
+    let old = Item { kind: Kind::Directive, ..said(Reach::Agent, "old", "keep to the old rule") };
+    remember(world, "a", old).unwrap();
+    world.advance(Span::seconds(1));
+    let pin = |memory: &Value| {
+        let memory = memory["id"].as_str().unwrap().to_owned();
+        world.run("a", Op::MemoryPin(memory_pin::Request { memory, pinned: true }))
+    };
+    for n in 0..40 {
+        let brief = Item { ttl_s: Some(60), kind: Kind::Directive, ..said(Reach::Agent, &format!("k{n}"), "for now") };
+        let kept = remember(world, "a", brief).unwrap();
+        if n < 20 {
+            pin(&kept).unwrap();
+        }
+    }
+    world.advance(Span::seconds(1));
+    let late = remember(world, "a", said(Reach::Agent, "late", "always")).unwrap();
+    assert_eq!(code_of(pin(&late)), "too_many_pins");
+    world.advance(Span::minutes(1));
+    pin(&late).unwrap();
+    let brief = world.run("a", Op::Resume(resume::Request::default())).unwrap()["brief"]["text"].to_string();
+    assert!(
+        brief.contains("keep to the old rule") && brief.contains("always") && !brief.contains("for now"),
+        "{brief}"
+    );
+    assert_eq!(listed(world, "a"), ["always", "keep to the old rule"]);
 }
 
 fn scopes(world: &World) {

@@ -8,6 +8,7 @@ mod choice;
 mod clock;
 mod cursors;
 mod damage;
+mod delivery;
 mod dependencies;
 mod editing;
 mod errors;
@@ -18,13 +19,15 @@ mod fencing;
 mod focus;
 mod growth;
 mod holds;
+mod hooks;
 mod idempotency;
 mod import;
 mod keeping;
 mod listing;
 mod lost;
+mod mail;
 mod memory;
-mod older;
+mod messages;
 mod opening;
 mod paths;
 mod paths_bound;
@@ -33,7 +36,10 @@ mod plans;
 mod purity;
 mod random;
 mod restoring;
+mod resume;
+mod sessions;
 mod shorthand;
+mod switching;
 mod transfer;
 mod transitions;
 mod turns;
@@ -76,6 +82,7 @@ pub fn cases() -> Vec<&'static Case> {
         agents::CASES,
         bulk::CASES,
         choice::CASES,
+        delivery::CASES,
         dependencies::CASES,
         editing::CASES,
         focus::CASES,
@@ -97,7 +104,9 @@ pub fn cases() -> Vec<&'static Case> {
         import::CASES,
         keeping::CASES,
         lost::CASES,
+        mail::CASES,
         memory::CASES,
+        messages::CASES,
         opening::CASES,
         paths::CASES,
         paths_bound::CASES,
@@ -106,6 +115,10 @@ pub fn cases() -> Vec<&'static Case> {
         purity::CASES,
         backups::CASES,
         restoring::CASES,
+        resume::CASES,
+        sessions::CASES,
+        hooks::CASES,
+        switching::CASES,
         turns::CASES,
     ]
     .into_iter()

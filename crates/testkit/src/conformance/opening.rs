@@ -12,9 +12,8 @@ use tenure_store::table::project;
 use tenure_store::{Location, Options, Sql, Store, Verdict};
 
 use super::Case;
-use super::older::first_schema;
 use crate::fixture::{Engine, World, refusal};
-use crate::raw::{self, TABLES, both, bytes, dump, execute};
+use crate::raw::{self, BACK_TO_THE_FIRST, TABLES, both, bytes, dump, execute};
 
 pub(super) const CASES: &[Case] = &[
     Case::shared("inv_t11_opening_an_up_to_date_store_writes_nothing", opening_writes_nothing),
@@ -145,8 +144,9 @@ fn older_store(world: &World) {
     let before = dump(&world.kernel);
     let name = project::Name { key: "name:p".into(), label: "p".into() };
     let age = || {
-        let mut statements: Vec<Sql> = first_schema().iter().map(|sql| Sql::same(sql)).collect();
-        statements.push(Sql::pair("PRAGMA user_version = 1", "SELECT 1"));
+        let mut statements = vec![Sql::pair("PRAGMA user_version = 1", "SELECT 1")];
+        statements.extend(BACK_TO_THE_FIRST.iter().map(|sql| Sql::same(sql)));
+        statements.push(Sql::same(raw::first_view()));
         let store = world.kernel.store();
         store.write(&name, |tx, _| {
             statements.iter().try_for_each(|sql| tx.query(*sql, &[]).map(|_| ()))?;

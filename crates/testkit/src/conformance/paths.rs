@@ -438,7 +438,9 @@ fn proven_dead(world: &World) {
     world.reserve("a", &["src/"]).unwrap();
     let op = Op::Reserve(reserve::Request { paths: words(&["src/x"]), ..reserve::Request::default() });
     assert_eq!(code_of(world.run_call(&world.from("main", "b"), &op)), "path_held");
-    world.run_call(&Call { proven_dead: words(&["a"]), ..world.from("main", "b") }, &op).unwrap();
+    world
+        .run_call(&Call { checkout: world.from("main", "b").checkout, ..world.call_knowing_dead("b", &["a"]) }, &op)
+        .unwrap();
     let expired = world.events().into_iter().find(|event| event.kind == kind::HOLD_EXPIRED).unwrap();
     assert_eq!(expired.data["proven_dead"], true);
     world.sound();

@@ -2,11 +2,15 @@
 
 use tenure_core::choice::Rank;
 use tenure_core::hold::Ending;
+use tenure_core::memory::{Kind, Scope};
 use tenure_core::task::Status;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
-use tenure_store::table::{agent, checkout, dep, event, hold, label, note, path, project, request, shown, task};
+use tenure_store::table::{
+    agent, artifact, checkout, delivery, dep, event, hold, label, mail, memory, message, note, path, project, request,
+    shown, task,
+};
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
 use super::Case;
@@ -90,12 +94,21 @@ fn fill(world: &World) -> Vec<String> {
     }
     let many = [
         "request SELECT p.id, 'a', 'add', 'r' || n, '', '', n",
-        "note (project, id, task, number, agent, at, text, data, late) SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0",
+        "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0, ''",
         "shown SELECT p.id, 'a' || n, 't-' || n, n",
         "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
-        "agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started) SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0",
-        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', '', '', 0, ''",
-        "hold SELECT p.id, 'h-p' || n, 'path', 'src/' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 'c-1', 'src/' || n, 0, 't-' || n",
+        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0, 0",
+        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, '', '', 0, ''",
+        "hold SELECT p.id, 'h-p' || n, 'path', 'src/' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 0, 'c-1', 'src/' || n, 0, 't-' || n",
+        "message SELECT p.id, 'g-' || n, n, 'a', '[]', '', 'h-' || n, 'normal', 1, 'x', n, 0, '', ''",
+        "mail SELECT p.id, 'a' || n, n, 'g-' || n, 'message', 0",
+        "delivery SELECT p.id, 'a' || n, n, n, n, n",
+        "memory SELECT p.id, 'm-' || n, 'project', '', 'k' || n, CASE WHEN n % 50 = 0 THEN 'directive' ELSE 'fact' END, 'x',
+             CASE WHEN n % 200 = 0 THEN 1 ELSE 0 END, 'a', '', n, 1, 1, 1, n, 0",
+        "memory SELECT p.id, 'm-a-' || n, 'agent', 'a' || n, 'k', 'directive', 'x', 1, 'a', '', n, 1, 1, 1, n, 0",
+        "memory_term SELECT p.id, 'project', '', 'w' || (n % 100), 'm-' || n, 1",
+        "memory_scope SELECT p.id, 'agent', 'a' || n, 1, 1",
+        "artifact SELECT p.id, 'n-' || n, 0, 't-' || n, n, 'p', 'file', '', 1",
     ];
     for rows in many {
         let insert = format!("INSERT INTO {rows} FROM project p");
@@ -118,7 +131,24 @@ fn plans(world: &World, statements: &[(Sql, Vec<Value>)]) -> Vec<(Sql, String)> 
 }
 
 /// The tables that grow. A plan may walk through a list that it was given, never through one of these.
-const GROWING: [&str; 9] = ["task", "task_label", "dep", "hold", "note", "event", "request", "agent", "shown"];
+const GROWING: [&str; 16] = [
+    "task",
+    "task_label",
+    "dep",
+    "hold",
+    "note",
+    "event",
+    "request",
+    "agent",
+    "shown",
+    "memory",
+    "memory_term",
+    "memory_scope",
+    "artifact",
+    "delivery",
+    "message",
+    "mail",
+];
 
 /// What a plan must never do, whatever the statement: walk through a whole table, or through all of a project.
 fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
@@ -136,13 +166,45 @@ fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
             }
             _ => {
                 let scanned = line.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
-                let aliased = ["t", "h", "a", "d", "f", "e"];
+                let aliased = ["t", "h", "a", "d", "f", "e", "x", "m"];
                 let grows = scanned.is_some_and(|table| GROWING.contains(&table) || aliased.contains(&table));
                 grows || line.contains("(project=?)")
             }
         };
         assert!(!walks, "{line}\n{plan}\n{}", sql.sqlite);
     }
+}
+
+/// Every statement on what is remembered in a scope.
+fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
+    let now = Time(5);
+    let row = memory::under(tx, p, scope, "k")?.unwrap_or(memory::Row {
+        id: "m-7".into(),
+        scope: scope.clone(),
+        key: "k7".into(),
+        kind: Kind::Fact,
+        text: "x".into(),
+        pinned: false,
+        author: "a".into(),
+        task: String::new(),
+        number: 7,
+        version: 1,
+        words: 1,
+        created_at: now,
+        updated_at: now,
+        expires_at: Time(0),
+    });
+    memory::get(tx, p, "m-7")?;
+    memory::get_many(tx, p, &["m-7".to_owned(), "m-8".to_owned()])?;
+    memory::beginning(tx, p, "m-7", 11)?;
+    memory::newest(tx, p, scope, now, (now, "m-7"), 30)?;
+    memory::pinned(tx, p, scope, now, 30)?;
+    memory::directives(tx, p, scope, now, 30)?;
+    memory::having(tx, p, scope, "w7", 100)?;
+    memory::sums(tx, p, scope)?;
+    memory::set_pinned(tx, p, "m-7", true)?;
+    memory::put(tx, p, &row, &[("w7".to_owned(), 1)], Some(&row))?;
+    memory::delete(tx, p, &row)
 }
 
 fn hot_statements(world: &World) {
@@ -193,6 +255,18 @@ fn hot_statements(world: &World) {
         event::time_at(tx, p, 100)?;
         shown::put(tx, p, "agent-1", id, 7)?;
         checkout::forget(tx, p, "h", "/x")?;
+        hold::ask(tx, p, "h-1")?;
+        message::about_hold(tx, p, "h-1")?;
+        message::waiting(tx, p, Time(100), 100)?;
+        message::end(tx, p, "g-1", now, "done", "a")?;
+        mail::of_message(tx, p, "a7", "g-7")?;
+        mail::beginning(tx, p, "a7", "g-7", 11)?;
+        mail::ack(tx, p, "a7", 7, now)?;
+        hold::all_of_holder(tx, p, "agent-1")?;
+        delivery::get(tx, p, "a7")?;
+        artifact::newest(tx, p, "t-7", 20)?;
+        remembered(tx, p, &Scope::Project)?;
+        remembered(tx, p, &Scope::Agent("a7".into()))?;
         request::prune(tx, p, now)?;
         let key = request::Key { project: p, actor: "a", op: "add", request_id: "r" };
         tx.query_all(vec![
@@ -201,6 +275,10 @@ fn hot_statements(world: &World) {
             hold::due_call(p, now, 64),
             hold::exists_call(p, "h-1"),
             note::exists_call(p, "n-1"),
+            message::exists_call(p, "g-1"),
+            delivery::get_call(p, "a7"),
+            mail::unread_call(p, "a7", 21),
+            mail::count_unread_call(p, "a7", 1_001),
             task::exists_call(p, id),
             agent::due_call(p, now, now),
             (checkout::OF_HOST, vec![p.into(), "h".into()]),
@@ -230,6 +308,7 @@ fn lists_are_ordered(world: &World) {
         record(world, |tx, p| event::page(tx, p, &filter, (5, 900), newest_first, 20).map(drop))
     };
     let text = |word: &str| word.to_owned();
+    let all = Scope::Project;
     let mut pages = vec![
         ("task_state", of(task::Stream::Status(Status::Open, true))),
         ("task_state", of(task::Stream::Status(Status::Open, false))),
@@ -243,7 +322,20 @@ fn lists_are_ordered(world: &World) {
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
         ("agent_seen", record(world, |tx, p| tx.query_all(vec![agent::due_call(p, Time(5), Time(5))]).map(drop))),
+        ("mail_pkey", record(world, |tx, p| tx.query_all(vec![mail::unread_call(p, "a7", 20)]).map(drop))),
+        ("message_open", record(world, |tx, p| message::waiting(tx, p, Time(5), 20).map(drop))),
+        ("message_hold", record(world, |tx, p| message::about_hold(tx, p, "h-7").map(drop))),
         ("note_task", record(world, |tx, p| note::newest(tx, p, "t-1", 20).map(drop))),
+        ("task_last_holder", of(task::Stream::Last(text("agent-1"), Status::Open))),
+        ("task_last_holder", of(task::Stream::Last(text("agent-1"), Status::Blocked))),
+        (
+            "memory_newest",
+            record(world, |tx, p| memory::newest(tx, p, &all, Time(5), (Time(900), "m-1"), 20).map(drop)),
+        ),
+        ("memory_pinned", record(world, |tx, p| memory::pinned(tx, p, &all, Time(5), 20).map(drop))),
+        ("memory_directive", record(world, |tx, p| memory::directives(tx, p, &all, Time(5), 20).map(drop))),
+        ("memory_term_pkey", record(world, |tx, p| memory::having(tx, p, &all, "w7", 20).map(drop))),
+        ("artifact_task", record(world, |tx, p| artifact::newest(tx, p, "t-1", 20).map(drop))),
     ];
     for newest_first in [false, true] {
         let some = event::Filter::default;

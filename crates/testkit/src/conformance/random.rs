@@ -11,7 +11,7 @@ use tenure_kernel::shape::Task;
 use tenure_kernel::{Call, Op};
 
 use super::Case;
-use super::shorthand::{acting, note_in_focus, words};
+use super::shorthand::{acting, note_in_focus, proof, words};
 use crate::fixture::{Seeded, World};
 
 /// Proves inv_l1 (one holder at a time), inv_l7 (one order everywhere), inv_l8 (unlocked once), inv_l10 and inv_t15 (a
@@ -58,7 +58,7 @@ fn wander(world: &World, seed: u64) {
         let mut call = world.call(&agent);
         if dice.once_in(12) {
             let dead = AGENTS[..4].iter().copied().filter(|other| *other != agent && dice.once_in(3));
-            call.proven_dead = dead.map(str::to_owned).collect();
+            call.proven_dead = dead.map(proof).collect();
         }
         if dice.once_in(3) {
             claim_as_shown(world, &dice, &call, &shown.id);
@@ -116,7 +116,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let claimed =
         world.run_call(call, &Op::Claim(claim::Request { task: Some(named.to_owned()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
-    let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&holder.agent));
+    let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
     let expected = shown.state == State::Ready || mine || (holder_dead && shown.unmet.is_empty());
     assert_eq!(claimed.is_ok(), expected, "{} was shown as {}: {claimed:?}", shown.id, shown.state);
     if let (Ok(claimed), true) = (&claimed, mine) {

@@ -4,11 +4,12 @@ use std::sync::Barrier;
 
 use serde_json::{Value, json};
 use tenure_core::Result;
+use tenure_core::agent::Process;
 use tenure_core::task::State;
 use tenure_kernel::op::{add, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
 use tenure_kernel::query::list;
 use tenure_kernel::shape::{Agent, Next, Task};
-use tenure_kernel::{Call, Kernel, Op};
+use tenure_kernel::{Call, Evidence, Kernel, Op};
 
 use crate::fixture::{Engine, World};
 
@@ -153,7 +154,7 @@ impl World {
 
     /// A call whose door has just proven some agents dead.
     pub(super) fn call_knowing_dead(&self, agent: &str, dead: &[&str]) -> Call {
-        Call { proven_dead: words(dead), ..self.call(agent) }
+        Call { proven_dead: dead.iter().map(|name| proof(name)).collect(), ..self.call(agent) }
     }
 
     /// Runs an op of that call.
@@ -182,6 +183,11 @@ pub(super) fn note_in_focus(text: &str) -> Op {
 /// A claim of a task by name.
 pub(super) fn claiming(task: &str) -> Op {
     Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() })
+}
+
+/// The proof that an agent is dead whose process no door has seen.
+pub(super) fn proof(agent: &str) -> Evidence {
+    Evidence { agent: agent.to_owned(), process: Process::default() }
 }
 
 pub(super) fn words(words: &[&str]) -> Vec<String> {

@@ -1,10 +1,12 @@
 //! A walk through every op once, for what must be true of each of them.
 
 use serde_json::{Value, json};
-use tenure_core::Result;
+use tenure_core::session::Start;
+use tenure_core::{Result, tool};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, reserve, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
+    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
+    tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -63,7 +65,51 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
     go(ann, Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }));
     go(ann, Op::MemoryForget(memory_forget::Request { memory }));
+    let resumed = go("b", Op::Resume(resume::Request::default()));
+    go("b", Op::Confirm(confirm::Request { events: resumed["events"]["offered"].as_i64(), mail: None }));
+    go(
+        "b",
+        Op::Note(note::Request {
+            text: "with all that belongs to it".into(),
+            memories: vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }],
+            artifacts: vec![note::Artifact { path: "out/a.txt".into(), kind: None, sha256: "ab".repeat(32), size: 3 }],
+            ..note::Request::default()
+        }),
+    );
+    let (tool, session) = (String::from("claude"), String::from("S"));
+    let event = String::from("SessionStart");
+    let start = session_start::Request {
+        tool: tool.clone(),
+        session: session.clone(),
+        source: Start::Startup,
+        given: false,
+        event: event.clone(),
+    };
+    go("claude-s", Op::SessionStart(start));
+    go("claude-s", Op::Claim(claim::Request::default()));
+    let used = tool_used::Request {
+        tool: tool.clone(),
+        session: session.clone(),
+        event,
+        tool_name: "Bash".into(),
+        kind: tool::Kind::Shell,
+        program: Some("cargo test".into()),
+        paths: words(&["src/lib.rs"]),
+        failed: true,
+        told: true,
+        ..tool_used::Request::default()
+    };
+    go("claude-s", Op::ToolUsed(used));
+    let end = session_end::Request { tool, session, reason: "other".into(), event: String::new() };
+    go("claude-s", Op::SessionEnd(end));
+    go("b", Op::Lessons(lessons::Request {}));
     go(ann, Op::Import(brought()));
+    let text = String::from("how far is it?");
+    let sent = go("b", Op::Send(send::Request { to: words(&["a"]), text, request: true, ..send::Request::default() }));
+    go("a", Op::Inbox(inbox::Request::default()));
+    let acked = go("a", Op::Inbox(inbox::Request { ack: vec![id(&sent)], limit: Some(7) }));
+    go("a", Op::Confirm(confirm::Request { events: None, mail: acked["offered"].as_i64() }));
+    go(ann, Op::SwitchOn(switch_on::Request::default()));
     let paths = words(&["src/a.rs", "docs/"]);
     send(
         Call { actor: world.call("a").actor, ..joined.clone() },

@@ -97,6 +97,14 @@ impl Checker {
         if !wrong.is_empty() {
             self.findings.violations.push(format!("counters are wrong: {wrong:?}"));
         }
+        let sums = self.kernel.store().read("", |tx, _| tx.query(crate::raw::WRONG_SUMS, &[])).unwrap();
+        if !sums.is_empty() {
+            self.findings.violations.push(format!("sums of memories are wrong: {sums:?}"));
+        }
+        let files = Sql::same("SELECT note, COUNT(*) FROM artifact GROUP BY note ORDER BY note");
+        let files = self.kernel.store().read("", |tx, _| tx.query(files, &[])).unwrap();
+        let files: BTreeMap<String, i64> =
+            files.into_iter().map(|mut row| (row.text(0).unwrap(), row.int(1).unwrap())).collect();
         let known: BTreeSet<&String> = self.sent.keys().collect();
         let ghosts: Vec<_> = self.by_request.keys().chain(self.kept.keys()).filter(|id| !known.contains(id)).collect();
         if !ghosts.is_empty() {
@@ -108,7 +116,11 @@ impl Checker {
             let kept = self.kept.get(id);
             let own = self.own_events(id);
             let whole = kept.map_or_else(|| own.is_empty(), |body| implied(&op, body, &own));
-            if !whole {
+            let files_are_there = kept.filter(|_| matches!(op, Op::Note(_))).is_none_or(|body| {
+                let body: Value = serde_json::from_str(body).unwrap();
+                body["artifacts"] == files.get(body["id"].as_str().unwrap()).copied().unwrap_or(0)
+            });
+            if !whole || !files_are_there {
                 found.push(format!("{} {id} is half there: kept {kept:?}, events {own:?}", op.name()));
             }
             match fate {
@@ -221,9 +233,24 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
             own.iter().map(|(_, task)| *task).eq(ids) && own.iter().all(|(found, _)| *found == kind::TASK_ADDED)
         }
         Op::Claim(_) if matches!(body["rule"].as_str(), Some("none" | "own")) => own.is_empty(),
+        Op::Resume(_) => {
+            let task = body["task"]["id"].as_str().unwrap_or("");
+            let claimed = (kind::TASK_CLAIMED, task);
+            match body["rule"].as_str() {
+                Some("none" | "focus") => own.is_empty(),
+                Some("own") => own.is_empty() || *own == [claimed],
+                Some("unblocked") => *own == [claimed] || *own == [(kind::TASK_UNBLOCKED, task), claimed],
+                _ => *own == [claimed],
+            }
+        }
+        Op::Confirm(_) => own.is_empty(),
         Op::Claim(_) => *own == [(kind::TASK_CLAIMED, body["task"]["id"].as_str().unwrap_or(""))],
         Op::Edit(_) => own.is_empty() || one(kind::TASK_EDITED),
-        Op::Note(_) => one(kind::TASK_NOTED),
+        Op::Note(_) => {
+            let mut all = vec![(kind::TASK_NOTED, body["task"].as_str().unwrap_or(""))];
+            all.extend(remembered(&body["memories"]));
+            all == own
+        }
         Op::Done(_) => one(kind::TASK_DONE),
         Op::Block(_) => one(kind::TASK_BLOCKED),
         Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
@@ -236,13 +263,31 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
         Op::Join(_) => one(kind::CHECKOUT_JOINED),
-        Op::Remember(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
+        Op::Remember(_) => remembered(&body["items"]) == own,
+        Op::Lessons(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
+        Op::SessionStart(_) => own.is_empty(),
+        Op::SessionEnd(_) => own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found)),
+        Op::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
         Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
         Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
+        Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
+        Op::Inbox(_) => own.iter().all(|(found, _)| [kind::MESSAGE_ACKED, kind::MESSAGE_ENDED].contains(found)),
         Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),
+        Op::SwitchOn(_) => own.is_empty(),
     }
+}
+
+/// The events that the memories of an answer imply, in their order.
+fn remembered(items: &Value) -> Vec<(&str, &str)> {
+    let told = |item: &'_ Value| match item["outcome"].as_str() {
+        Some("added") => Some(kind::MEMORY_ADDED),
+        Some("changed") => Some(kind::MEMORY_CHANGED),
+        _ => None,
+    };
+    let items = items.as_array().into_iter().flatten();
+    items.filter_map(|item| Some((told(item)?, item["id"].as_str()?))).collect()
 }
 
 fn all_events(kernel: &Kernel) -> Vec<Event> {

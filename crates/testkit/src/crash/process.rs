@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
+use tenure_kernel::op::{claim, resume};
 use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
@@ -46,9 +47,9 @@ impl Sent {
     pub(super) fn op(&self) -> Op {
         let dice = Dice::new(self.seed);
         let mut op = any_op(&dice, &self.tasks);
-        if let Op::Claim(claim) = &mut op {
+        if let Op::Claim(claim::Request { ttl_s, .. }) | Op::Resume(resume::Request { ttl_s, .. }) = &mut op {
             // So short that holds of the living and of the dead lapse while the others go on.
-            claim.ttl_s = Some(1 + i64::try_from(dice.below(3)).unwrap());
+            *ttl_s = Some(1 + i64::try_from(dice.below(3)).unwrap());
         }
         op
     }

@@ -6,8 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, done, edit, forget, import, join, memory_forget, memory_pin, note, release,
-    remember, reopen, reserve, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
+    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
+    tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -38,7 +39,11 @@ impl Scene {
             remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
         let said = world.run("a", Op::Remember(remember::Request { items: vec![item] })).unwrap();
         let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-        Scene { world, ids: vec![first, second, held, done, blocked, memory] }
+        let message = send::Request { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };
+        let sent = world.run("b", Op::Send(message)).unwrap();
+        let message = sent["id"].as_str().unwrap().to_owned();
+        world.run("a", Op::Inbox(inbox::Request::default())).unwrap();
+        Scene { world, ids: vec![first, second, held, done, blocked, memory, message] }
     }
 
     /// What a refused op may not be, and may not leave behind.
@@ -110,7 +115,7 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     })
 }
 
-/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory.
+/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory, `$7` for the message.
 pub(super) fn requests(input: &[u8]) {
     let Ok(words) = std::str::from_utf8(input) else { return };
     let Some((head, body)) = words.split_once('\n') else { return };
@@ -143,6 +148,8 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "edit" => of::<edit::Request>(body, Op::Edit),
         "claim" => of::<claim::Request>(body, Op::Claim),
         "note" => of::<note::Request>(body, Op::Note),
+        "resume" => of::<resume::Request>(body, Op::Resume),
+        "confirm" => of::<confirm::Request>(body, Op::Confirm),
         "done" => of::<done::Request>(body, Op::Done),
         "block" => of::<block::Request>(body, Op::Block),
         "unblock" => of::<unblock::Request>(body, Op::Unblock),
@@ -155,8 +162,15 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "remember" => of::<remember::Request>(body, Op::Remember),
         "memory_pin" => of::<memory_pin::Request>(body, Op::MemoryPin),
         "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
+        "send" => of::<send::Request>(body, Op::Send),
+        "inbox" => of::<inbox::Request>(body, Op::Inbox),
+        "session_start" => of::<session_start::Request>(body, Op::SessionStart),
+        "session_end" => of::<session_end::Request>(body, Op::SessionEnd),
+        "tool_used" => of::<tool_used::Request>(body, Op::ToolUsed),
+        "lessons" => of::<lessons::Request>(body, Op::Lessons),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
+        "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! What the log itself must say about a history, whatever its order: each answered change once, in an order that real
 //! time allows, and nothing else.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tenure_core::event::kind;
 use tenure_kernel::shape::Event;
@@ -53,6 +53,7 @@ pub(super) fn violations(
     wrong.extend(fences(records, events));
     wrong.extend(versions(records, events, tasks));
     wrong.extend(readers(readings, events));
+    wrong.extend(memories(records, events));
     wrong
 }
 
@@ -169,6 +170,32 @@ fn versions(records: &[&Record], events: &[Event], tasks: &[String]) -> Vec<Stri
                 wrong.push(format!("version {} of {place} was made twice: {other:?} and {record:?}", view.version));
             }
         }
+    }
+    wrong
+}
+
+/// L11, M1: each note brought its memory along, and each memory says what the one before it said.
+fn memories(records: &[&Record], events: &[Event]) -> Vec<String> {
+    let asked: HashSet<&str> = records.iter().map(|record| record.request.as_str()).collect();
+    let is_memory = |event: &&Event| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(&event.kind.as_str());
+    let requests = |of: &dyn Fn(&&Event) -> bool| -> Vec<&str> {
+        events.iter().filter(of).map(|event| event.request_id.as_str()).collect()
+    };
+    let (notes, memories) = (
+        requests(&|event| event.kind == kind::TASK_NOTED && asked.contains(event.request_id.as_str())),
+        requests(&is_memory),
+    );
+    let mut wrong = Vec::new();
+    if notes != memories {
+        wrong.push(format!("noted by {notes:?}, remembered by {memories:?}"));
+    }
+    let mut before = None;
+    for event in events.iter().filter(is_memory) {
+        let old = event.data.pointer("/old/text").and_then(|text| text.as_str());
+        if old != before || (event.kind == kind::MEMORY_ADDED) != before.is_none() {
+            wrong.push(format!("event {} changed {old:?}, and {before:?} was there", event.number));
+        }
+        before = event.data["text"].as_str();
     }
     wrong
 }

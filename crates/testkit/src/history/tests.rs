@@ -225,3 +225,25 @@ fn inv_l4_a_finish_under_an_old_fence_is_seen_in_the_log() {
     assert!(is_told_rightly(&history(2), &[], &log));
     assert!(!is_told_rightly(&history(1), &[], &log));
 }
+
+#[test]
+fn inv_m1_a_note_without_its_memory_and_a_change_that_was_lost_are_seen() {
+    let note =
+        |from| at(0, from, from + 10, Ask::Note { task: 0, fence: None }, Got::Answer(Answer::Noted { late: false }));
+    let both = [note(0), note(20)];
+    let memory = |number, kind: &str, request: &str, old: Option<&str>| {
+        let old = old.map(|text| serde_json::json!({ "text": text }));
+        Event { data: serde_json::json!({ "text": request, "old": old }), ..event(number, kind, request) }
+    };
+    let log = |memories: &[Event]| {
+        let mut log = vec![event(1, kind::TASK_NOTED, "r0-0"), event(3, kind::TASK_NOTED, "r0-20")];
+        log.extend(memories.iter().cloned());
+        log.sort_by_key(|event| event.number);
+        log
+    };
+    let first = memory(2, kind::MEMORY_ADDED, "r0-0", None);
+    let second = memory(4, kind::MEMORY_CHANGED, "r0-20", Some("r0-0"));
+    assert!(is_told_rightly(&both, &[], &log(&[first.clone(), second])));
+    assert!(!is_told_rightly(&both, &[], &log(std::slice::from_ref(&first))));
+    assert!(!is_told_rightly(&both, &[], &log(&[first, memory(4, kind::MEMORY_ADDED, "r0-20", None)])));
+}

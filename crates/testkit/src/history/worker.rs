@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind};
-use tenure_kernel::op::{block, claim, done, edit, note, release, reopen, transfer, unblock};
+use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
 use tenure_kernel::query::log;
 use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
 use tenure_store::table::project;
@@ -222,7 +222,7 @@ impl Process {
             let shown = serde_json::to_value(shown).unwrap();
             return Ok(Answer::Task { task: *task, view: view(&shown), late: false });
         }
-        let reply = self.kernel.run(&call, &op(ask, tasks))?;
+        let reply = self.kernel.run(&call, &op(ask, tasks, request))?;
         Ok(answer(ask, &serde_json::from_str(&reply.body).unwrap(), tasks))
     }
 
@@ -264,7 +264,7 @@ fn tell(line: &Line) {
     out.flush().unwrap();
 }
 
-fn op(ask: &Ask, tasks: &[String]) -> Op {
+fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
     let named = |task: &usize| Some(tasks[*task].clone());
     match ask {
         Ask::Claim { task, ttl_s } => Op::Claim(claim::Request {
@@ -298,6 +298,13 @@ fn op(ask: &Ask, tasks: &[String]) -> Op {
             task: named(task),
             text: "seen".into(),
             fence: *fence,
+            // All of them about the same thing, and no two of them alike: each changes what the one before said.
+            memories: vec![remember::Item {
+                text: request.to_owned(),
+                key: Some("seen".into()),
+                scope: Some(remember::Reach::Project),
+                ..remember::Item::default()
+            }],
             ..note::Request::default()
         }),
         Ask::Edit { task, title, expect } => Op::Edit(edit::Request {

@@ -4,13 +4,9 @@
 //! it, a request by its number, a fence by how it relates to the newest one. So any step can be taken out and the rest
 //! still means something.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use tenure_kernel::Op;
-use tenure_kernel::op::{add, add_many, block, cancel, claim, done, edit, note, release, reopen, transfer, unblock};
-
-use super::model::Model;
+use tenure_core::memory::Kind;
+use tenure_kernel::op::remember::Reach;
 
 /// What happens, step by step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -125,6 +121,61 @@ pub struct Draft {
     pub after: Vec<u32>,
 }
 
+/// Up to where a door says that it has shown what was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// Up to where the last answer that arrived offered.
+    All,
+    /// So many events less.
+    ButLast(i64),
+    /// So many more than were ever offered.
+    Beyond(i64),
+}
+
+/// Something to remember.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// The number of its text.
+    pub text: u32,
+    /// Its key, in any spelling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// What it is.
+    pub kind: Kind,
+    /// For whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Reach>,
+    /// For which task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<u32>,
+    /// For how long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<i64>,
+}
+
+/// A memory that is there already: under a key, of somebody.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Of whom.
+    pub whose: Whose,
+    /// Its key.
+    pub key: String,
+}
+
+/// Whose a memory is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// Of everybody in the project.
+    Project,
+    /// Of an agent.
+    Agent(String),
+    /// Of a task.
+    Task(u32),
+}
+
 /// The payload of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,9 +198,36 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         labels: Vec<String>,
     },
+    Resume {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        labels: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ttl_s: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<i64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<usize>,
+    },
+    Confirm {
+        up_to: Shown,
+    },
     Note {
         #[serde(flatten)]
         on: Acting,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        memories: Vec<Memory>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<u32>,
+    },
+    Remember {
+        items: Vec<Memory>,
+    },
+    MemoryPin {
+        of: Kept,
+        pinned: bool,
+    },
+    MemoryForget {
+        of: Kept,
     },
     Done {
         #[serde(flatten)]
@@ -217,143 +295,5 @@ impl Request {
             Request::AddMany { items } => items.iter().map(|item| item.task).collect(),
             _ => Vec::new(),
         }
-    }
-}
-
-/// Who is who when a plan runs: the ids that its numbers got.
-#[derive(Debug, Default)]
-pub struct Cast {
-    tasks: BTreeMap<u32, String>,
-    sent: BTreeMap<u32, Vec<(Request, Op)>>,
-}
-
-impl Cast {
-    /// The id of a task; one that nothing has where it was never added.
-    pub fn id(&self, task: u32) -> String {
-        self.tasks.get(&task).cloned().unwrap_or_else(|| format!("t-zzz{task:05}"))
-    }
-
-    /// All tasks that were added.
-    pub fn tasks(&self) -> impl Iterator<Item = (u32, &String)> {
-        self.tasks.iter().map(|(task, id)| (*task, id))
-    }
-
-    /// Notes the ids that a request's new tasks got, in order. A number that has one keeps it.
-    pub fn added(&mut self, request: &Request, ids: impl Iterator<Item = String>) {
-        for (task, id) in request.adds().into_iter().zip(ids) {
-            self.tasks.entry(task).or_insert(id);
-        }
-    }
-
-    /// The op that a call sends. A client that makes a request again sends the very same bytes, whatever has happened
-    /// to fences and versions since.
-    pub fn op(&mut self, call: &Call, model: &Model) -> Op {
-        let sent = self.sent.entry(call.request).or_default();
-        if let Some((_, op)) = sent.iter().find(|(request, _)| *request == call.op) {
-            return op.clone();
-        }
-        let op = self.resolve(&call.op, &call.agent, model);
-        self.sent.entry(call.request).or_default().push((call.op.clone(), op.clone()));
-        op
-    }
-
-    fn ids(&self, tasks: &[u32]) -> Vec<String> {
-        tasks.iter().map(|task| self.id(*task)).collect()
-    }
-
-    /// What `Acting` means: task, fence, force.
-    fn acting(&self, on: &Acting, agent: &str, model: &Model) -> (Option<String>, Option<i64>, bool) {
-        let task = on.task.map(|task| self.id(task));
-        let meant = task.clone().or_else(|| model.agents.get(agent).map(|agent| agent.focus.clone()));
-        let fences = meant.and_then(|id| model.tasks.get(&id)).map_or(Vec::new(), |task| task.fences.clone());
-        let fence = on.fence.map(|fence| match fence {
-            Fence::Newest => fences.last().copied().unwrap_or(1),
-            Fence::Older => fences.iter().rev().nth(1).copied().unwrap_or(1),
-            Fence::Number(number) => number,
-        });
-        (task, fence, on.force)
-    }
-
-    fn resolve(&self, request: &Request, agent: &str, model: &Model) -> Op {
-        match request.clone() {
-            Request::Add { draft, assignee } => Op::Add(add::Request {
-                priority: draft.priority,
-                labels: draft.labels,
-                after: self.ids(&draft.after),
-                assignee,
-                ..add::Request::titled(&format!("task {}", draft.task))
-            }),
-            Request::AddMany { items } => Op::AddMany(add_many::Request { items: self.items(&items) }),
-            Request::Claim { task, ttl_s, labels } => {
-                Op::Claim(claim::Request { task: task.map(|task| self.id(task)), ttl_s, labels })
-            }
-            Request::Note { on } => {
-                let (task, fence, _) = self.acting(&on, agent, model);
-                Op::Note(note::Request { task, text: "went on".to_owned(), data: None, fence })
-            }
-            Request::Done { on } => {
-                let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Done(done::Request { task, fence, force })
-            }
-            Request::Block { on, blocker } => {
-                let (task, fence, force) = self.acting(&on, agent, model);
-                let on = blocker.map(|task| self.id(task));
-                Op::Block(block::Request { task, reason: "no way".to_owned(), on, fence, force })
-            }
-            Request::Release { on } => {
-                let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Release(release::Request { task, fence, force, ..release::Request::default() })
-            }
-            Request::Cancel { on } => {
-                let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Cancel(cancel::Request { task, reason: "not needed".to_owned(), fence, force })
-            }
-            Request::Transfer { on, to } => {
-                let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Transfer(transfer::Request { task, to, fence, force })
-            }
-            Request::Unblock { task } => Op::Unblock(unblock::Request { task: self.id(task) }),
-            Request::Reopen { task } => Op::Reopen(reopen::Request { task: self.id(task), reason: String::new() }),
-            Request::Edit(edit) => self.edit(edit, model),
-        }
-    }
-
-    fn edit(&self, edit: Edit, model: &Model) -> Op {
-        let task = self.id(edit.task);
-        let version = model.tasks.get(&task).map_or(1, |task| task.version);
-        Op::Edit(edit::Request {
-            task,
-            priority: edit.priority,
-            add_labels: edit.add_labels,
-            remove_labels: edit.remove_labels,
-            assignee: edit.assignee,
-            after: edit.after.map(|after| self.ids(&after)),
-            expect_version: edit.version.map(|wanted| match wanted {
-                Version::Current => version,
-                Version::Behind => version - 1,
-            }),
-            ..edit::Request::default()
-        })
-    }
-
-    /// The items of a batch: each has a key, by which those of the same batch refer to it.
-    fn items(&self, items: &[Draft]) -> Vec<add_many::Item> {
-        let within = |task: &u32| items.iter().any(|item| item.task == *task);
-        let key = |task: u32| format!("item {task}");
-        let after = |task: &u32| if within(task) { key(*task) } else { self.id(*task) };
-        items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| add_many::Item {
-                title: format!("task {}", item.task),
-                description: String::new(),
-                priority: item.priority,
-                labels: item.labels.clone(),
-                acceptance: String::new(),
-                after: item.after.iter().map(after).collect(),
-                key: Some(key(item.task)),
-                line: index + 1,
-            })
-            .collect()
     }
 }

@@ -9,6 +9,7 @@ use tenure_kernel::Op;
 use tenure_kernel::shape::Event;
 use tenure_store::Moment;
 
+use super::continuity::{Batches, NothingSkipped, OneTask, promised};
 use super::model::{Outcome, Refusal, Told};
 use super::run::{Happened, Scene, code, events, quietly};
 use super::seen::Seen;
@@ -45,6 +46,9 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(Answers),
         Box::new(Refused),
         Box::new(Log),
+        Box::new(OneTask),
+        Box::new(NothingSkipped::default()),
+        Box::new(Batches),
         Box::new(Seen),
         Box::new(Pure),
         Box::new(OneHolder),
@@ -140,7 +144,10 @@ impl Property for Answers {
         let Some(happened) = &scene.happened else { return Ok(()) };
         let (Some(expected), None) = (happened.expected, happened.struck) else { return Ok(()) };
         let found = match happened.answer {
-            Ok(reply) => Ok(serde_json::from_str::<Value>(&reply.body).unwrap()),
+            Ok(reply) => {
+                let body = serde_json::from_str::<Value>(&reply.body).unwrap();
+                Ok(if matches!(happened.op, Op::Resume(_)) { promised(&body) } else { body })
+            }
             Err(_) => Err(code(happened.answer)),
         };
         let different = match (&expected.answer, &found) {
@@ -165,9 +172,14 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
             |answer: &Result<Value, Refusal>| answer.as_ref().ok().and_then(|answer| answer.pointer(path).cloned());
         expected.answer.is_ok() && found.is_ok() && of(&expected.answer) != of(found)
     };
-    let chosen = matches!(op, Op::Claim(request) if request.task.is_none());
-    if chosen && field("/task/id") {
+    let resumed = matches!(op, Op::Resume(_));
+    let chosen = resumed || matches!(op, Op::Claim(request) if request.task.is_none());
+    if chosen && (field("/task/id") || field("/rule")) {
         "inv_l7_choice"
+    } else if matches!(op, Op::Confirm(_)) || resumed && field("/events") {
+        "inv_i3_offered_until_confirmed"
+    } else if matches!(op, Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_)) || field("/memories") {
+        "inv_m1_memories"
     } else if either(&["stale_version"]) {
         "inv_l9_versions"
     } else if either(&["stale_fence", "lapsed", "task_held", "not_held", "nothing_to_transfer", "people_only"])
@@ -249,7 +261,7 @@ impl Property for Refused {
                 return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what));
             }
         }
-        let untouched = ["note", "dep", "shown"];
+        let untouched = ["note", "dep", "shown", "memory", "memory_term", "memory_scope", "artifact", "delivery"];
         let changed = differing(happened.before, happened.after);
         match changed.into_iter().find(|table| untouched.contains(table)) {
             None => Ok(()),

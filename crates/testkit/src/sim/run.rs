@@ -4,19 +4,26 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
+use tenure_core::agent::Process;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Op, Reply, RequestId};
+use tenure_kernel::{Actor, Evidence, Op, Reply, RequestId};
 use tenure_store::{Clock, Moment};
 
+use super::cast::Cast;
 use super::fault::Strikes;
 use super::model::{Asked, Fresh, Model, Outcome};
-use super::plan::{Call, Cast, Plan, Step};
+use super::plan::{Call, Plan, Step};
 use super::property::{self, Broken, Property};
 use crate::fixture::{Engine, Seeded, World};
 use crate::raw::{Dump, dump};
+
+/// The proof that an agent of a plan is dead: none of them has a process.
+fn proof(agent: String) -> Evidence {
+    Evidence { agent, process: Process::default() }
+}
 
 /// What a call led to.
 pub struct Happened<'a> {
@@ -191,7 +198,7 @@ impl Run {
         let kernel_call = tenure_kernel::Call {
             actor: Actor::named(&call.agent),
             request_id: request.clone(),
-            proven_dead: call.proven_dead.clone(),
+            proven_dead: call.proven_dead.iter().cloned().map(proof).collect(),
             ..self.world.call(&call.agent)
         };
         self.strikes.plan(call.fault);
@@ -209,6 +216,9 @@ impl Run {
         if let Some(outcome) = &expected {
             let added = outcome.events.iter().filter(|told| told.kind == kind::TASK_ADDED);
             self.cast.added(&call.op, added.map(|told| told.subject.clone()));
+            if let (Ok(answer), None) = (&outcome.answer, struck) {
+                self.cast.heard(&call.agent, answer);
+            }
         }
         if self.properties.is_empty() {
             return Ok(());

@@ -3,12 +3,15 @@
 use serde_json::{Value, json};
 use tenure_core::task::State;
 use tenure_kernel::Call;
-use tenure_kernel::query::list;
+use tenure_kernel::op::resume;
+use tenure_kernel::query::{list, memory};
 
+use super::continuity::promised;
 use super::property::{Broken, Property, difference};
 use super::run::Scene;
+use crate::raw::WRONG_SUMS;
 
-/// L2, L3, L5, L7, L8, I4: lists, counts, holds, agents and the next choice.
+/// L2, L3, L5, L6, L7, L8, I3, I4, M1, M3: lists, counts, holds, agents and the next choice.
 pub(super) struct Seen;
 
 impl Property for Seen {
@@ -21,6 +24,9 @@ impl Property for Seen {
         status(scene, &call)?;
         filtered(scene, &call)?;
         next(scene)?;
+        peek(scene)?;
+        memories(scene)?;
+        sums(scene)?;
         show(scene, &call)
     }
 }
@@ -120,6 +126,44 @@ fn next(scene: &Scene<'_>) -> Result<(), Broken> {
     let found = scene.world.kernel.next(&scene.world.call(actor), &labels).unwrap();
     let found = json!({ "task": found.task.map(|task| task.id), "rule": found.rule, "reason": found.reason });
     compare("inv_l7_next_as_seen", &scene.model.next(actor, &labels, scene.now), &found)
+}
+
+/// What `resume` would take and tell.
+fn peek(scene: &Scene<'_>) -> Result<(), Broken> {
+    let actor = ["a", "b", "c", "d", "person:ann", "nobody"][scene.step % 6];
+    let labels: Vec<String> = if scene.step.is_multiple_of(4) { vec!["x".to_owned()] } else { Vec::new() };
+    let limit = if scene.step.is_multiple_of(3) { 3 } else { 20 };
+    let request = resume::Request { labels: labels.clone(), limit: Some(limit), ..resume::Request::default() };
+    let found = scene.world.kernel.peek(&scene.world.call(actor), &request).unwrap();
+    let expected = scene.model.peek(actor, &labels, limit, scene.now);
+    compare("inv_l6_peek_as_seen", &expected, &promised(&json!(found)))
+}
+
+/// What one reader after the other sees of what is remembered, about one task after the other.
+fn memories(scene: &Scene<'_>) -> Result<(), Broken> {
+    let reader = ["a", "b", "c", "person:ann", "nobody"][scene.step % 5];
+    let tasks = scene.model.tasks.len();
+    let task =
+        (scene.step.is_multiple_of(2) && tasks > 0).then(|| scene.model.tasks.keys().nth(scene.step / 2 % tasks));
+    let task = task.flatten().cloned();
+    let filter = memory::Filter { task: task.clone(), limit: 1_000, ..memory::Filter::default() };
+    let call = scene.world.call(reader);
+    let found = scene.world.kernel.memories(&call, &filter).unwrap().items;
+    let found: Vec<Value> = found.into_iter().map(|memory| json!(memory)).collect();
+    let expected = scene.model.memory_list(reader, task.as_deref(), scene.now);
+    compare_all("inv_m3_memories_as_seen", &expected, &found, "id")?;
+    let word = ["kiwi", "mango", "plum", "quince"][scene.step % 4];
+    let found = scene.world.kernel.recall(&call, word, &filter).unwrap().items;
+    let mut found: Vec<String> = found.into_iter().map(|memory| memory.id).collect();
+    found.sort();
+    let expected = scene.model.recalled(reader, task.as_deref(), word, scene.now);
+    compare("inv_m3_recall_as_seen", &json!(expected), &json!(found))
+}
+
+/// M1: the sums that ranking rests on are those of the rows.
+fn sums(scene: &Scene<'_>) -> Result<(), Broken> {
+    let rows = scene.world.kernel.store().read("", |tx, _| tx.query(WRONG_SUMS, &[])).unwrap();
+    if rows.is_empty() { Ok(()) } else { Err(Broken::new("inv_m1_sums_count", format!("{rows:?}"))) }
 }
 
 /// One task after the other.

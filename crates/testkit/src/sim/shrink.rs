@@ -1,6 +1,6 @@
 //! Shrinks a plan that fails to one that says why: no step of it can be left out, and none can be made simpler.
 
-use super::plan::{Acting, Call, Edit, Plan, Request, Step};
+use super::plan::{Acting, Call, Edit, Memory, Plan, Request, Step};
 
 /// Shrinks a plan as long as `fails` says that it still fails in the same way.
 pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
@@ -79,6 +79,20 @@ fn simpler_acting(on: &Acting) -> Vec<Acting> {
     vec![Acting { fence: None, ..on.clone() }, Acting { force: false, ..on.clone() }]
 }
 
+/// Fewer memories, and simpler ones.
+fn simpler_items(items: &[Memory]) -> Vec<Vec<Memory>> {
+    let mut all = fewer(items);
+    for (at, item) in items.iter().enumerate() {
+        let plain = Memory { kind: tenure_core::memory::Kind::Fact, ..item.clone() };
+        for simpler in [plain, Memory { ttl_s: None, ..item.clone() }, Memory { task: None, ..item.clone() }] {
+            let mut items = items.to_vec();
+            items[at] = simpler;
+            all.push(items);
+        }
+    }
+    all
+}
+
 fn simpler_requests(request: &Request) -> Vec<Request> {
     let each = |on: &Acting, make: &dyn Fn(Acting) -> Request| simpler_acting(on).into_iter().map(make).collect();
     match request {
@@ -100,7 +114,30 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             Request::Claim { task: *task, ttl_s: None, labels: labels.clone() },
             Request::Claim { task: *task, ttl_s: *ttl_s, labels: Vec::new() },
         ],
-        Request::Note { on } => each(on, &|on| Request::Note { on }),
+        Request::Resume { labels, ttl_s, budget, limit } => {
+            let (labels, ttl_s, budget, limit) = (labels.clone(), *ttl_s, *budget, *limit);
+            vec![
+                Request::Resume { labels: Vec::new(), ttl_s, budget, limit },
+                Request::Resume { labels: labels.clone(), ttl_s: None, budget, limit },
+                Request::Resume { labels: labels.clone(), ttl_s, budget: None, limit },
+                Request::Resume { labels, ttl_s, budget, limit: None },
+            ]
+        }
+        Request::Note { on, memories, artifacts } => {
+            let note = |on: &Acting, memories: Vec<Memory>, artifacts: Vec<u32>| Request::Note {
+                on: on.clone(),
+                memories,
+                artifacts,
+            };
+            let mut all: Vec<Request> = each(on, &|on| note(&on, memories.clone(), artifacts.clone()));
+            all.push(note(on, memories.clone(), Vec::new()));
+            all.extend(simpler_items(memories).into_iter().map(|items| note(on, items, artifacts.clone())));
+            all
+        }
+        Request::Remember { items } => {
+            simpler_items(items).into_iter().map(|items| Request::Remember { items }).collect()
+        }
+        Request::Confirm { .. } | Request::MemoryPin { .. } | Request::MemoryForget { .. } => Vec::new(),
         Request::Done { on } => each(on, &|on| Request::Done { on }),
         Request::Block { on, blocker } => {
             let mut all: Vec<Request> = each(on, &|on| Request::Block { on, blocker: *blocker });
@@ -124,6 +161,7 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sessions::Sessions;
     use super::super::workload::{Tasks, plan};
     use super::*;
 
@@ -144,9 +182,10 @@ mod tests {
     #[test]
     fn a_plan_survives_its_text() {
         for seed in 1..20 {
-            let plan = plan(seed, 120, &Tasks);
-            let text = serde_json::to_string(&plan).unwrap();
-            assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+            for plan in [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions)] {
+                let text = serde_json::to_string(&plan).unwrap();
+                assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+            }
         }
     }
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use tenure_core::task::{State, Status};
 
+use super::cast::Cast;
 use super::dice::Dice;
 use super::model::{Asked, Fresh, Model, Task};
-use super::plan::{Acting, Call, Cast, Draft, Edit, Fault, Fence, Plan, Request, Step, Version};
+use super::plan::{Acting, Call, Draft, Edit, Fault, Fence, Plan, Request, Step, Version};
+use super::sessions::{Sessions, resuming};
 use crate::fixture::TestClock;
 
 const SECOND: i64 = 1_000_000;
@@ -85,8 +87,12 @@ pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
                         op: &op,
                         clock,
                     };
-                    let told = model.run(&asked, Fresh::invented(model.last_event * 100)).events;
-                    let added = told.into_iter().filter(|told| told.kind == tenure_core::event::kind::TASK_ADDED);
+                    let outcome = model.run(&asked, Fresh::invented(model.last_event * 100));
+                    if let (Ok(answer), false) = (&outcome.answer, call.fault == Some(Fault::Acknowledgement)) {
+                        cast.heard(&call.agent, answer);
+                    }
+                    let added =
+                        outcome.events.into_iter().filter(|told| told.kind == tenure_core::event::kind::TASK_ADDED);
                     cast.added(&call.op, added.map(|told| told.subject));
                 }
                 past.push(call.clone());
@@ -100,7 +106,7 @@ pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
 /// Tasks and holds: everything that agents and people do with them.
 pub struct Tasks;
 
-const AGENTS: [&str; 6] = ["a", "b", "c", "d", "person:ann", "person:bob"];
+pub(super) const AGENTS: [&str; 6] = ["a", "b", "c", "d", "person:ann", "person:bob"];
 const LABELS: [&str; 3] = ["x", "y", "z"];
 
 impl Workload for Tasks {
@@ -149,18 +155,22 @@ impl Workload for Crowd {
                 simply(AGENTS[step % 4], claim)
             }
             step if step == count as usize + 1 => Step::Clock { by_us: 2 * HOUR },
-            step if step == count as usize + 2 && dice.once_in(2) => simply("d", claiming(dice, None)),
+            step if step == count as usize + 2 && !dice.once_in(3) => {
+                simply("d", if dice.once_in(2) { claiming(dice, None) } else { resuming(dice) })
+            }
+            _ if dice.once_in(2) => Sessions.step(dice, sight),
             _ => Tasks.step(dice, sight),
         }
     }
 }
 
 /// By how much the clock moves.
-fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
-    let ends: Vec<i64> =
-        sight.model.tasks.values().filter_map(|task| task.hold.as_ref()).map(|hold| hold.expires_at).collect();
+pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
+    let holds = sight.model.tasks.values().filter_map(|task| task.hold.as_ref()).map(|hold| hold.expires_at);
+    let memories = sight.model.memories.iter().filter_map(|memory| memory.until).filter(|until| *until > sight.now);
+    let ends: Vec<i64> = holds.chain(memories).collect();
     match dice.below(100) {
-        // To the very end of a hold, an instant before it or after it.
+        // To the very end of a hold or a memory, an instant before it or after it.
         0..=29 if !ends.is_empty() => (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0),
         0..=69 => dice.within(1, 900) * SECOND + dice.within(0, SECOND - 1),
         70..=79 => dice.within(900, 3_600) * SECOND,
@@ -173,7 +183,7 @@ fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
 }
 
 /// The same request again: the very same, or another payload under the same id.
-fn again(dice: &Dice, sight: &Sight<'_>) -> Step {
+pub(super) fn again(dice: &Dice, sight: &Sight<'_>) -> Step {
     let recent = &sight.past[sight.past.len().saturating_sub(8)..];
     let before = dice.one(recent).clone();
     let changed = if dice.once_in(4) { call(dice, sight).op } else { before.op.clone() };
@@ -189,7 +199,7 @@ fn again(dice: &Dice, sight: &Sight<'_>) -> Step {
     Step::Call(Call { op, fault: fault(dice), ..before })
 }
 
-fn fault(dice: &Dice) -> Option<Fault> {
+pub(super) fn fault(dice: &Dice) -> Option<Fault> {
     match dice.below(100) {
         0 => Some(Fault::Busy),
         1..=5 => Some(Fault::Statement(u32::try_from(dice.within(1, 24)).unwrap())),
@@ -199,7 +209,7 @@ fn fault(dice: &Dice) -> Option<Fault> {
     }
 }
 
-fn call(dice: &Dice, sight: &Sight<'_>) -> Call {
+pub(super) fn call(dice: &Dice, sight: &Sight<'_>) -> Call {
     let tasks: Vec<u32> = sight.cast.tasks().map(|(number, _)| number).collect();
     let number = if tasks.is_empty() || dice.once_in(40) { 99_999 } else { *dice.one(&tasks) };
     let task = sight.task(number);
@@ -224,7 +234,7 @@ fn call(dice: &Dice, sight: &Sight<'_>) -> Call {
     Call { agent, request: sight.new_request(), given: dice.once_in(3), op, fault: fault(dice), proven_dead }
 }
 
-fn labels(dice: &Dice, once_in: usize) -> Vec<String> {
+pub(super) fn labels(dice: &Dice, once_in: usize) -> Vec<String> {
     LABELS.iter().filter(|_| dice.once_in(once_in)).map(|label| (*label).to_owned()).collect()
 }
 
@@ -297,7 +307,10 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
         14 => Request::Transfer { on, to: (*dice.one(&["a", "b", "c", "person:ann", "nobody"])).to_owned() },
         15 => Request::Unblock { task: number },
         16 => Request::Reopen { task: number },
-        17 => Request::Note { on: Acting { force: false, ..on } },
+        17 => {
+            let on = Acting { force: false, ..on };
+            Request::Note { on, memories: Vec::new(), artifacts: Vec::new() }
+        }
         _ => editing(dice, sight, agent, number),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn examine(store: &Store, database: &Path) -> Vec<Check> {
         checks.push(remark(
             "writing",
             "the store cannot be written from here: queries answer, changes are refused",
-            Some("In a sandbox, allow writing the directory of the store."),
+            Some("In a sandbox: `tenure setup`, run outside it, allows writing the directory of the store."),
         ));
     }
     checks.push(turnstile(store.queue(PATIENCE)));

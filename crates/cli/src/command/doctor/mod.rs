@@ -10,7 +10,7 @@ use tenure_store::{Store, migrate};
 use super::{Group, Spec};
 use crate::context::Context;
 use crate::output::table::table;
-use crate::output::time::short;
+use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
 use crate::place::Location;
 
@@ -135,7 +135,7 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     }
     checks.extend(files::size(store));
     checks.extend(rows(context, store));
-    checks.push(hooks());
+    checks.push(hooks(context));
     checks
 }
 
@@ -152,9 +152,24 @@ fn schema(version: Result<i64>) -> Check {
     }
 }
 
-/// None can be installed yet.
-fn hooks() -> Check {
-    ok("hooks", "none: this version installs none")
+/// The tools that are set up here, and when one of their hooks last ran in this project.
+fn hooks(context: &Context<'_>) -> Check {
+    let tools = match super::setup::summary(context) {
+        Ok(tools) => tools,
+        Err(error) => return remark("hooks", error.message(), error.advice()),
+    };
+    let fired = context.ask(|kernel, call| kernel.fired(call)).unwrap_or_default();
+    let last = fired.iter().min_by_key(|fired| fired.ago_s);
+    let last = last.map(|fired| format!("{} {} fired {} ago", fired.tool, fired.event, span(fired.ago_s)));
+    if tools.is_empty() {
+        return match last {
+            None => ok("hooks", "none: `tenure setup` installs them"),
+            Some(last) => remark("hooks", format!("none, although {last}"), Some("`tenure setup` installs them.")),
+        };
+    }
+    let tools: Vec<String> = tools.iter().map(|(tool, hooks)| format!("{tool} ({hooks})")).collect();
+    let last = last.unwrap_or_else(|| "none has fired in this project".to_owned());
+    ok("hooks", format!("{}; {last}", tools.join(", ")))
 }
 
 fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {

@@ -4,6 +4,9 @@
 //! everything each time. What it shares with the kernel are words (statuses, kinds of events, sentences), never rules.
 //! Ids are drawn by the kernel, so the model is told those that the log names.
 
+mod check;
+mod memory;
+mod resume;
 mod rights;
 mod rules;
 mod view;
@@ -16,6 +19,8 @@ use tenure_core::event::kind;
 use tenure_core::task::Status;
 use tenure_kernel::Op;
 use tenure_kernel::shape::Event;
+
+pub use self::memory::{Memory, Place};
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -122,7 +127,11 @@ pub struct Model {
     pub tasks: BTreeMap<String, Task>,
     pub last_event: i64,
     pub last_time: i64,
+    /// Everything that is remembered, over or not.
+    pub memories: Vec<Memory>,
     notes: Vec<Note>,
+    /// Up to where each agent was offered events, and up to where a door says that they were shown.
+    delivered: BTreeMap<String, (i64, i64)>,
     numbered: i64,
     shown: BTreeMap<(String, String), i64>,
     log: Vec<Told>,
@@ -135,6 +144,7 @@ pub struct Fresh {
     tasks: VecDeque<String>,
     holds: VecDeque<String>,
     notes: VecDeque<String>,
+    memories: VecDeque<String>,
     invented: usize,
 }
 
@@ -147,6 +157,7 @@ impl Fresh {
                 kind::TASK_ADDED => fresh.tasks.push_back(event.subject.clone()),
                 kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED => fresh.holds.extend(event.hold.clone()),
                 kind::TASK_NOTED => fresh.notes.extend(event.data["note"].as_str().map(str::to_owned)),
+                kind::MEMORY_ADDED => fresh.memories.push_back(event.subject.clone()),
                 _ => {}
             }
         }
@@ -193,6 +204,8 @@ pub struct Outcome {
 /// One op under way.
 struct Turn<'a> {
     now: i64,
+    /// The newest event before it.
+    first: i64,
     actor: &'a str,
     dead: &'a [String],
     fresh: Fresh,
@@ -213,7 +226,7 @@ impl Model {
 
     /// Runs a call.
     pub fn run(&mut self, asked: &Asked<'_>, fresh: Fresh) -> Outcome {
-        if let Err(refusal) = rules::check(asked.op) {
+        if let Err(refusal) = check::check(asked.op) {
             return Outcome { answer: Err(refusal), replayed: false, events: Vec::new() };
         }
         let (now, stepped) = self.reading(asked.clock);
@@ -225,7 +238,7 @@ impl Model {
             return Outcome { answer, replayed: same, events: Vec::new() };
         }
         let (first, from) = (self.last_event, self.log.len());
-        let mut turn = Turn { now, actor: asked.actor, dead: asked.dead, fresh };
+        let mut turn = Turn { now, first, actor: asked.actor, dead: asked.dead, fresh };
         self.last_time = now;
         if stepped {
             self.step_back(&turn);

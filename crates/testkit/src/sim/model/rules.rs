@@ -7,62 +7,11 @@ use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, block, claim, edit, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
-use super::{HOUR, Hold, Model, Note, Refusal, SECOND, Task, Turn};
+use super::{HOUR, Hold, Model, Refusal, SECOND, Task, Turn};
 
 const UNKNOWN_AGENT: Refusal = ("not_found", "unknown_agent");
 const LAPSED: Refusal = ("stale", "lapsed");
-const CYCLE: Refusal = ("conflict", "cycle");
-
-/// What is refused before the store is touched.
-pub(super) fn check(op: &Op) -> Result<(), Refusal> {
-    let priority = |value: i64| if (0..=4).contains(&value) { Ok(()) } else { Err(("usage", "bad_priority")) };
-    match op {
-        Op::Add(request) => priority(request.priority),
-        Op::AddMany(request) => {
-            if request.items.is_empty() {
-                return Err(("usage", "nothing_to_add"));
-            }
-            request.items.iter().try_for_each(|item| priority(item.priority))?;
-            let on = |from: &add_many::Item| -> Vec<usize> {
-                let of = |after: &String| request.items.iter().position(|item| item.key.as_ref() == Some(after));
-                from.after.iter().filter_map(of).collect()
-            };
-            let circular = (0..request.items.len()).any(|start| {
-                let mut reached = vec![start];
-                let mut at = 0;
-                while at < reached.len() {
-                    for next in on(&request.items[reached[at]]) {
-                        if next == start {
-                            return true;
-                        }
-                        if !reached.contains(&next) {
-                            reached.push(next);
-                        }
-                    }
-                    at += 1;
-                }
-                false
-            });
-            if circular { Err(CYCLE) } else { Ok(()) }
-        }
-        Op::Claim(request) => match request.ttl_s {
-            Some(ttl) if !(1..=86_400).contains(&ttl) => Err(("usage", "bad_ttl")),
-            _ => Ok(()),
-        },
-        Op::Edit(request) => {
-            let empty = request.priority.is_none()
-                && request.add_labels.is_empty()
-                && request.remove_labels.is_empty()
-                && request.assignee.is_none()
-                && request.after.is_none();
-            if empty {
-                return Err(("usage", "nothing_to_change"));
-            }
-            request.priority.map_or(Ok(()), priority)
-        }
-        _ => Ok(()),
-    }
-}
+pub(super) const CYCLE: Refusal = ("conflict", "cycle");
 
 impl Model {
     pub(super) fn decide(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<Value, Refusal> {
@@ -70,21 +19,7 @@ impl Model {
             Op::Add(request) => self.add(turn, request),
             Op::AddMany(request) => self.add_many(turn, request),
             Op::Claim(request) => self.claim(turn, request),
-            Op::Note(request) => {
-                let id = self.meant(turn, request.task.as_ref())?;
-                self.load(turn, &id)?;
-                let late = match self.right(turn, &id, request.fence) {
-                    Ok(right) => right == Right::Late,
-                    // By id, anyone.
-                    Err(_) if request.task.is_some() && request.fence.is_none() => false,
-                    Err(refusal) => return Err(refusal),
-                };
-                let note = turn.fresh.notes.pop_front().unwrap_or_else(|| turn.fresh.invent('n'));
-                let number = self.tell(turn, kind::TASK_NOTED, &id, "", json!({ "note": note, "late": late }));
-                let agent = turn.actor.to_owned();
-                self.notes.push(Note { id: note.clone(), task: id.clone(), number, agent, at: turn.now, late });
-                Ok(json!({ "id": note, "task": id, "late": late }))
-            }
+            Op::Note(request) => self.note(turn, request),
             Op::Done(request) => {
                 let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
@@ -109,19 +44,36 @@ impl Model {
             Op::Unblock(request) => {
                 self.load(turn, &request.task)?;
                 self.allow(&request.task, &[Status::Blocked])?;
-                self.tell(turn, kind::TASK_UNBLOCKED, &request.task, "", json!({}));
-                let task = self.change(turn, &request.task, Status::Open);
-                task.reason.clear();
-                task.blocked_on.clear();
+                self.unblock(turn, &request.task);
                 Ok(self.shape(&request.task, turn.now))
             }
             Op::Reopen(request) => self.reopen(turn, &request.task),
             Op::Edit(request) => self.edit(turn, request),
-            Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_) | Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
-                unreachable!("no plan remembers, imports, joins checkouts or forgets projects")
+            Op::Resume(request) => self.resume(turn, request),
+            Op::Confirm(request) => Ok(self.confirm(turn, request)),
+            Op::Remember(request) => {
+                let items = self.remember(turn, &request.items, None)?;
+                Ok(json!({ "count": items.len(), "items": items }))
             }
+            Op::MemoryPin(request) => self.pin(turn, &request.memory, request.pinned),
+            Op::MemoryForget(request) => self.forget(turn, &request.memory),
+            Op::Send(_) | Op::Inbox(_) => unreachable!("no plan sends mail"),
+            Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
+                unreachable!("no plan imports, joins checkouts or forgets projects")
+            }
+            Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Lessons(_) => {
+                unreachable!("no plan has hooks")
+            }
+            Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
             Op::Reserve(_) => unreachable!("no plan reserves paths"),
         }
+    }
+
+    pub(super) fn unblock(&mut self, turn: &Turn<'_>, id: &str) {
+        self.tell(turn, kind::TASK_UNBLOCKED, id, "", json!({}));
+        let task = self.change(turn, id, Status::Open);
+        task.reason.clear();
+        task.blocked_on.clear();
     }
 
     fn add(&mut self, turn: &mut Turn<'_>, request: &add::Request) -> Result<Value, Refusal> {
@@ -203,38 +155,49 @@ impl Model {
             }
         };
         self.load(turn, &id)?;
-        let ttl = request.ttl_s.map(|seconds| seconds * SECOND);
-        let mut lapsed_from = None;
-        match self.tasks[&id].hold.clone() {
-            Some(hold) if hold.holder == turn.actor => {
-                let hold = Hold { ttl: ttl.unwrap_or(hold.ttl), ..hold };
-                self.task(&id).hold = Some(Hold { expires_at: turn.now + hold.ttl, ..hold });
-                self.agents.get_mut(turn.actor).expect("registered").focus = id.clone();
-                rule = "own";
-            }
+        match &self.tasks[&id].hold {
+            Some(hold) if hold.holder == turn.actor => rule = "own",
             Some(_) => return Err(("conflict", "task_held")),
-            None => {
-                self.allow(&id, &[Status::Open])?;
-                if !self.unmet(&self.tasks[&id]).is_empty() {
-                    return Err(("conflict", "not_ready"));
-                }
-                let task = &self.tasks[&id];
-                lapsed_from = task.lapsed.then(|| task.last_holder.clone());
-                if rule == "ready" && lapsed_from.is_some() {
-                    rule = "lapsed";
-                }
-                let ttl = ttl.unwrap_or(HOUR);
-                let told = (kind::TASK_CLAIMED, json!({ "rule": rule, "lapsed_from": lapsed_from }));
-                self.grant(turn, &id, turn.actor, ttl, turn.now + ttl, told);
-                self.change(turn, &id, Status::Started);
-            }
+            None => {}
         }
-        let task = &self.tasks[&id];
+        self.take(turn, &id, request.ttl_s, rule)
+    }
+
+    /// Takes a task that is free, or goes on with one that the actor holds.
+    pub(super) fn take(
+        &mut self,
+        turn: &mut Turn<'_>,
+        id: &str,
+        ttl_s: Option<i64>,
+        mut rule: &'static str,
+    ) -> Result<Value, Refusal> {
+        let ttl = ttl_s.map(|seconds| seconds * SECOND);
+        let mut lapsed_from = None;
+        if let Some(hold) = self.tasks[id].hold.clone() {
+            let hold = Hold { ttl: ttl.unwrap_or(hold.ttl), ..hold };
+            self.task(id).hold = Some(Hold { expires_at: turn.now + hold.ttl, ..hold });
+            self.agents.get_mut(turn.actor).expect("registered").focus = id.to_owned();
+        } else {
+            self.allow(id, &[Status::Open])?;
+            if !self.unmet(&self.tasks[id]).is_empty() {
+                return Err(("conflict", "not_ready"));
+            }
+            let task = &self.tasks[id];
+            lapsed_from = task.lapsed.then(|| task.last_holder.clone());
+            if rule == "ready" && lapsed_from.is_some() {
+                rule = "lapsed";
+            }
+            let ttl = ttl.unwrap_or(HOUR);
+            let told = (kind::TASK_CLAIMED, json!({ "rule": rule, "lapsed_from": lapsed_from }));
+            self.grant(turn, id, turn.actor, ttl, turn.now + ttl, told);
+            self.change(turn, id, Status::Started);
+        }
+        let task = &self.tasks[id];
         let hold = task.hold.clone().expect("just granted or renewed");
         let reason = super::view::reason(rule, task.priority, lapsed_from.as_deref());
-        self.shown.insert((turn.actor.to_owned(), id.clone()), hold.fence);
+        self.shown.insert((turn.actor.to_owned(), id.to_owned()), hold.fence);
         Ok(json!({
-            "task": self.shape(&id, turn.now), "hold": self.hold_shape(&id, "alive", turn.now), "rule": rule, "reason": reason,
+            "task": self.shape(id, turn.now), "hold": self.hold_shape(id, "alive", turn.now), "rule": rule, "reason": reason,
         }))
     }
 

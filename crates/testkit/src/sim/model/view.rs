@@ -13,6 +13,9 @@ pub(super) fn reason(rule: &str, priority: i64, lapsed_from: Option<&str>) -> St
         "named" => Rule::Named,
         "own" => Rule::Own,
         "lapsed" => Rule::Lapsed,
+        "focus" => Rule::Focus,
+        "unblocked" => Rule::Unblocked,
+        "assigned" => Rule::Assigned,
         _ => Rule::Ready,
     };
     choice::reason(rule, priority, lapsed_from)
@@ -203,14 +206,19 @@ impl Model {
 
     /// The task that an agent gets when it names none.
     pub(super) fn choose(&self, actor: &str, labels: &[String], dead: &[String], now: i64) -> Option<String> {
-        let dead_holder = |task: &Task| task.hold.as_ref().is_some_and(|hold| dead.contains(&hold.holder));
-        let free =
-            |task: &Task| self.state(task, now) == State::Ready || dead_holder(task) && self.unmet(task).is_empty();
-        let suits = |task: &Task| {
-            task.assignee.is_empty() || task.assignee == actor || self.is_gone(&task.assignee, actor, now)
-        };
-        let has = |task: &Task| labels.iter().all(|label| task.labels.contains(label));
-        self.in_order(|task| free(task) && suits(task) && has(task)).into_iter().next()
+        self.in_order(|task| self.is_free(task, dead, now) && self.suits(task, actor, labels, now)).into_iter().next()
+    }
+
+    /// Whether anybody could take a task: it is ready, or its hold is over.
+    pub(super) fn is_free(&self, task: &Task, dead: &[String], now: i64) -> bool {
+        let dead_holder = task.hold.as_ref().is_some_and(|hold| dead.contains(&hold.holder));
+        self.state(task, now) == State::Ready || dead_holder && self.unmet(task).is_empty()
+    }
+
+    /// Whether a task is one that an agent may choose: for it or for anybody, and with all labels.
+    pub(super) fn suits(&self, task: &Task, actor: &str, labels: &[String], now: i64) -> bool {
+        let whose = task.assignee.is_empty() || task.assignee == actor || self.is_gone(&task.assignee, actor, now);
+        whose && labels.iter().all(|label| task.labels.contains(label))
     }
 
     /// What `next` shows: the task, the rule, the sentence.

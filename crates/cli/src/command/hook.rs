@@ -1,0 +1,25 @@
+//! `tenure hook`: listed here for help and completion. `main` runs it before any argument is parsed; see `crate::hook`.
+
+use clap::Args as _;
+
+use super::{Group, Spec};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "hook",
+    aliases: &[],
+    group: Group::Hidden,
+    about: "Take an event of an agent tool: its JSON on standard input, its own document on standard output",
+    examples: &["tenure hook claude SessionStart < event.json", "tenure hook codex pre-tool-use < event.json"],
+    args: Args::augment_args,
+    run: |_, _| Ok(0),
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// claude, codex, gemini, cursor or opencode
+    #[arg(value_name = "TOOL")]
+    _tool: String,
+    /// The event by the tool's own name
+    #[arg(value_name = "EVENT")]
+    _event: String,
+}

@@ -1,0 +1,95 @@
+//! `tenure inbox`
+
+use clap::Args as _;
+use tenure_core::Result;
+use tenure_core::message::Urgency;
+use tenure_kernel::Op;
+use tenure_kernel::op::inbox;
+use tenure_kernel::shape::{Inbox, Message};
+
+use super::{Group, Spec, read};
+use crate::output::time::short;
+use crate::output::{Ink, Printer};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "inbox",
+    aliases: &["mail", "messages", "mailbox"],
+    group: Group::Everyday,
+    about: "Show new messages to you, oldest first, each of them once",
+    examples: &["tenure inbox", "tenure inbox --peek", "tenure inbox --ack g-7k3fq"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        if args.peek {
+            let found = context.ask(|kernel, call| kernel.mail(call, args.limit))?;
+            if context.out.is_json() {
+                context.out.data(&found);
+            } else {
+                print(context.out, &found);
+            }
+            return Ok(0);
+        }
+        context.will_write();
+        let ack = args.ack.iter().map(|typed| context.ask(|kernel, call| kernel.message_id(call, typed)));
+        let request = inbox::Request { limit: args.limit, ack: ack.collect::<Result<_>>()? };
+        let (found, reply) = context.answer::<Inbox>(&Op::Inbox(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+        } else {
+            found.acked.iter().for_each(|id| context.out.text(&format!("Acknowledged {id}")));
+            print(context.out, &found);
+        }
+        context.confirm(None, found.offered);
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// Acknowledge a message: any unique beginning of its id; may be repeated
+    #[arg(long, value_name = "ID", conflicts_with = "peek")]
+    ack: Vec<String>,
+    /// How many messages at the most: 1 to 100, 20 without it
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Only look: what is new stays new
+    #[arg(long)]
+    peek: bool,
+}
+
+fn print(out: &Printer, found: &Inbox) {
+    if found.items.is_empty() {
+        out.text("No new messages.");
+    }
+    found.items.iter().for_each(|message| print_one(out, message));
+    if found.more {
+        let left = found
+            .total
+            .and_then(|total| usize::try_from(total).ok())
+            .map(|total| total.saturating_sub(found.items.len()));
+        let left = left.map_or("many".to_owned(), |left| left.to_string());
+        out.text(&format!("more: {left}; tenure inbox"));
+    }
+}
+
+/// One message: who says so, then what, quoted.
+fn print_one(out: &Printer, message: &Message) {
+    let mut said = Vec::new();
+    if message.what == "ending" {
+        said.push(format!("your message to {}", message.to.join(", ")));
+    }
+    said.extend(message.request.then(|| "request".to_owned()));
+    said.extend((message.urgency == Urgency::Urgent).then(|| "urgent".to_owned()));
+    said.extend(message.about.as_ref().map(|about| format!("about {about}")));
+    said.push(short(&message.sent_at));
+    said.extend(message.again.then(|| "again".to_owned()));
+    if let Some(ended) = &message.ended {
+        said.push(format!("over: {} by {}", ended.how, ended.by));
+    }
+    let from = out.ink(Ink::Bold, &message.from);
+    out.text(&format!("{}  {from}  {}", message.id, out.ink(Ink::Dim, &said.join(", "))));
+    message.text.lines().for_each(|line| out.text(&format!("  > {line}")));
+    if message.request && message.ended.is_none() && !message.acked {
+        out.text(&out.ink(Ink::Dim, &format!("  tenure inbox --ack {}", message.id)));
+    }
+}

@@ -1,0 +1,132 @@
+//! `tenure mcp`
+
+use std::ffi::OsStr;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tenure_core::agent::Process;
+use tenure_core::{Result, Span};
+use tenure_kernel::op::note::Artifact;
+use tenure_kernel::op::resume;
+use tenure_kernel::shape::Resumed;
+use tenure_kernel::{Actor, Door, Op};
+use tenure_server::mcp::{self, Defaults, Desk, Query, Who};
+use tenure_store::table::project;
+use tenure_store::{Entropy, OsEntropy};
+
+use super::{Group, Spec};
+use crate::context::Context;
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::output::Printer;
+use crate::place::process::{HostFacts, stat};
+use crate::{failure, identity};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "mcp",
+    aliases: &[],
+    group: Group::Hidden,
+    about: "Speak MCP on standard input and output, for agent tools",
+    examples: &["tenure mcp"],
+    args: |command| command,
+    run: |context, _| {
+        if std::io::stdin().is_terminal() {
+            context.out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
+        }
+        let desk =
+            Reception { globals: context.globals.clone(), env: context.env.clone(), process: process(context.env) };
+        // Standard output belongs to the protocol, so even with --json an error does not go there.
+        Ok(match mcp::serve(Arc::new(desk)) {
+            Ok(()) => 0,
+            Err(error) => {
+                context.out.complain(&failure::text(&error));
+                error.kind().exit()
+            }
+        })
+    },
+};
+
+/// The project around the server. Each call looks anew where it is, as each command does: nothing is kept open between
+/// two calls, and what other processes changed meanwhile is seen.
+struct Reception {
+    globals: Globals,
+    env: Env,
+    /// The process of the client.
+    process: Option<Process>,
+}
+
+impl Reception {
+    fn with<T>(&self, who: &Who, request_id: Option<&str>, act: impl FnOnce(&Context<'_>) -> Result<T>) -> Result<T> {
+        let out = Printer::new(false, true, &self.env);
+        let globals = Globals { request_id: request_id.map(str::to_owned), ..self.globals.clone() };
+        let actor = Actor {
+            name: who.name.clone(),
+            tool: who.tool.clone(),
+            // An agent that is this connection is gone when its client is. Of any other the server knows nothing: its
+            // tool may have started the server through another process, and start it again.
+            process: self.process.clone().filter(|_| who.is_connection),
+            door: Door::Mcp,
+        };
+        act(&Context::new(globals, &self.env, &out).acting_as(actor))
+    }
+}
+
+impl Desk for Reception {
+    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
+        let out = Printer::new(false, true, &self.env);
+        let context = Context::new(self.globals.clone(), &self.env, &out);
+        let caller = context.asker()?;
+        let found = identity::through_mcp(caller, thread, |tools| context.session_among(tools).ok().flatten())?;
+        Ok(found.map(|identity| Who {
+            name: identity.name,
+            tool: identity.tool.unwrap_or_default().to_owned(),
+            is_connection: false,
+        }))
+    }
+
+    fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
+        self.with(who, request_id, |context| context.run(op)).map(|reply| reply.body)
+    }
+
+    fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
+        op.check()?;
+        self.with(who, request_id, |context| context.run_in(project::whole_store(), op)).map(|reply| reply.body)
+    }
+
+    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
+        self.with(who, None, |context| context.ask(|kernel, call| query(kernel, call)))
+    }
+
+    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed> {
+        self.with(who, None, |context| super::resume::peek(context, request))
+    }
+
+    fn artifact(&self, path: &str) -> Result<Artifact> {
+        let out = Printer::new(false, true, &self.env);
+        super::note::artifact(&Context::new(self.globals.clone(), &self.env, &out), OsStr::new(path))
+    }
+
+    fn defaults(&self) -> Result<Defaults> {
+        let out = Printer::new(false, true, &self.env);
+        let context = Context::new(self.globals.clone(), &self.env, &out);
+        let config = &context.place()?.config;
+        Ok(Defaults { labels: config.labels.clone(), task_ttl_s: config.task_ttl.map(Span::as_seconds) })
+    }
+
+    fn draw(&self, bytes: &mut [u8]) {
+        OsEntropy.fill(bytes);
+    }
+
+    fn log(&self, line: &str) {
+        if self.env.says_yes("TENURE_LOG") {
+            let _ = writeln!(std::io::stderr(), "tenure: {line}");
+        }
+    }
+}
+
+/// The process that started the server. The server's own never counts: a client may start another.
+fn process(env: &Env) -> Option<Process> {
+    let client = stat(i64::from(std::process::id()))?.parent;
+    Some(HostFacts::read(env).process(client, stat(client)?.started))
+}

@@ -1,0 +1,80 @@
+//! `tenure send`
+
+use clap::Args as _;
+use tenure_core::agent::Liveness;
+use tenure_core::message::Urgency;
+use tenure_kernel::Op;
+use tenure_kernel::op::send::Request;
+use tenure_kernel::shape::{Recipient, Sent};
+
+use super::{Group, Spec, read};
+use crate::output::time::span;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "send",
+    aliases: &["message", "msg", "tell"],
+    group: Group::Everyday,
+    about: "Send a message to agents, or to whoever holds a task",
+    examples: &[
+        "tenure send codex-2 \"the schema is merged, you can go on\"",
+        "tenure send --to codex-2 --to person:ann \"tests are red on main\"",
+        "tenure send --about t-7k3fq \"please release it when you can\" --request --urgent",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let mut to = args.to;
+        let text = match (args.first, args.second) {
+            (names, Some(text)) => {
+                to.extend(names.split(',').map(|name| name.trim().to_owned()));
+                text
+            }
+            (text, None) => text,
+        };
+        let about = args.about.as_deref().map(|typed| context.ask(|kernel, call| kernel.any_id(call, typed)));
+        let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
+        let request = Request { to, about: about.transpose()?, text, urgency, request: args.request };
+        let (sent, reply) = context.answer::<Sent>(&Op::Send(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+            return Ok(0);
+        }
+        let names: Vec<String> = sent.to.iter().map(|to| format!("{} ({})", to.agent, presence(to))).collect();
+        let about = sent.about.map_or(String::new(), |about| format!(" about {about}"));
+        context.out.text(&format!("Sent {} to {}{about}", sent.id, names.join(", ")));
+        if sent.hold.is_some() {
+            context.out.text("It ends when the hold ends, and you are told how: tenure inbox");
+        }
+        Ok(0)
+    },
+};
+
+/// Whether somebody who gets a message will soon see it.
+fn presence(to: &Recipient) -> String {
+    match to.liveness {
+        Liveness::Alive => "alive".to_owned(),
+        other => format!("{}, last seen {} ago", other.as_str(), span(to.last_seen_s)),
+    }
+}
+
+#[derive(clap::Args)]
+struct Args {
+    /// The text, or an agent (or several, with commas) followed by the text
+    #[arg(value_name = "[AGENT] TEXT", allow_hyphen_values = true)]
+    first: String,
+    #[arg(hide = true, allow_hyphen_values = true)]
+    second: Option<String>,
+    /// An agent that gets it; may be repeated
+    #[arg(long, value_name = "AGENT")]
+    to: Vec<String>,
+    /// The task or hold it is about; without an agent its holder gets it, and it ends with the hold
+    #[arg(long, value_name = "ID")]
+    about: Option<String>,
+    /// Somebody cannot go on
+    #[arg(long)]
+    urgent: bool,
+    /// You wait for something: it stays open until the hold ends or it is acknowledged
+    #[arg(long)]
+    request: bool,
+}

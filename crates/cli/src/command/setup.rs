@@ -1,0 +1,453 @@
+//! `tenure setup`: brings agent tools and Tenure together, checks that, and takes it back.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args as _;
+use serde_json::{Value, json};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Op, op};
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::table::table;
+use crate::output::time::span;
+use crate::output::{Ink, Printer};
+use crate::place::Location;
+use crate::setup::check::{self, Finding, State};
+use crate::setup::diff;
+use crate::setup::plan::{Change, Way, plan};
+use crate::setup::tool::{Content, File, Ground, Scope, Tool, named};
+use crate::setup::write::{Desk, Record};
+
+pub(super) const SPEC: Spec = Spec {
+    name: "setup",
+    aliases: &["init", "install"],
+    group: Group::People,
+    about: "Install hooks, the MCP server and the sandbox grant for your agent tools; check or remove them",
+    examples: &[
+        "tenure setup",
+        "tenure setup claude codex --yes",
+        "tenure setup --scope project",
+        "tenure setup --check",
+        "tenure setup --remove",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| run(context, &read(matches)?),
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// claude, codex, gemini, cursor, opencode; aider, agents and others without hooks get a section in AGENTS.md; all that
+    /// are found unless given
+    #[arg(value_name = "TOOL")]
+    tools: Vec<String>,
+    /// Whose files: `user` for your own, or `project` for those of this repository, to be committed. Unless given: your
+    /// own to install, both to check and to remove
+    #[arg(long, value_name = "user|project", value_parser = ["user", "project"])]
+    scope: Option<String>,
+    /// Run every installed hook with an event of its tool, in a scratch project, and show when it last fired
+    #[arg(long, conflicts_with = "remove")]
+    check: bool,
+    /// Take everything out again
+    #[arg(long)]
+    remove: bool,
+    /// Write without asking
+    #[arg(long, short = 'y')]
+    yes: bool,
+}
+
+/// What a call is about.
+struct Job<'a> {
+    context: &'a Context<'a>,
+    ground: Ground,
+    tools: Vec<Tool>,
+    scopes: Vec<Scope>,
+    /// Where setup keeps its lock, its record and what was there before.
+    desk: PathBuf,
+}
+
+fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
+    let ground = ground(context)?;
+    let desk = context.env.state_home().ok_or_else(no_home)?.join("tenure/setup");
+    let scopes = match args.scope.as_deref() {
+        Some("project") => vec![Scope::Project],
+        Some(_) => vec![Scope::User],
+        None if args.check || args.remove => vec![Scope::User, Scope::Project],
+        None => vec![Scope::User],
+    };
+    if scopes == [Scope::Project] && ground.checkout.is_none() {
+        return Err(Error::usage("no_repository", "this directory is not in a git repository")
+            .hint("`--scope project` writes files of a repository; without it your own are written."));
+    }
+    let everything = args.check || args.remove;
+    let tools = tools(&args.tools, &ground, everything)?;
+    let job = Job { context, ground, tools, scopes, desk };
+    match (args.check, args.remove) {
+        (true, _) => job.check(),
+        (_, true) => job.change(Way::Remove, args.yes),
+        _ => job.change(Way::Set, args.yes),
+    }
+}
+
+fn ground(context: &Context<'_>) -> Result<Ground> {
+    let env = context.env;
+    let place = context.place()?;
+    let path = env.path();
+    let running = crate::env::program().map_err(|error| {
+        Error::new(Kind::Storage, "io_failure", Stage::Resolve, "this program cannot tell which file it is")
+            .cause(error)
+    })?;
+    Ok(Ground {
+        home: env.home(),
+        config_home: env.config_home(),
+        claude: env.directory("CLAUDE_CONFIG_DIR"),
+        codex: env.directory("CODEX_HOME"),
+        checkout: place.checkout.as_ref().map(|checkout| checkout.top.clone()),
+        dir: place.dir.clone(),
+        program: named(&path, &running),
+        store: match &place.store {
+            Location::Sqlite(database) => database.parent().map(PathBuf::from),
+            Location::Postgres(_) => None,
+        },
+        path,
+    })
+}
+
+/// The tools that are meant: those named, or those found; to check and to remove, all there are.
+fn tools(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Tool>> {
+    if given.is_empty() {
+        let all = Tool::ALL.into_iter().chain(everything.then_some(Tool::Agents));
+        let tools: Vec<Tool> = all.filter(|tool| everything || tool.is_found(ground)).collect();
+        if tools.is_empty() {
+            return Err(Error::usage(
+                "no_tools",
+                "no agent tool was found: no configuration of one, and no program on PATH",
+            )
+            .hint(format!("Name the tools: {}.", Tool::names()))
+            .attempt("tenure setup claude"));
+        }
+        return Ok(tools);
+    }
+    let mut tools = Vec::new();
+    for name in given {
+        let tool = Tool::called(&name.to_lowercase()).ok_or_else(|| {
+            let name = tenure_core::text::excerpt(name);
+            Error::usage("unknown_tool", format!("`{name}` is not a tool that can be set up"))
+                .hint(format!("Known are: {}.", Tool::names()))
+        })?;
+        if !tools.contains(&tool) {
+            tools.push(tool);
+        }
+    }
+    Ok(tools)
+}
+
+fn no_home() -> Error {
+    Error::usage("no_home", "HOME is not set and the user has no home directory").hint("Set HOME.")
+}
+
+impl Job<'_> {
+    fn files(&self) -> Vec<File> {
+        let mut files: Vec<File> = Vec::new();
+        for tool in &self.tools {
+            for scope in &self.scopes {
+                for file in tool.files(*scope, &self.ground) {
+                    // AGENTS.md is one file whatever the scope is, and HOME may be the repository.
+                    if !files.iter().any(|other| other.path == file.path && same_kind(&other.content, &file.content)) {
+                        files.push(file);
+                    }
+                }
+            }
+        }
+        files
+    }
+
+    fn change(&self, way: Way, yes: bool) -> Result<u8> {
+        let mut shown = plan(&self.files(), way, &Record::read(&self.desk))?;
+        loop {
+            let switch_on = way == Way::Set && self.is_off()?;
+            let any = shown.iter().any(Change::is_change);
+            if !any && !switch_on {
+                return self.report(way, &shown, &[], false);
+            }
+            self.confirm(&shown, switch_on, yes)?;
+            let desk = Desk::open(&self.desk)?;
+            let now = plan(&self.files(), way, &desk.record())?;
+            // Somebody was faster; what was agreed to is not what would be written now.
+            if now != shown && !yes {
+                drop(desk);
+                self.context.out.aside("The files were changed in the meantime.");
+                shown = now;
+                continue;
+            }
+            if switch_on {
+                // First, so that a store that cannot be written leaves everything as it is.
+                self.context.run(&Op::SwitchOn(op::switch_on::Request {}))?;
+            }
+            let changes: Vec<Change> = now.iter().filter(|change| change.is_change()).cloned().collect();
+            let backups = desk.write(&changes, &super::backup::stamp())?;
+            let kept: Vec<(PathBuf, PathBuf)> = changes
+                .iter()
+                .zip(backups)
+                .filter_map(|(change, backup)| Some((change.path.clone(), backup?)))
+                .collect();
+            return self.report(way, &now, &kept, switch_on);
+        }
+    }
+
+    /// Whether the project of this place is one in which hooks do nothing yet. A directory that is no repository is
+    /// nobody's project unless somebody makes it one.
+    fn is_off(&self) -> Result<bool> {
+        if self.ground.checkout.is_none() {
+            return Ok(false);
+        }
+        self.context.will_write();
+        Ok(!self.context.ask(|kernel, call| kernel.switched_on(call))?)
+    }
+
+    fn confirm(&self, changes: &[Change], switch_on: bool, yes: bool) -> Result<()> {
+        let out = self.context.out;
+        let diffs: String = changes
+            .iter()
+            .map(|change| diff::unified(&self.short(&change.path), change.before.as_deref(), change.after.as_deref()))
+            .collect();
+        if !out.is_json() {
+            out.text(&diff::coloured(out, &diffs));
+            if switch_on {
+                out.text(&format!("Then project {} is switched on: hooks act in it.", self.label()));
+            }
+        }
+        if yes {
+            return Ok(());
+        }
+        if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
+            return Err(Error::usage("confirmation_needed", "nothing was written: nobody can be asked here")
+                .hint("Look at the difference, then call again with --yes.")
+                .detail("diff", diffs));
+        }
+        out.prompt("Write this? [y/N] ");
+        let mut answer = String::new();
+        let heard = std::io::stdin().lock().read_line(&mut answer);
+        if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+            return Ok(());
+        }
+        Err(Error::usage("confirmation_needed", "nothing was written").hint("Answer `y`, or call with --yes."))
+    }
+
+    fn label(&self) -> String {
+        self.context.place().map(|place| place.project.label.clone()).unwrap_or_default()
+    }
+
+    /// A path as people write it.
+    fn short(&self, path: &std::path::Path) -> String {
+        if let Some(below) = self.ground.checkout.as_ref().and_then(|top| path.strip_prefix(top).ok()) {
+            return below.display().to_string();
+        }
+        match self.ground.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(below) => format!("~/{}", below.display()),
+            None => path.display().to_string(),
+        }
+    }
+
+    fn report(&self, way: Way, changes: &[Change], kept: &[(PathBuf, PathBuf)], switched_on: bool) -> Result<u8> {
+        let notes = self.notes(way, changes);
+        let backup = |change: &Change| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);
+        let out = self.context.out;
+        if out.is_json() {
+            let files: Vec<Value> = changes
+                .iter()
+                .map(|change| {
+                    json!({
+                        "tool": change.tool.name(),
+                        "scope": change.scope.as_str(),
+                        "path": change.path.display().to_string(),
+                        "action": action(change, way),
+                        "backup": backup(change).map(|path| path.display().to_string()),
+                        "remarks": change.remarks,
+                    })
+                })
+                .collect();
+            out.data(&json!({ "files": files, "switched_on": switched_on, "notes": notes }));
+            return Ok(0);
+        }
+        let mut text = String::new();
+        let any = changes.iter().any(Change::is_change);
+        match (way, any || switched_on) {
+            (Way::Set, false) => text.push_str(&format!("Already set up: {}.\n", self.names(changes))),
+            (Way::Remove, false) => text.push_str("Nothing to remove.\n"),
+            _ => {
+                let rows: Vec<Vec<String>> = changes
+                    .iter()
+                    .filter(|change| way == Way::Set || change.is_change())
+                    .map(|change| {
+                        vec![change.tool.name().to_owned(), action(change, way).to_owned(), self.short(&change.path)]
+                    })
+                    .collect();
+                text.push_str(&table(&["TOOL", "", "FILE"], &rows, usize::MAX));
+            }
+        }
+        if let Some((_, backup)) = kept.first() {
+            let dir = backup.parent().unwrap_or(backup);
+            text.push_str(&format!("What was there before is kept in {}.\n", self.short(dir)));
+        }
+        for note in &notes {
+            text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
+        }
+        out.text(&text);
+        Ok(0)
+    }
+
+    fn names(&self, changes: &[Change]) -> String {
+        let mut names: Vec<&str> = changes.iter().map(|change| change.tool.name()).collect();
+        names.dedup();
+        names.join(", ")
+    }
+
+    /// What a person should know now.
+    fn notes(&self, way: Way, changes: &[Change]) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for change in changes {
+            let remark = |remark: &String| format!("{}: {remark}.", self.short(&change.path));
+            notes.extend(change.remarks.iter().map(remark));
+        }
+        if way == Way::Remove {
+            return notes;
+        }
+        for change in changes.iter().filter(|change| change.is_change()) {
+            notes.extend(change.tool.note(change.scope).map(str::to_owned));
+        }
+        for tool in &self.tools {
+            let other = if self.scopes == [Scope::User] { Scope::Project } else { Scope::User };
+            let files = tool.files(other, &self.ground);
+            if *tool != Tool::Agents && check::installed(&files).is_ok_and(|found| !found.hooks.is_empty()) {
+                notes.push(format!(
+                    "{} is set up for the {} too: its hooks would run twice; `tenure setup {} --remove --scope {}` takes \
+                     one out.",
+                    tool.name(),
+                    other.as_str(),
+                    tool.name(),
+                    other.as_str(),
+                ));
+            }
+        }
+        if self.ground.store.is_none() && changes.iter().any(Change::is_change) {
+            notes.push(
+                "The store is a PostgreSQL database: a shell in a sandbox without network reaches it through the MCP \
+                 tools only."
+                    .to_owned(),
+            );
+        }
+        notes.dedup();
+        notes
+    }
+
+    fn check(&self) -> Result<u8> {
+        let out = self.context.out;
+        let mut findings: Vec<Finding> = Vec::new();
+        let mut others: Vec<Vec<String>> = Vec::new();
+        for tool in &self.tools {
+            for scope in &self.scopes {
+                let found = check::installed(&tool.files(*scope, &self.ground))?;
+                if !found.is_any() {
+                    continue;
+                }
+                if !found.hooks.is_empty() || *tool != Tool::Agents {
+                    out.progress(&format!("running the hooks of {}", tool.name()));
+                    findings.extend(check::replay(*tool, scope.as_str(), &found, self.context.env)?);
+                }
+                if *tool == Tool::Agents {
+                    others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]);
+                    break;
+                }
+                let server = if found.server { "installed" } else { "MISSING" };
+                others.push(vec![tool.name().into(), "MCP server".into(), server.into()]);
+            }
+        }
+        let fired = self.context.ask(|kernel, call| kernel.fired(call)).unwrap_or_default();
+        let last =
+            |finding: &Finding| fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event);
+        let healthy = !(findings.is_empty() && others.is_empty())
+            && findings.iter().all(|finding| finding.state == State::Works)
+            && others.iter().all(|row| row[2] == "installed");
+        if out.is_json() {
+            let hooks: Vec<Value> = findings
+                .iter()
+                .map(|finding| {
+                    let mut value = json!(finding);
+                    value["last_fired"] = json!(last(finding).map(|fired| &fired.at));
+                    value["last_fired_s"] = json!(last(finding).map(|fired| fired.ago_s));
+                    value
+                })
+                .collect();
+            let others: Vec<Value> = others
+                .iter()
+                .map(|row| json!({ "tool": row[0], "part": row[1], "installed": row[2] == "installed" }))
+                .collect();
+            out.data(&json!({ "healthy": healthy, "hooks": hooks, "others": others }));
+            return Ok(u8::from(!healthy));
+        }
+        if findings.is_empty() && others.is_empty() {
+            out.text("Nothing is set up. `tenure setup` does it.");
+            return Ok(1);
+        }
+        let mut rows: Vec<Vec<String>> = findings
+            .iter()
+            .map(|finding| {
+                let fired = last(finding)
+                    .map_or("never fired here".to_owned(), |fired| format!("last fired {} ago", span(fired.ago_s)));
+                let state = mark(out, finding);
+                vec![finding.tool.to_owned(), finding.event.clone(), format!("{state}, {fired}")]
+            })
+            .collect();
+        rows.extend(others);
+        out.text(&table(&["TOOL", "PART", "FOUND"], &rows, usize::MAX));
+        out.text(if healthy {
+            "\nEverything works.\n"
+        } else {
+            "\nSomething is wrong: `tenure setup` puts it right.\n"
+        });
+        Ok(u8::from(!healthy))
+    }
+}
+
+fn mark(out: &Printer, finding: &Finding) -> String {
+    match (finding.state, &finding.problem) {
+        (State::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
+        (State::Missing, _) => out.ink(Ink::Red, "MISSING"),
+        (State::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
+        (State::Fails, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
+    }
+}
+
+fn action(change: &Change, way: Way) -> &'static str {
+    match (&change.before, &change.after) {
+        _ if !change.is_change() => match way {
+            Way::Set => "as it is",
+            Way::Remove => "untouched",
+        },
+        (None, _) => "made",
+        (_, None) => "removed",
+        _ => "changed",
+    }
+}
+
+fn same_kind(one: &Content, other: &Content) -> bool {
+    std::mem::discriminant(one) == std::mem::discriminant(other)
+}
+
+/// What `doctor` says about hooks: the tools that are set up, and when one last fired.
+pub(super) fn summary(context: &Context<'_>) -> Result<Vec<(&'static str, usize)>> {
+    let ground = ground(context)?;
+    let mut found = Vec::new();
+    for tool in Tool::ALL {
+        let mut hooks = 0;
+        for scope in [Scope::User, Scope::Project] {
+            hooks += check::installed(&tool.files(scope, &ground))?.hooks.len();
+        }
+        if hooks > 0 {
+            found.push((tool.name(), hooks));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,94 @@
+//! What a session is shown when it begins: the brief of the task it holds, or what is ready. The one place that says so.
+
+use tenure_core::Result;
+use tenure_core::choice::Rule;
+use tenure_core::task::State;
+use tenure_core::text;
+use tenure_kernel::query::list;
+use tenure_kernel::shape::{Resumed, Task};
+use tenure_kernel::{Call, Op, Tree, op};
+
+use super::door::Door;
+use crate::place::tree;
+
+/// Most bytes that are shown when a session begins.
+const MOST: usize = 8 * 1024;
+/// The brief's part of them, in tokens; the rest is for a line before it.
+const BUDGET: i64 = 1_900;
+/// How many ready tasks are named.
+const READY: usize = 3;
+
+/// What is shown, and up to where that tells events and mail.
+pub(super) struct Shown {
+    pub(super) text: Option<String>,
+    pub(super) offered: op::confirm::Request,
+}
+
+/// The brief of the task this agent holds, else the tasks that are ready; nothing where there is neither. A session of a
+/// worker takes what it is going to do.
+pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
+    let labels = door.context.place()?.config.labels.clone();
+    let request = op::resume::Request { labels, budget: Some(BUDGET), ..op::resume::Request::default() };
+    if door.context.env.says_yes("TENURE_WORKER") {
+        let answer: Resumed = door.run_seeing(agent, &Op::Resume(request), Vec::new(), seen(door))?;
+        let offered = op::confirm::Request { events: answer.brief.events, mail: answer.brief.mail };
+        return Ok(Shown { text: Some(cut(answer.brief.text)), offered });
+    }
+    let tree = seen(door);
+    let seen = door.ask(agent, |kernel, call| {
+        let mut call: Call = call.clone();
+        if let Some(here) = &mut call.checkout {
+            here.tree = tree.clone();
+        }
+        kernel.peek(&call, &request)
+    })?;
+    let text = match seen.rule {
+        Rule::Focus => Some(seen.brief.text),
+        _ => of_ready(&ready(door, agent)?, seen.lost.as_deref()),
+    };
+    Ok(Shown { text: text.map(cut), offered: op::confirm::Request::default() })
+}
+
+/// The commit that the working tree is at. What differs from it is not asked for: that would start a process.
+fn seen(door: &Door<'_>) -> Tree {
+    let checkout = door.context.place().ok().and_then(|place| place.checkout.as_ref());
+    Tree { head: checkout.map_or_else(String::new, tree::head), ..Tree::default() }
+}
+
+fn ready(door: &Door<'_>, agent: &str) -> Result<Vec<Task>> {
+    let labels = door.context.place()?.config.labels.clone();
+    let filter = list::Filter { states: vec![State::Ready], labels, limit: READY * 4, ..list::Filter::default() };
+    let page = door.ask(agent, |kernel, call| kernel.list(call, &filter))?;
+    let may = |task: &Task| task.assignee.as_ref().is_none_or(|assignee| assignee == agent);
+    Ok(page.items.into_iter().filter(may).take(READY).collect())
+}
+
+fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {
+    let mut lines: Vec<String> = lost.into_iter().map(str::to_owned).collect();
+    if !tasks.is_empty() {
+        lines.push("Tenure coordinates the work in this repository. You hold no task. Ready:".to_owned());
+        lines.extend(
+            tasks
+                .iter()
+                .map(|task| format!("- {} “{}” (priority {})", task.id, text::cut(&task.title, 200), task.priority)),
+        );
+        lines.push(
+            "`tenure resume` takes the first and tells you all about it; do that before you change files for one."
+                .to_owned(),
+        );
+    }
+    if lines.is_empty() { None } else { Some(lines.join("\n")) }
+}
+
+/// Cut to what a tool shows.
+pub(super) fn cut(mut text: String) -> String {
+    if text.len() > MOST {
+        let mut end = MOST - '…'.len_utf8();
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}

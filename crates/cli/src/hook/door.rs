@@ -1,0 +1,194 @@
+//! The way of a hook into the kernel: who the session is, and ops under that name.
+
+use serde::de::DeserializeOwned;
+use tenure_core::agent::Process;
+use tenure_core::session::{Asking, Seen, Start, decide, id};
+use tenure_core::{Error, Result, Stage};
+use tenure_kernel::op::{session_start, tool_used};
+use tenure_kernel::query::session::{Look, Standing};
+use tenure_kernel::shape::SessionStarted;
+use tenure_kernel::{Actor, Call, Evidence, Kernel, Op, Tree};
+
+use super::input::Payload;
+use super::tool::Tool;
+use super::wrapper;
+use crate::context::Context;
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::identity;
+use crate::output::Printer;
+
+/// How often a hook asks again who its session is, when others of the same id begin at the same time.
+const TRIES: usize = 20;
+
+/// A hook that found the project it is in.
+pub(super) struct Door<'a> {
+    pub(super) context: Context<'a>,
+    pub(super) tool: &'static Tool,
+    event: &'static str,
+    session: String,
+    pub(super) sub_agent: Option<String>,
+    process: Process,
+    /// The agent's name, where a person gave it.
+    given: Option<String>,
+}
+
+impl<'a> Door<'a> {
+    /// A door, if there is a project that may be switched on and a session to speak for.
+    pub(super) fn open(
+        tool: &'static Tool,
+        event: &'static str,
+        globals: &Globals,
+        env: &'a Env,
+        out: &'a Printer,
+        payload: &Payload<'_>,
+    ) -> Result<Option<Door<'a>>> {
+        let context = Context::new(globals.clone(), env, out);
+        context.is_hook();
+        if context.place()?.project.key.is_none() {
+            return Ok(None);
+        }
+        let given = identity::given_name(globals, env)?;
+        let session = match (payload.session(), &given) {
+            (Some(session), _) => id(session)?.to_owned(),
+            // Under a name that was given, a session without an id is as good as any.
+            (None, Some(_)) => "-".to_owned(),
+            (None, None) => return Ok(None),
+        };
+        let sub_agent = payload.agent_id.clone().filter(|id| !id.is_empty());
+        let process = wrapper::tool_process(env).unwrap_or_default();
+        Ok(Some(Door { context, tool, event, session, sub_agent, process, given }))
+    }
+
+    /// What a hook says that has nothing to say but that the session is there.
+    pub(super) fn presence(&self) -> tool_used::Request {
+        tool_used::Request {
+            tool: self.tool.name.to_owned(),
+            session: self.session.clone(),
+            event: self.event.to_owned(),
+            sub_agent: self.sub_agent.clone(),
+            ..tool_used::Request::default()
+        }
+    }
+
+    /// What is known of the session before anything is said; nothing in a project that is not switched on.
+    pub(super) fn standing(&self, says: &tool_used::Request) -> Result<Option<Standing>> {
+        self.ask("nobody", |kernel, call| kernel.standing(call, &Look { says, given: self.given.as_deref() }))
+    }
+
+    /// Registers the session and says who it is. Asks again where another process was quicker.
+    pub(super) fn start(&self, standing: &Standing, source: Start) -> Result<SessionStarted> {
+        let mut standing = standing.clone();
+        let mut refused = None;
+        for _ in 0..TRIES {
+            let proofs = self.proofs(&standing.known);
+            let agent = match &self.given {
+                Some(given) => given.clone(),
+                None => {
+                    let asking =
+                        Asking { tool: self.tool.name, session: &self.session, start: source, process: &self.process };
+                    let dead = |seen: &Seen| proofs.iter().any(|proof| proof.process == seen.process);
+                    decide(&asking, &standing.known, standing.now, dead).agent
+                }
+            };
+            let op = Op::SessionStart(session_start::Request {
+                tool: self.tool.name.to_owned(),
+                session: self.session.clone(),
+                source,
+                given: self.given.is_some(),
+                event: self.event.to_owned(),
+            });
+            match self.run(&agent, &op, proofs) {
+                Err(error) if error.code() == "other_session" => refused = Some(error),
+                other => return other,
+            }
+            match self.standing(&self.presence())? {
+                Some(again) => standing = again,
+                None => break,
+            }
+        }
+        Err(refused.unwrap_or_else(|| Error::bug("a session that nobody is")))
+    }
+
+    /// Says that the session is there, unless that was said just now.
+    pub(super) fn present(&self) -> Result<Option<String>> {
+        self.say(&self.presence())?;
+        Ok(None)
+    }
+
+    /// Says what a tool call did, unless there is nothing new in it.
+    pub(super) fn say(&self, says: &tool_used::Request) -> Result<()> {
+        let Some(standing) = self.standing(says)? else { return Ok(()) };
+        self.say_after(&standing, says)
+    }
+
+    /// The same where it is known how things stand.
+    pub(super) fn say_after(&self, standing: &Standing, says: &tool_used::Request) -> Result<()> {
+        let agent = match &standing.mine {
+            Some(mine) if mine.settled && !says.told => return Ok(()),
+            Some(mine) => mine.agent.clone(),
+            // Hooks that were set up in the middle of a session, or one of another project.
+            None => self.start(standing, Start::Resume)?.agent,
+        };
+        self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says.clone()), Vec::new()).map(|_| ())
+    }
+
+    /// Proof of which sessions run in processes that are dead.
+    pub(super) fn proofs(&self, known: &[Seen]) -> Vec<Evidence> {
+        let others = known.iter().filter(|seen| seen.process != self.process && !seen.ended);
+        self.context.evidence(others.map(|seen| (seen.agent.clone(), seen.process.clone())))
+    }
+
+    /// The id of the session.
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The event by the tool's own name.
+    pub(super) fn event(&self) -> &str {
+        self.event
+    }
+
+    fn actor(&self, agent: &str) -> Actor {
+        Actor {
+            name: agent.to_owned(),
+            tool: self.tool.name.to_owned(),
+            process: Some(self.process.clone()).filter(|process| !process.host.is_empty()),
+            door: tenure_kernel::Door::Hook,
+        }
+    }
+
+    /// Runs an op as an agent.
+    pub(super) fn run<T: DeserializeOwned>(&self, agent: &str, op: &Op, proven_dead: Vec<Evidence>) -> Result<T> {
+        self.run_seeing(agent, op, proven_dead, Tree::default())
+    }
+
+    /// Runs an op that tells what is to be seen in the working tree.
+    pub(super) fn run_seeing<T: DeserializeOwned>(
+        &self,
+        agent: &str,
+        op: &Op,
+        proven_dead: Vec<Evidence>,
+        tree: Tree,
+    ) -> Result<T> {
+        op.check()?;
+        let call = self.context.call_as(self.actor(agent), "")?;
+        let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
+        call.proven_dead = proven_dead;
+        if let Some(here) = &mut call.checkout {
+            here.tree = tree;
+        }
+        let kernel = self.context.kernel()?;
+        let reply = self.context.answered(&mut call, |call| kernel.run(call, op))?;
+        serde_json::from_str(&reply.body)
+            .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
+    }
+
+    /// Asks a query as an agent.
+    pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
+        let call = self.context.call_as(self.actor(agent), "query")?;
+        let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
+        let kernel = self.context.kernel()?;
+        self.context.answered(&mut call, |call| query(kernel, call))
+    }
+}

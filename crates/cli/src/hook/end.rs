@@ -1,0 +1,23 @@
+//! A session is over: what it holds is free now.
+
+use tenure_core::Result;
+use tenure_kernel::Op;
+use tenure_kernel::op::session_end;
+
+use super::door::Door;
+use super::input::Payload;
+
+pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
+    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    // One that was never registered has nothing that could end; a sub-agent's end is not the session's.
+    let Some(mine) = standing.mine.as_ref().filter(|_| door.sub_agent.is_none()) else { return Ok(None) };
+    let own: Vec<_> = standing.known.iter().filter(|seen| seen.agent == mine.agent).cloned().collect();
+    let request = session_end::Request {
+        tool: door.tool.name.to_owned(),
+        session: door.session().to_owned(),
+        reason: payload.reason.clone().unwrap_or_default().chars().filter(|c| !c.is_control()).take(64).collect(),
+        event: door.event().to_owned(),
+    };
+    door.run::<serde_json::Value>(&mine.agent, &Op::SessionEnd(request), door.proofs(&own))?;
+    Ok(None)
+}

@@ -1,0 +1,252 @@
+//! `tenure hook TOOL EVENT`: an agent tool says what happens in a session.
+//!
+//! Whatever goes wrong here, the exit code is 0 and nothing is printed that the tool would take for an answer: one line
+//! in `hook.log` says what it was. Only a guard event may end in a refusal, and with `guard.fail = "closed"` that is what
+//! every failure of it ends in, a panic included: the document is made before anything that can fail. `allow` is never
+//! printed: it would skip the person's own prompt. No process is started on this way.
+
+mod brief;
+mod claude;
+mod codex;
+mod cursor;
+mod door;
+mod end;
+mod gemini;
+mod guard;
+mod input;
+mod log;
+mod opencode;
+mod prompt;
+mod start;
+mod tool;
+mod used;
+mod wrapper;
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use tenure_core::{Error, Kind, Result, Stage};
+
+use crate::args::{self, VALUED};
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::place::config::{self, Fail};
+use crate::place::git;
+use input::Payload;
+use tool::{Event, Tool};
+
+/// The longest payload that is read. Tools send whole files along.
+const PAYLOAD_MAX: u64 = 16 * 1024 * 1024;
+
+/// Whether the words of the command line mean a hook.
+pub(crate) fn is_meant(words: &[OsString]) -> bool {
+    args::named(words).is_some_and(|name| name == "hook")
+}
+
+/// Runs a hook. The exit code is 0.
+pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        let _ = args::run(words, env);
+        return ExitCode::SUCCESS;
+    }
+    // A panic speaks on standard error, which some tools show.
+    std::panic::set_hook(Box::new(|_| {}));
+    let line = Line::read(words);
+    let output = outcome(&line, env, |seen| act(&line, env, seen));
+    if let Some(output) = output {
+        print(&output);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints a document and says whether it was written out.
+fn print(document: &str) -> bool {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(document.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
+    written.and_then(|()| stdout.flush()).is_ok()
+}
+
+/// The command line of a hook, read without a way to fail.
+struct Line {
+    tool: Option<&'static Tool>,
+    /// The event and its name as the tool writes it.
+    event: Option<(&'static str, Event)>,
+    globals: Globals,
+    /// What was typed, for the log.
+    typed: String,
+}
+
+impl Line {
+    fn read(words: &[OsString]) -> Line {
+        let mut globals = Globals::default();
+        let mut plain: Vec<String> = Vec::new();
+        let mut words = words.iter().map(|word| word.to_string_lossy().into_owned());
+        while let Some(word) = words.next() {
+            let (flag, value) = match word.split_once('=') {
+                Some((flag, value)) => (flag.to_owned(), Some(value.to_owned())),
+                None => (word.clone(), None),
+            };
+            if VALUED.contains(&flag.as_str()) {
+                let value = value.or_else(|| words.next());
+                match flag.as_str() {
+                    "--project" => globals.project = value,
+                    "--agent" => globals.agent = value,
+                    "--store" => globals.store = value,
+                    _ => globals.request_id = value,
+                }
+            } else if !word.starts_with('-') {
+                plain.push(word);
+            }
+        }
+        let tool = plain.get(1).and_then(|name| tool::find(name));
+        let event = tool.and_then(|tool| tool.event(plain.get(2)?));
+        let typed =
+            plain.iter().skip(1).take(2).map(|word| tenure_core::text::excerpt(word)).collect::<Vec<_>>().join(" ");
+        Line { tool, event, globals, typed }
+    }
+
+    /// What stands for "refused" if this event is one that a guard answers.
+    fn refusal(&self) -> Option<String> {
+        let (tool, (name, event)) = (self.tool?, self.event?);
+        let reason = "Tenure could not find out whether this edit is free, and guard.fail = \"closed\" refuses it then. \
+                      `tenure doctor` says what is wrong; a person can set guard.fail = \"open\" in tenure.toml.";
+        (event == Event::Before).then(|| (tool.deny)(name, reason).to_string())
+    }
+}
+
+/// What a hook prints: what it found out, or what its policy says where it could not.
+fn outcome(
+    line: &Line,
+    env: &Env,
+    act: impl FnOnce(&RefCell<Option<PathBuf>>) -> Result<Option<String>>,
+) -> Option<String> {
+    let refusal = line.refusal();
+    // The directory of the session, once the payload told it: its project's configuration counts.
+    let seen = RefCell::new(None);
+    let failure = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
+        Ok(Ok(output)) => return output,
+        Ok(Err(error)) => format!("{}: {}", error.code(), error.message()),
+        Err(_) => "panic".to_owned(),
+    };
+    let dir = seen.into_inner();
+    let settled = catch_unwind(AssertUnwindSafe(|| {
+        log::append(env, &line.typed, &failure);
+        refusal.clone().filter(|_| policy(env, dir) == Fail::Closed)
+    }));
+    // Not even the policy could be read: a guard that somebody may have closed is not opened by that.
+    settled.unwrap_or(refusal)
+}
+
+fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
+    let dirs: Vec<PathBuf> = dir.into_iter().chain(env.cwd().ok().map(PathBuf::from)).collect();
+    let mut places = Vec::new();
+    for dir in dirs {
+        if let Ok(Some(checkout)) = git::locate(&dir) {
+            places.push(checkout.top);
+            places.push(checkout.main);
+        } else {
+            places.extend(dir.ancestors().map(PathBuf::from));
+        }
+    }
+    let places: Vec<&std::path::Path> = places.iter().map(PathBuf::as_path).collect();
+    config::guard_fail(&places, env)
+}
+
+fn act(line: &Line, env: &Env, seen: &RefCell<Option<PathBuf>>) -> Result<Option<String>> {
+    let (Some(tool), Some((name, event))) = (line.tool, line.event) else {
+        return Err(Error::usage("bad_arguments", "no such tool or event"));
+    };
+    if event == Event::Nothing {
+        return Ok(None);
+    }
+    let bytes = payload()?;
+    let payload = Payload::read(&bytes)?;
+    let env = match payload.dir() {
+        Some(dir) => {
+            *seen.borrow_mut() = Some(dir.clone());
+            env.moved(dir)
+        }
+        None => env.clone(),
+    };
+    let out = crate::output::Printer::new(false, true, &env);
+    let Some(door) = door::Door::open(tool, name, &line.globals, &env, &out, &payload)? else { return Ok(None) };
+    let told = match event {
+        Event::Start => start::act(&door, &payload, |text| print(&(tool.context)(name, text).to_string()))?,
+        Event::Prompt => prompt::act(&door)?,
+        Event::Before => return guard::act(&door, &payload),
+        Event::After | Event::Failed => used::act(&door, &payload, event)?,
+        Event::Compact => door.present()?,
+        Event::End => end::act(&door, &payload)?,
+        Event::Nothing => None,
+    };
+    Ok(told.map(|text| (tool.context)(name, &text).to_string()))
+}
+
+fn payload() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let unreadable = |error: std::io::Error| {
+        Error::new(Kind::Storage, "input_unreadable", Stage::Arguments, "standard input cannot be read").cause(error)
+    };
+    let mut stdin = std::io::stdin().lock();
+    let read = stdin.by_ref().take(PAYLOAD_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if read as u64 > PAYLOAD_MAX {
+        // Read to its end: a tool whose pipe breaks may take that for a failure of the hook.
+        let _ = std::io::copy(&mut stdin, &mut std::io::sink());
+        return Err(Error::usage("input_too_long", "the event has more than 16 MiB"));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(words: &str) -> Line {
+        Line::read(&words.split(' ').map(OsString::from).collect::<Vec<_>>())
+    }
+
+    fn env(dir: &std::path::Path) -> Env {
+        Env::of(dir, []).with("HOME", dir).with("XDG_STATE_HOME", dir.join("state"))
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "reads a file of its own")]
+    fn inv_r11_every_failure_of_a_guard_follows_the_policy_a_panic_included() {
+        let dir = tempfile::tempdir().unwrap();
+        let env = env(dir.path());
+        type Act = fn(&RefCell<Option<PathBuf>>) -> Result<Option<String>>;
+        let failures: [Act; 2] = [|_| Err(Error::bug("broken")), |_| panic!("at the worst moment")];
+        for words in
+            ["hook claude PreToolUse", "hook codex pre-tool-use", "hook gemini BeforeTool", "hook cursor preToolUse"]
+        {
+            for fail in failures {
+                std::fs::write(dir.path().join("tenure.toml"), "").unwrap();
+                assert_eq!(outcome(&line(words), &env, fail), None, "{words}: open by default");
+                std::fs::write(dir.path().join("tenure.toml"), "[guard]\nfail = \"closed\"").unwrap();
+                let refused = outcome(&line(words), &env, fail).unwrap();
+                assert!(refused.contains("deny") && !refused.contains("allow"), "{refused}");
+                for other in ["SessionStart", "PostToolUse", "AfterTool", "SessionEnd"] {
+                    let tool = words.split(' ').nth(1).unwrap();
+                    assert_eq!(outcome(&line(&format!("hook {tool} {other}")), &env, fail), None, "no guard: {other}");
+                }
+            }
+        }
+        let log = std::fs::read_to_string(dir.path().join("state/tenure/hook.log")).unwrap();
+        assert!(log.contains("claude PreToolUse panic") && log.contains("internal"), "{log}");
+    }
+
+    #[test]
+    fn the_line_is_read_whatever_stands_there() {
+        let full = line("--store /s hook --agent=a Claude session-start --request-id r");
+        assert_eq!(full.tool.unwrap().name, "claude");
+        assert_eq!(full.event.unwrap(), ("SessionStart", Event::Start));
+        assert_eq!((full.globals.store.as_deref(), full.globals.agent.as_deref()), (Some("/s"), Some("a")));
+        for odd in ["hook", "hook nobody Start", "hook claude Nonsense", "hook claude", "hook --store"] {
+            assert!(line(odd).event.is_none(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! A session begins: it is registered and shown what it may need. It takes nothing, unless it is a worker.
+
+use tenure_core::Result;
+use tenure_core::session::Start;
+
+use tenure_kernel::Op;
+
+use super::brief;
+use super::door::Door;
+use super::input::Payload;
+
+/// Shows what there is by `show`, which says whether it was written out: only then does it count as told.
+pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str) -> bool) -> Result<Option<String>> {
+    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    // A sub-agent works for its session: it is told nothing of tasks, and takes none.
+    if door.sub_agent.is_some() {
+        door.say_after(&standing, &door.presence())?;
+        return Ok(None);
+    }
+    let source = Start::of(payload.source.as_deref().unwrap_or_default());
+    let started = door.start(&standing, source)?;
+    let brief = brief::of(door, &started.agent)?;
+    let told = started.second_of.as_ref().map(|first| {
+        format!(
+            "Tenure: this session id also runs in another process as {first}. Here you are {}, an agent of your own.",
+            started.agent
+        )
+    });
+    let text = match (told, brief.text) {
+        (Some(told), Some(brief)) => Some(brief::cut(format!("{told}\n\n{brief}"))),
+        (told, brief) => told.or(brief),
+    };
+    if text.is_some_and(|text| show(&text)) && (brief.offered.events.is_some() || brief.offered.mail.is_some()) {
+        door.run::<serde_json::Value>(&started.agent, &Op::Confirm(brief.offered), Vec::new())?;
+    }
+    Ok(None)
+}

@@ -1,0 +1,351 @@
+//! Tenure's entries in the JSON files of agent tools: which are there, how they come in and how they go.
+
+use serde_json::{Value, json};
+
+use super::Problem;
+use super::jsonc::{self, Entry, Item, Kind, Node};
+
+/// A hook as a tool is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Hook {
+    pub(crate) event: String,
+    pub(crate) matcher: String,
+    pub(crate) command: String,
+    /// In the tool's own unit.
+    pub(crate) timeout: u64,
+}
+
+/// How a tool writes its hooks down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `"EVENT": [{ "matcher": …, "hooks": [{ "type": "command", "command": …, "timeout": … }] }]`
+    Grouped,
+    /// `"EVENT": [{ "command": …, "timeout": …, "matcher": … }]`
+    Flat,
+}
+
+/// A part of a JSON file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Hooks(Shape, Vec<Hook>),
+    /// The server, below a name, as a value; the words of its command line tell whether one is there.
+    Mcp {
+        at: &'static str,
+        value: Value,
+    },
+    /// A directory that may be written, in a list below names.
+    Grant {
+        at: &'static [&'static str],
+        dir: String,
+    },
+    /// What a file must have besides, if it is made.
+    Version,
+}
+
+/// The name of the MCP server.
+pub(crate) const SERVER: &str = "tenure";
+
+/// What a file is to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// None: it is not there, or goes.
+    pub(crate) text: Option<String>,
+    /// What cannot be done, and what stays.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Whether a command line is one that this program installs.
+pub(crate) fn is_own_hook(command: &str) -> bool {
+    ["tenure hook ", "tenure' hook ", "tenure\" hook "].iter().any(|own| {
+        let before = |(at, _)| command[..at].chars().next_back();
+        command.match_indices(own).map(before).any(|c| c.is_none_or(|c| " \t/'\";&|(".contains(c)))
+    })
+}
+
+/// The hooks of Tenure that a file has.
+pub(crate) fn own_hooks(root: &Node, text: &str) -> Vec<Hook> {
+    places(root).into_iter().map(|(_, hook)| read(root, text, hook)).collect()
+}
+
+/// Where a hook stands: event, group and, in a grouped file, which one of the group.
+type Place = (Vec<usize>, [usize; 4]);
+
+/// The places of Tenure's hooks, in the order of the file: what is to be taken out, and where the hook itself is.
+fn places(root: &Node) -> Vec<Place> {
+    let mut found = Vec::new();
+    let Some(hooks) = position(root, "hooks") else { return found };
+    for (event, item) in root.items()[hooks].node.items().iter().enumerate() {
+        for (group, entry) in item.node.items().iter().enumerate() {
+            if own(&entry.node) {
+                found.push((vec![hooks, event, group], [hooks, event, group, usize::MAX]));
+                continue;
+            }
+            let Some(list) = position(&entry.node, "hooks") else { continue };
+            let handlers = entry.node.items()[list].node.items();
+            let all = handlers.iter().all(|handler| own(&handler.node));
+            for (index, _) in handlers.iter().enumerate().filter(|(_, handler)| own(&handler.node)) {
+                // A group with nothing else in it goes as a whole.
+                let cut = if all && handlers.len() == 1 {
+                    vec![hooks, event, group]
+                } else {
+                    vec![hooks, event, group, list, index]
+                };
+                found.push((cut, [hooks, event, group, index]));
+            }
+        }
+    }
+    found
+}
+
+fn own(node: &Node) -> bool {
+    node.get("command").and_then(Node::text).is_some_and(is_own_hook)
+}
+
+fn position(node: &Node, key: &str) -> Option<usize> {
+    match &node.kind {
+        Kind::Object(items) => items.iter().rposition(|item| item.key == key),
+        _ => None,
+    }
+}
+
+fn read(root: &Node, text: &str, place: [usize; 4]) -> Hook {
+    let event = &root.items()[place[0]].node.items()[place[1]];
+    let group = &event.node.items()[place[2]].node;
+    let handler = match place[3] {
+        usize::MAX => group,
+        index => group.get("hooks").map_or(group, |list| &list.items()[index].node),
+    };
+    let word = |node: &Node, key: &str| node.get(key).and_then(Node::text).unwrap_or_default().to_owned();
+    let timeout = handler.get("timeout").and_then(|node| text[node.span.clone()].parse().ok());
+    Hook {
+        event: event.key.clone(),
+        matcher: word(group, "matcher"),
+        command: word(handler, "command"),
+        timeout: timeout.unwrap_or_default(),
+    }
+}
+
+/// Whether the MCP server below a name is Tenure's; None if there is none.
+pub(crate) fn own_server(root: &Node, at: &str) -> Option<bool> {
+    let entry = root.get(at)?.get(SERVER)?;
+    let command = entry.get("command")?;
+    let mut words: Vec<&str> = command.text().into_iter().collect();
+    let list = |node: &'_ Node| node.items().iter().filter_map(|item| item.node.text()).map(str::to_owned).collect();
+    let more: Vec<String> = list(command);
+    words.extend(more.iter().map(String::as_str));
+    let args: Vec<String> = entry.get("args").map(list).unwrap_or_default();
+    words.extend(args.iter().map(String::as_str));
+    let program = words.first().is_some_and(|word| word.rsplit('/').next() == Some("tenure"));
+    Some(program && words.get(1) == Some(&"mcp"))
+}
+
+/// Puts the parts into a file, or says that they are there. A file that does not exist is made.
+pub(crate) fn apply(before: Option<&str>, parts: &[Part]) -> Result<Outcome, Problem> {
+    let mut remarks = Vec::new();
+    let made = before.is_none();
+    let mut text = match before {
+        Some(text) if !text.trim_start_matches('\u{feff}').trim().is_empty() => text.to_owned(),
+        // An empty file is no JSON; tools take it for none.
+        Some(_) => return Err(Problem::Malformed { line: 1, what: "the file is empty".to_owned() }),
+        None => "{\n}\n".to_owned(),
+    };
+    for part in parts {
+        text = apply_part(&text, part, made, &mut remarks)?;
+    }
+    if made && text == "{\n}\n" {
+        return Ok(Outcome { text: None, remarks });
+    }
+    Ok(Outcome { text: Some(text), remarks })
+}
+
+fn apply_part(text: &str, part: &Part, fresh: bool, remarks: &mut Vec<String>) -> Result<String, Problem> {
+    let root = parse(text)?;
+    match part {
+        Part::Hooks(shape, wanted) => {
+            let mut have = own_hooks(&root, text);
+            let mut want = wanted.clone();
+            have.sort();
+            want.sort();
+            if have == want {
+                return Ok(text.to_owned());
+            }
+            let mut text = take_hooks(text)?;
+            for hook in wanted {
+                let value = render(*shape, hook);
+                let path = ["hooks", hook.event.as_str()];
+                text = put(&text, &Entry { path: &path, key: None, value: &value, fresh })?;
+            }
+            Ok(text)
+        }
+        Part::Mcp { at, value } => {
+            match own_server(&root, at) {
+                // Whatever else stands in it was put there by somebody.
+                Some(true) if same_command(&root, text, at, value) => return Ok(text.to_owned()),
+                Some(true) => {}
+                Some(false) => {
+                    remarks.push(format!("an MCP server named `{SERVER}` that is another program's is left as it is"));
+                    return Ok(text.to_owned());
+                }
+                None if root.get(at).and_then(|servers| servers.get(SERVER)).is_some() => {
+                    remarks.push(format!("an MCP server named `{SERVER}` without a command is left as it is"));
+                    return Ok(text.to_owned());
+                }
+                None => {}
+            }
+            let text = take_server(text, at)?;
+            put(&text, &Entry { path: &[at], key: Some(SERVER), value: &spaced(value), fresh })
+        }
+        Part::Grant { at, dir } => {
+            if granted(&root, at, dir) {
+                return Ok(text.to_owned());
+            }
+            put(text, &Entry { path: at, key: None, value: &json!(dir).to_string(), fresh })
+        }
+        Part::Version if fresh => put(text, &Entry { path: &[], key: Some("version"), value: "1", fresh }),
+        Part::Version => Ok(text.to_owned()),
+    }
+}
+
+fn put(text: &str, entry: &Entry<'_>) -> Result<String, Problem> {
+    jsonc::insert(text, &parse(text)?, entry).map_err(|refused| Problem::NotAContainer(refused.0))
+}
+
+/// Takes Tenure's parts out of a file. Grants are taken out only if they are among those that are known to be Tenure's:
+/// a directory has no sign of who put it there.
+pub(crate) fn strip(before: &str, parts: &[Part], made: impl Fn(&str) -> bool) -> Result<Outcome, Problem> {
+    let mut remarks = Vec::new();
+    let mut text = before.to_owned();
+    let begun = begun_here(before)?;
+    for part in parts {
+        match part {
+            Part::Hooks(..) => text = take_hooks(&text)?,
+            Part::Mcp { at, .. } => {
+                if own_server(&parse(&text)?, at) == Some(true) {
+                    text = take_server(&text, at)?;
+                }
+            }
+            Part::Grant { at, dir } => {
+                let root = parse(&text)?;
+                let Some(place) = grant(&root, at, dir) else { continue };
+                if made(dir) {
+                    text = jsonc::remove(&text, &root, &place);
+                } else {
+                    remarks.push(format!("the right to write {dir} stays: setup has no record that it gave it"));
+                }
+            }
+            Part::Version => {}
+        }
+    }
+    let gone = text != before && begun && FRESH.contains(&text.as_str());
+    Ok(Outcome { text: (!gone).then_some(text), remarks })
+}
+
+/// What is left of a file that was made here.
+const FRESH: [&str; 2] = ["{\n}\n", "{\n  \"version\": 1\n}\n"];
+
+/// Whether a file looks as if it had been made here: its first item is Tenure's and stands on a line of its own.
+fn begun_here(text: &str) -> Result<bool, Problem> {
+    let root = parse(text)?;
+    let first = root.items().first().filter(|item| item.key != "version");
+    Ok(text.starts_with("{\n") && first.is_some_and(|item| text[1..item.start].trim().is_empty()))
+}
+
+fn take_hooks(text: &str) -> Result<String, Problem> {
+    let mut text = text.to_owned();
+    loop {
+        let root = parse(&text)?;
+        // From the end, as they came in.
+        let Some((cut, _)) = places(&root).pop() else { return Ok(text) };
+        text = jsonc::remove(&text, &root, &cut);
+    }
+}
+
+fn take_server(text: &str, at: &str) -> Result<String, Problem> {
+    let root = parse(text)?;
+    let servers = position(&root, at);
+    let server = servers.and_then(|servers| Some((servers, position(&root.items()[servers].node, SERVER)?)));
+    Ok(match server {
+        Some((servers, server)) => jsonc::remove(text, &root, &[servers, server]),
+        None => text.to_owned(),
+    })
+}
+
+/// Where a directory stands in a list.
+fn grant(root: &Node, at: &[&str], dir: &str) -> Option<Vec<usize>> {
+    let mut place = Vec::new();
+    let mut node = root;
+    for key in at {
+        let index = position(node, key)?;
+        place.push(index);
+        node = &node.items()[index].node;
+    }
+    place.push(node.items().iter().position(|item| item.node.text() == Some(dir))?);
+    Some(place)
+}
+
+/// Whether a directory may be written already: by itself or with one above it.
+fn granted(root: &Node, at: &[&str], dir: &str) -> bool {
+    let list = at.iter().try_fold(root, |node, key| node.get(key));
+    let covers = |given: &str| {
+        let given = given.trim_end_matches('/');
+        dir == given || !given.is_empty() && dir.strip_prefix(given).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let texts = |item: &Item| item.node.text().map(covers).unwrap_or_default();
+    list.is_some_and(|list| list.items().iter().any(texts))
+}
+
+fn same_command(root: &Node, text: &str, at: &str, value: &Value) -> bool {
+    let Some(entry) = root.get(at).and_then(|servers| servers.get(SERVER)) else { return false };
+    ["command", "args"].iter().all(|key| {
+        let have = entry.get(key).map(|node| to_value(text, node)).unwrap_or_default();
+        have == value.get(key).cloned().unwrap_or_default()
+    })
+}
+
+fn to_value(text: &str, node: &Node) -> Value {
+    match &node.kind {
+        Kind::Text(word) => Value::from(word.as_str()),
+        Kind::Array(items) => items.iter().map(|item| to_value(text, &item.node)).collect(),
+        Kind::Object(items) => items.iter().map(|item| (item.key.clone(), to_value(text, &item.node))).collect(),
+        Kind::Other => serde_json::from_str(&text[node.span.clone()]).unwrap_or_default(),
+    }
+}
+
+fn render(shape: Shape, hook: &Hook) -> String {
+    let text = |word: &str| Value::from(word).to_string();
+    let (command, timeout) = (text(&hook.command), hook.timeout);
+    let matcher = match hook.matcher.as_str() {
+        "" => String::new(),
+        matcher => format!("\"matcher\": {}, ", text(matcher)),
+    };
+    match shape {
+        Shape::Grouped => format!(
+            "{{ {matcher}\"hooks\": [{{ \"type\": \"command\", \"command\": {command}, \"timeout\": {timeout} }}] }}"
+        ),
+        Shape::Flat => format!("{{ {matcher}\"command\": {command}, \"timeout\": {timeout} }}"),
+    }
+}
+
+/// JSON in one line, with room to breathe.
+fn spaced(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            // What it is and what is run first, as people write it.
+            let rank = |key: &str| ["type", "command"].iter().position(|first| *first == key).unwrap_or(usize::MAX);
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| rank(key));
+            let members = members.iter().map(|(key, value)| format!("{}: {}", json!(key), spaced(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(spaced).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
+    let root = jsonc::parse(text).map_err(|fault| Problem::Malformed { line: fault.line, what: fault.what })?;
+    if matches!(root.kind, Kind::Object(_)) { Ok(root) } else { Err(Problem::NotAContainer(String::new())) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Setting agent tools up: their hooks, the MCP server, the right to write the store's directory.
+//!
+//! Parse everything, plan everything, show it, and only then write. What is put into a file is recognised by what it says
+//! (a command line of this program, a mark), so that it can be replaced and taken out again, and nothing else is touched.
+
+pub(crate) mod check;
+pub(crate) mod diff;
+pub(crate) mod entries;
+mod jsonc;
+pub(crate) mod marked;
+pub(crate) mod plan;
+mod roots;
+pub(crate) mod tool;
+pub(crate) mod write;
+
+use std::path::Path;
+
+use tenure_core::{Error, Kind, Stage, text};
+
+/// Why a file cannot be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// It cannot be read as what it should be.
+    Malformed { line: usize, what: String },
+    /// Something else stands where entries belong; named from the top of the file, empty for the file itself.
+    NotAContainer(String),
+    /// The entries cannot be brought in without rewriting what is there.
+    NoRoom { entry: String },
+}
+
+impl Problem {
+    /// The refusal, naming the file.
+    pub(crate) fn of(self, path: &Path) -> Error {
+        let file = path.display();
+        let (code, message, line) = match self {
+            Problem::Malformed { line, what } => {
+                ("tool_config_invalid", format!("{file}, line {line}: {what}"), Some(line))
+            }
+            Problem::NotAContainer(name) if name.is_empty() => {
+                ("tool_config_invalid", format!("{file} is no JSON object"), None)
+            }
+            Problem::NotAContainer(name) => (
+                "tool_config_invalid",
+                format!("{file}: `{}` is of another kind than the tool expects", text::excerpt(&name)),
+                None,
+            ),
+            Problem::NoRoom { entry } => (
+                "tool_config_invalid",
+                format!("{file} is written in a way that `{}` cannot be added to", text::excerpt(&entry)),
+                None,
+            ),
+        };
+        Error::new(Kind::Usage, code, Stage::Resolve, message)
+            .entity(file.to_string())
+            .hint("Nothing was written. Correct the file, or name the other tools.")
+            .detail("line", line)
+    }
+}

@@ -1,0 +1,154 @@
+//! What is to be written, found out from what is there. Nothing here writes.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::entries::{self, Outcome, Part};
+use super::marked::{self, MARKDOWN};
+use super::tool::{Content, File, Scope, Tool, is_plugin};
+use super::write::Record;
+use super::{Problem, roots};
+
+/// A configuration larger than this is none: Claude Code's own grows with every project, to some megabytes.
+const LARGEST: u64 = 32 * 1024 * 1024;
+
+/// Which way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Set,
+    Remove,
+}
+
+/// One file, before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) tool: Tool,
+    pub(crate) scope: Scope,
+    pub(crate) path: PathBuf,
+    /// None: there is no such file.
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    /// What a person should know about this file.
+    pub(crate) remarks: Vec<String>,
+    /// Directories that the sandbox of a tool is allowed to write by this.
+    pub(crate) grants: Vec<String>,
+}
+
+impl Change {
+    pub(crate) fn is_change(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// Reads all files and says what becomes of each; a file that cannot be understood stops everything.
+pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Result<Vec<Change>> {
+    files.iter().map(|file| one(file, way, record)).collect()
+}
+
+fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
+    let before = read(&file.path)?;
+    let refused = |problem: Problem| problem.of(&file.path);
+    let made = |dir: &str| record.has_granted(&file.path, dir);
+    let outcome = match (way, &file.content, &before) {
+        (Way::Set, Content::Json(parts), _) => entries::apply(before.as_deref(), parts),
+        (Way::Set, Content::Roots { program, dir }, _) => roots::apply(before.as_deref(), program, dir.as_deref()),
+        (Way::Set, Content::Section, _) => Ok(whole(marked::put(before.as_deref(), &MARKDOWN, SECTION))),
+        (Way::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
+            let remark = "a file of that name that is not Tenure's is left as it is".to_owned();
+            _ = text;
+            Ok(Outcome { text: before.clone(), remarks: vec![remark] })
+        }
+        (Way::Set, Content::Plugin(text), _) => Ok(whole(text.clone())),
+        (Way::Remove, _, None) => Ok(Outcome { text: None, remarks: Vec::new() }),
+        (Way::Remove, Content::Json(parts), Some(before)) => entries::strip(before, parts, made),
+        (Way::Remove, Content::Roots { dir, .. }, Some(before)) => roots::strip(before, dir.as_deref(), made),
+        (Way::Remove, Content::Section, Some(before)) => {
+            Ok(Outcome { text: marked::take(before, &MARKDOWN), remarks: Vec::new() })
+        }
+        (Way::Remove, Content::Plugin(_), Some(found)) => {
+            Ok(Outcome { text: (!is_plugin(found)).then(|| found.clone()), remarks: Vec::new() })
+        }
+    };
+    let Outcome { text: after, remarks } = outcome.map_err(refused)?;
+    let grants = if way == Way::Set && before != after {
+        new_grants(file, before.as_deref(), after.as_deref())
+    } else {
+        Vec::new()
+    };
+    Ok(Change { tool: file.tool, scope: file.scope, path: file.path.clone(), before, after, remarks, grants })
+}
+
+/// A directory that stands in a file afterwards and did not before.
+fn new_grants(file: &File, before: Option<&str>, after: Option<&str>) -> Vec<String> {
+    let dirs: Vec<&String> = match &file.content {
+        Content::Json(parts) => parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Grant { dir, .. } => Some(dir),
+                _ => None,
+            })
+            .collect(),
+        Content::Roots { dir, .. } => dir.iter().collect(),
+        _ => Vec::new(),
+    };
+    let has = |text: Option<&str>, dir: &str| {
+        let quoted = serde_json::Value::from(dir).to_string();
+        text.is_some_and(|text| text.contains(&quoted))
+    };
+    dirs.into_iter().filter(|dir| has(after, dir) && !has(before, dir)).cloned().collect()
+}
+
+fn whole(text: String) -> Outcome {
+    Outcome { text: Some(text), remarks: Vec::new() }
+}
+
+/// The text of a file; None if it is not there.
+#[expect(clippy::disallowed_methods, reason = "a tool's configuration; never the database")]
+pub(crate) fn read(path: &Path) -> Result<Option<String>> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(unusable(path, "something above it is not a directory").cause(error));
+        }
+        _ => {}
+    }
+    let meta = fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => unusable(path, "it is a symbolic link that leads nowhere"),
+        _ => unusable(path, &error.to_string()).cause(error),
+    })?;
+    if !meta.is_file() {
+        return Err(unusable(path, "it is not a regular file"));
+    }
+    if meta.len() > LARGEST {
+        return Err(unusable(path, "it is larger than 32 MiB"));
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(|error| unusable(path, &error.to_string()).cause(error))?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unusable(path, &error.to_string()).cause(error))?;
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Problem::Malformed { line, what: "this is not UTF-8".to_owned() }.of(path)
+    })
+}
+
+fn unusable(path: &Path, why: &str) -> Error {
+    Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
+        .entity(path.display().to_string())
+        .hint("Nothing was written. Put the file right, or name the other tools.")
+}
+
+/// What a tool that has no hooks is told.
+pub(crate) const SECTION: &str = "\
+## Tenure
+
+Several agents may work in this repository at the same time. Tenure keeps the list of tasks and says who works on what.
+
+- Name yourself once for your session: `export TENURE_AGENT=NAME`.
+- `tenure resume` gives you a task and everything needed to go on with it; `tenure next` only shows it.
+- `tenure note \"…\"` now and then: whoever follows you goes on from there.
+- `tenure done` when it is finished, `tenure block --reason \"…\"` when it cannot go on.
+- Where `tenure` is not installed, leave this section aside.";

@@ -1,0 +1,290 @@
+//! Writing, all or nothing as far as file systems allow: under a lock, each file made whole beside its place and then put
+//! there by one rename, links followed and kept, modes kept, what was there before kept aside.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_store::copy::passing;
+
+use super::plan::{Change, read};
+use super::tool::Scope;
+
+/// How long somebody else may write before this is busy. Nobody holds the lock while a person is asked.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What setup keeps about itself: a lock, a record and what was there before.
+pub(crate) struct Desk {
+    dir: PathBuf,
+    _lock: File,
+}
+
+/// What cannot be told from the files: who gave a right, and who made a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    #[serde(default)]
+    granted: BTreeSet<(PathBuf, String)>,
+    #[serde(default)]
+    directories: BTreeSet<PathBuf>,
+}
+
+impl Record {
+    /// The record below a directory; an empty one if there is none that can be read.
+    pub(crate) fn read(dir: &Path) -> Record {
+        let text = read(&dir.join("record.json")).ok().flatten();
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    pub(crate) fn has_granted(&self, file: &Path, dir: &str) -> bool {
+        self.granted.contains(&(file.to_owned(), dir.to_owned()))
+    }
+}
+
+impl Desk {
+    /// Takes the lock, waiting for whoever writes now.
+    #[expect(clippy::disallowed_methods, reason = "a lock file of its own; never the database")]
+    pub(crate) fn open(dir: &Path) -> Result<Desk> {
+        let fail = |error| unwritable(dir, error);
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail)?;
+        let path = dir.join("lock");
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(fail)?;
+        let (say, hear) = mpsc::channel();
+        // A thread that gets the lock after its caller left drops it with the file.
+        std::thread::spawn(move || {
+            let locked = file.lock();
+            _ = say.send((file, locked));
+        });
+        match hear.recv_timeout(PATIENCE) {
+            Ok((file, Ok(()))) => Ok(Desk { dir: dir.to_owned(), _lock: file }),
+            Ok((_, Err(error))) => Err(unwritable(&path, error)),
+            Err(_) => Err(Error::new(
+                Kind::Busy,
+                "setup_busy",
+                Stage::Lock,
+                format!("another setup holds {}", path.display()),
+            )
+            .hint("Nothing was written. Try again when it is over.")),
+        }
+    }
+
+    pub(crate) fn record(&self) -> Record {
+        Record::read(&self.dir)
+    }
+
+    /// Writes the changes and returns where what was there before is kept, in their order.
+    pub(crate) fn write(&self, changes: &[Change], stamp: &str) -> Result<Vec<Option<PathBuf>>> {
+        let mut record = self.record();
+        for change in changes {
+            record.granted.extend(change.grants.iter().map(|dir| (change.path.clone(), dir.clone())));
+            record.directories.extend(missing(change).map(Path::to_owned));
+        }
+        // Before anything is made: what is on record and was not done does no harm, the other way round it stays for good.
+        self.note(&record)?;
+        let mut drafts = Vec::new();
+        let mut backups = Vec::new();
+        for (index, change) in changes.iter().enumerate() {
+            backups.push(self.keep(change, index, stamp)?);
+            drafts.push(Draft::of(change)?);
+        }
+        for (done, (draft, change)) in drafts.iter().zip(changes).enumerate() {
+            if let Err(error) = draft.publish(change) {
+                for (draft, change) in drafts[..done].iter().zip(changes) {
+                    draft.take_back(change);
+                }
+                return Err(error);
+            }
+        }
+        for change in changes {
+            let stays = |dir: &str| change.after.as_ref().is_some_and(|text| text.contains(dir));
+            record.granted.retain(|(file, dir)| *file != change.path || stays(dir));
+        }
+        sweep(&mut record, changes);
+        self.note(&record)?;
+        Ok(backups)
+    }
+
+    fn note(&self, record: &Record) -> Result<()> {
+        let text = serde_json::to_string_pretty(record)
+            .map_err(|error| Error::bug(format!("a record has no JSON: {error}")))?;
+        let path = self.dir.join("record.json");
+        let temp = temporary(&path, text.as_bytes(), 0o600)?;
+        fs::rename(&temp, &path).map_err(|error| unwritable(&path, error))
+    }
+
+    /// Keeps what is there before it is changed.
+    fn keep(&self, change: &Change, index: usize, stamp: &str) -> Result<Option<PathBuf>> {
+        let Some(before) = &change.before else { return Ok(None) };
+        let name = change.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let dir = self.dir.join("backups");
+        DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| unwritable(&dir, error))?;
+        let path = dir.join(format!("{stamp}-{index}-{}-{}", change.tool.name(), name.trim_start_matches('.')));
+        let temp = temporary(&path, before.as_bytes(), 0o600)?;
+        fs::rename(&temp, &path).map_err(|error| unwritable(&path, error))?;
+        Ok(Some(path))
+    }
+}
+
+/// A file as it will be, beside the one it replaces.
+struct Draft {
+    /// The file that is meant: where a link leads.
+    target: PathBuf,
+    temp: Option<PathBuf>,
+}
+
+impl Draft {
+    fn of(change: &Change) -> Result<Draft> {
+        let path = &change.path;
+        let target = match change.before {
+            Some(_) => fs::canonicalize(path).map_err(|error| unwritable(path, error))?,
+            None => path.clone(),
+        };
+        make_directories(change)?;
+        let meta = fs::metadata(&target).ok();
+        if meta.is_some() && rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err() {
+            return Err(unwritable(&target, ErrorKind::PermissionDenied.into()));
+        }
+        let new = if change.scope == Scope::User { 0o600 } else { 0o644 };
+        let mode = meta.as_ref().map_or(new, |meta| meta.permissions().mode() & 0o7777);
+        let temp = match &change.after {
+            Some(text) => Some(temporary(&target, text.as_bytes(), mode)?),
+            None => None,
+        };
+        if let (Some(temp), Some(meta)) = (&temp, &meta) {
+            // For root, who edits the file of somebody else; anybody else's file is their own.
+            _ = std::os::unix::fs::chown(temp, Some(meta.uid()), Some(meta.gid()));
+        }
+        Ok(Draft { target, temp })
+    }
+
+    fn publish(&self, change: &Change) -> Result<()> {
+        // Whoever does not know the lock may have written since.
+        if read(&change.path)? != change.before {
+            return Err(changed(&change.path));
+        }
+        let fail = |error| unwritable(&self.target, error);
+        match &self.temp {
+            Some(temp) => fs::rename(temp, &self.target).map_err(fail)?,
+            None => {
+                fs::remove_file(&self.target).map_err(fail)?;
+                // A link would lead nowhere now.
+                if self.target != change.path && fs::symlink_metadata(&change.path).is_ok() {
+                    fs::remove_file(&change.path).map_err(fail)?;
+                }
+            }
+        }
+        sync(self.target.parent());
+        Ok(())
+    }
+
+    /// Puts back what was there, after a later file could not be written.
+    fn take_back(&self, change: &Change) {
+        match &change.before {
+            Some(before) => {
+                let mode = fs::metadata(&self.target).map_or(0o600, |meta| meta.permissions().mode() & 0o7777);
+                if let Ok(temp) = temporary(&self.target, before.as_bytes(), mode) {
+                    _ = fs::rename(temp, &self.target);
+                }
+            }
+            None => _ = fs::remove_file(&self.target),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(temp) = &self.temp {
+            // After a rename there is nothing left.
+            _ = fs::remove_file(temp);
+        }
+    }
+}
+
+/// The directories that have to be made for a file, the deepest first.
+fn missing(change: &Change) -> impl Iterator<Item = &Path> {
+    let made = change.before.is_none() && change.after.is_some();
+    change.path.ancestors().skip(1).take_while(move |dir| made && !dir.exists())
+}
+
+fn make_directories(change: &Change) -> Result<()> {
+    let missing: Vec<&Path> = missing(change).collect();
+    let mode = if change.scope == Scope::User { 0o700 } else { 0o755 };
+    for dir in missing.into_iter().rev() {
+        match DirBuilder::new().mode(mode).create(dir) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && dir.is_dir() => {}
+            Err(error) => return Err(unwritable(dir, error)),
+        }
+    }
+    Ok(())
+}
+
+/// Removes directories that setup made and that are empty again.
+fn sweep(record: &mut Record, changes: &[Change]) {
+    let emptied = changes.iter().filter(|change| change.after.is_none());
+    let above: BTreeSet<PathBuf> =
+        emptied.flat_map(|change| change.path.ancestors().skip(1)).map(Path::to_owned).collect();
+    // The deepest first.
+    let made: Vec<PathBuf> = record.directories.iter().rev().filter(|dir| above.contains(*dir)).cloned().collect();
+    for dir in made {
+        if fs::remove_dir(&dir).is_ok() {
+            record.directories.remove(&dir);
+        }
+    }
+}
+
+/// A file with these bytes beside another, safe on the disk.
+#[expect(clippy::disallowed_methods, reason = "a new file; never the database")]
+fn temporary(target: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf> {
+    let fail = |error| unwritable(target, error);
+    let dir = target.parent().unwrap_or(Path::new("."));
+    passing::sweep(dir);
+    let temp = dir.join(passing::draft_name());
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp).map_err(fail)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
+        .and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        _ = fs::remove_file(&temp);
+        return Err(fail(error));
+    }
+    Ok(temp)
+}
+
+/// Makes a rename survive a power cut, as far as the file system can.
+#[expect(clippy::disallowed_methods, reason = "a directory")]
+fn sync(dir: Option<&Path>) {
+    if let Some(dir) = dir {
+        _ = File::open(dir).and_then(|dir| dir.sync_all());
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::new(
+        Kind::Busy,
+        "tool_config_changed",
+        Stage::Write,
+        format!("{} was changed by another program at this moment", path.display()),
+    )
+    .entity(path.display().to_string())
+    .hint("Nothing was written. Close the tool, and call again.")
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> Error {
+    Error::new(
+        Kind::Storage,
+        "tool_config_unwritable",
+        Stage::Write,
+        format!("{} cannot be written: {error}", path.display()),
+    )
+    .entity(path.display().to_string())
+    .hint("Nothing was written. Check the permissions; in a sandbox, let a person run `tenure setup` outside of it.")
+    .cause(error)
+}

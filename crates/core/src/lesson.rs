@@ -1,0 +1,299 @@
+//! Lessons: what structured events teach. Pure and deterministic; no text that an agent wrote decides anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::event::kind;
+use crate::text::cut;
+use crate::time::Time;
+
+/// Most lessons of one call.
+pub const MOST: usize = 10;
+/// How often a tool fails before that it works again is worth a lesson.
+const FAILURES: usize = 3;
+/// How many agents change a file before that is worth a lesson.
+const CHANGED_BY: usize = 3;
+/// How many files a lesson names.
+const FILES: usize = 5;
+
+/// The kinds of events that lessons are drawn from.
+pub const KINDS: [&str; 6] = [
+    kind::TOOL_FAILED,
+    kind::TOOL_WORKED,
+    kind::TASK_BLOCKED,
+    kind::TASK_UNBLOCKED,
+    kind::TASK_CLAIMED,
+    kind::HOLD_EXPIRED,
+];
+
+/// An event, as far as lessons are concerned.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// Its number.
+    pub number: i64,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: String,
+    /// Who.
+    pub actor: String,
+    /// What it is about.
+    pub subject: String,
+    /// Everything else.
+    pub data: Value,
+}
+
+/// That an agent's tools changed a file.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// The file.
+    pub path: String,
+    /// Who.
+    pub agent: String,
+    /// For which task, empty for none.
+    pub task: String,
+    /// When it was last changed.
+    pub at: Time,
+}
+
+/// What is worth remembering.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// The same for the same cause, so that it is learnt once.
+    pub key: String,
+    /// What it says.
+    pub text: String,
+    /// The events it comes from, oldest first.
+    pub from: Vec<i64>,
+}
+
+/// Draws lessons from events in the order of their numbers: the newest first, at most [`MOST`].
+pub fn draw(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
+    let mut found = tools(facts, touches);
+    found.extend(blocks(facts));
+    found.extend(take_overs(facts));
+    // The same key again is the same lesson, learnt anew.
+    found.sort_by(|a, b| (b.from.last(), &a.key).cmp(&(a.from.last(), &b.key)));
+    let mut known = BTreeSet::new();
+    found.retain(|lesson| known.insert(lesson.key.clone()));
+    found.extend(crowded(touches));
+    found.truncate(MOST);
+    found
+}
+
+fn text<'a>(fact: &'a Fact, key: &str) -> &'a str {
+    fact.data.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A tool that failed repeatedly, and what had been changed when it worked.
+fn tools(facts: &[Fact], touches: &[Touch]) -> Vec<Lesson> {
+    let mut failing: BTreeMap<(&str, &str, &str), Vec<&Fact>> = BTreeMap::new();
+    let mut lessons = Vec::new();
+    for fact in facts {
+        let place = (fact.actor.as_str(), text(fact, "tool"), text(fact, "program"));
+        match fact.kind.as_str() {
+            kind::TOOL_FAILED => failing.entry(place).or_default().push(fact),
+            kind::TOOL_WORKED => {
+                let failures = failing.remove(&place).unwrap_or_default();
+                if let (true, Some(first)) = (failures.len() >= FAILURES, failures.first()) {
+                    lessons.push(tool(&failures, first, fact, touches));
+                }
+            }
+            _ => {}
+        }
+    }
+    lessons
+}
+
+fn tool(failures: &[&Fact], first: &Fact, worked: &Fact, touches: &[Touch]) -> Lesson {
+    let (tool, program) = (text(worked, "tool"), text(worked, "program"));
+    let name = if program.is_empty() { tool } else { program };
+    let statuses: BTreeSet<i64> =
+        failures.iter().filter_map(|fact| fact.data.get("exit_status").and_then(Value::as_i64)).collect();
+    let with = match statuses.iter().map(i64::to_string).collect::<Vec<_>>().join(", ") {
+        statuses if statuses.is_empty() => String::new(),
+        statuses => format!(" with exit status {statuses}"),
+    };
+    let changed: BTreeSet<&str> = touches
+        .iter()
+        .filter(|touch| touch.agent == worked.actor && touch.at >= first.at && touch.at <= worked.at)
+        .map(|touch| touch.path.as_str())
+        .collect();
+    let after = if changed.is_empty() { String::new() } else { format!(" after changes to {}", named(&changed)) };
+    let mut from: Vec<i64> = failures.iter().map(|fact| fact.number).collect();
+    from.push(worked.number);
+    Lesson {
+        key: format!("tool/{name}"),
+        text: format!("{} failed {} times{with} and then worked{after}.", cut(name, 80), failures.len()),
+        from,
+    }
+}
+
+fn named(paths: &BTreeSet<&str>) -> String {
+    let shown: Vec<String> = paths.iter().take(FILES).map(|path| cut(path, 120)).collect();
+    match paths.len().saturating_sub(FILES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// A task that was blocked, and what let it go on.
+fn blocks(facts: &[Fact]) -> Vec<Lesson> {
+    let mut blocked: BTreeMap<&str, &Fact> = BTreeMap::new();
+    let mut lessons = Vec::new();
+    for fact in facts {
+        match fact.kind.as_str() {
+            kind::TASK_BLOCKED => drop(blocked.insert(&fact.subject, fact)),
+            kind::TASK_UNBLOCKED => {
+                let Some(block) = blocked.remove(fact.subject.as_str()) else { continue };
+                let how = match text(block, "on") {
+                    "" => format!("{} unblocked it", fact.actor),
+                    on => format!("{on} was done"),
+                };
+                let reason = cut(text(block, "reason"), 300);
+                lessons.push(Lesson {
+                    key: format!("blocked/{}", fact.subject),
+                    text: format!(
+                        "{} was blocked by {}: “{reason}”. It went on when {how}.",
+                        fact.subject, block.actor
+                    ),
+                    from: vec![block.number, fact.number],
+                });
+            }
+            _ => {}
+        }
+    }
+    lessons
+}
+
+/// A task that somebody took over after its hold had lapsed.
+fn take_overs(facts: &[Fact]) -> Vec<Lesson> {
+    let mut lapsed: BTreeMap<&str, &Fact> = BTreeMap::new();
+    let mut lessons = Vec::new();
+    for fact in facts {
+        match fact.kind.as_str() {
+            kind::HOLD_EXPIRED => drop(lapsed.insert(&fact.subject, fact)),
+            kind::TASK_CLAIMED => {
+                let Some(lapse) = lapsed.remove(fact.subject.as_str()) else { continue };
+                let holder = text(lapse, "holder");
+                if holder == fact.actor || holder.is_empty() {
+                    continue;
+                }
+                let task = &fact.subject;
+                lessons.push(Lesson {
+                    key: format!("lapse/{task}"),
+                    text: format!(
+                        "{holder} made no call until its hold on {task} lapsed, and {} took over. A note now and then keeps a hold.",
+                        fact.actor
+                    ),
+                    from: vec![lapse.number, fact.number],
+                });
+            }
+            _ => {}
+        }
+    }
+    lessons
+}
+
+/// Files that many agents change: they are where agents meet.
+fn crowded(touches: &[Touch]) -> Vec<Lesson> {
+    let mut by_path: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    for touch in touches {
+        let (agents, tasks) = by_path.entry(&touch.path).or_default();
+        agents.insert(&touch.agent);
+        tasks.insert(&touch.task);
+    }
+    let crowd = |agents: &BTreeSet<&str>| agents.len() >= CHANGED_BY;
+    let mut found: Vec<_> =
+        by_path.into_iter().filter(|(_, (agents, tasks))| crowd(agents) && tasks.len() > 1).collect();
+    found.sort_by_key(|(path, (agents, _))| (std::cmp::Reverse(agents.len()), *path));
+    found
+        .into_iter()
+        .map(|(path, (agents, tasks))| Lesson {
+            key: format!("path/{path}"),
+            text: format!(
+                "{} is changed by many: {} agents for {} tasks so far. Reserve it before a change, and keep the change short.",
+                cut(path, 200),
+                agents.len(),
+                tasks.len()
+            ),
+            from: Vec::new(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fact(number: i64, kind: &str, actor: &str, subject: &str, data: Value) -> Fact {
+        Fact { number, at: Time(number), kind: kind.into(), actor: actor.into(), subject: subject.into(), data }
+    }
+
+    fn touch(path: &str, agent: &str, task: &str, at: i64) -> Touch {
+        Touch { path: path.into(), agent: agent.into(), task: task.into(), at: Time(at) }
+    }
+
+    fn test_run(number: i64, kind: &str, actor: &str) -> Fact {
+        fact(number, kind, actor, "t-1", json!({ "tool": "Bash", "program": "cargo test", "exit_status": 101 }))
+    }
+
+    #[test]
+    fn inv_m4_a_tool_that_fails_thrice_and_then_works_is_a_lesson() {
+        let failed = |number| test_run(number, kind::TOOL_FAILED, "a");
+        let worked = test_run(9, kind::TOOL_WORKED, "a");
+        let touches =
+            [touch("src/lexer.rs", "a", "t-1", 5), touch("old.rs", "a", "t-1", 0), touch("x.rs", "b", "t-2", 5)];
+        let facts = [failed(1), failed(2), failed(4), worked.clone()];
+        let lessons = draw(&facts, &touches);
+        assert_eq!(
+            lessons,
+            [Lesson {
+                key: "tool/cargo test".into(),
+                text: "cargo test failed 3 times with exit status 101 and then worked after changes to src/lexer.rs."
+                    .into(),
+                from: vec![1, 2, 4, 9],
+            }]
+        );
+        assert_eq!(draw(&facts[1..], &touches), [], "twice is not repeatedly");
+        let other = test_run(3, kind::TOOL_FAILED, "b");
+        assert_eq!(draw(&[failed(1), failed(2), other, worked], &touches), [], "agents are counted apart");
+    }
+
+    #[test]
+    fn inv_m4_blocks_and_take_overs_say_what_happened() {
+        let facts = [
+            fact(1, kind::TASK_BLOCKED, "a", "t-1", json!({ "reason": "no schema", "on": "t-2" })),
+            fact(2, kind::HOLD_EXPIRED, "c", "t-3", json!({ "holder": "a" })),
+            fact(3, kind::TASK_UNBLOCKED, "a", "t-1", json!({})),
+            fact(4, kind::TASK_CLAIMED, "b", "t-3", json!({})),
+            fact(5, kind::HOLD_EXPIRED, "c", "t-4", json!({ "holder": "a" })),
+            fact(6, kind::TASK_CLAIMED, "a", "t-4", json!({})),
+        ];
+        let lessons = draw(&facts, &[]);
+        let keys: Vec<&str> = lessons.iter().map(|lesson| lesson.key.as_str()).collect();
+        assert_eq!(keys, ["lapse/t-3", "blocked/t-1"]);
+        assert!(lessons[1].text.contains("“no schema”. It went on when t-2 was done"));
+        assert_eq!(lessons[0].from, [2, 4]);
+    }
+
+    #[test]
+    fn inv_m4_files_that_many_change_are_named_and_ten_is_the_most() {
+        let mut touches = Vec::new();
+        for n in 0..20 {
+            for agent in ["a", "b", "c"] {
+                touches.push(touch(&format!("src/{n:02}.rs"), agent, &format!("t-{agent}"), 1));
+            }
+        }
+        let lessons = draw(&[], &touches);
+        assert_eq!((lessons.len(), lessons[0].key.as_str()), (MOST, "path/src/00.rs"));
+        touches.retain(|touch| touch.agent != "c");
+        assert_eq!(draw(&[], &touches), []);
+        // The order of what is handed in does not matter.
+        touches.reverse();
+        assert_eq!(draw(&[], &touches), []);
+    }
+}

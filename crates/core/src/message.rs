@@ -1,0 +1,136 @@
+//! Messages: mail between agents, and how much of it is offered at a time.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::time::{Span, Time};
+
+/// Longest message, in bytes: two of them fit on one page of an inbox.
+pub const TEXT_MAX: usize = 8 * 1024;
+/// Most recipients of one message.
+pub const RECIPIENTS_MAX: usize = 20;
+/// Most messages that are acknowledged by one call.
+pub const ACKS_MAX: usize = 100;
+/// How many messages an inbox offers when nothing else is said.
+pub const PAGE: usize = 20;
+/// Most messages that an inbox offers at once.
+pub const PAGE_MAX: usize = 100;
+/// Most bytes of text that an inbox offers at once. A single message always fits.
+pub const PAGE_BYTES: usize = 16 * 1024;
+
+/// How soon a message should be looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Urgency {
+    /// With the next look.
+    #[default]
+    Normal,
+    /// Somebody cannot go on.
+    Urgent,
+}
+
+impl Urgency {
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Urgency::Normal => "normal",
+            Urgency::Urgent => "urgent",
+        }
+    }
+
+    /// The urgency of a stored word.
+    pub fn parse(word: &str) -> Option<Urgency> {
+        [Urgency::Normal, Urgency::Urgent].into_iter().find(|urgency| urgency.as_str() == word)
+    }
+
+    /// How long a request may stay open before it is overdue.
+    pub const fn patience(self) -> Span {
+        match self {
+            Urgency::Normal => Span::minutes(30),
+            Urgency::Urgent => Span::minutes(5),
+        }
+    }
+}
+
+/// Whether a request that is still open has waited for too long.
+pub fn overdue(now: Time, sent: Time, urgency: Urgency) -> bool {
+    now >= sent + urgency.patience()
+}
+
+/// Checks the text of a message.
+pub fn text(given: &str) -> Result<String> {
+    let text = crate::text::required(given, "message")?;
+    if text.len() > TEXT_MAX {
+        return Err(Error::usage(
+            "message_too_long",
+            format!("the message has {} bytes, at most {TEXT_MAX} fit", text.len()),
+        )
+        .hint("Keep long material in a file of the repository and name it in the message."));
+    }
+    Ok(text)
+}
+
+/// Checks how many messages are asked for.
+pub fn limit(asked: Option<usize>) -> Result<usize> {
+    match asked.unwrap_or(PAGE) {
+        rows @ 1..=PAGE_MAX => Ok(rows),
+        rows => Err(Error::usage("bad_limit", format!("{rows} is not a number of messages to show"))
+            .hint(format!("Give 1 to {PAGE_MAX}."))),
+    }
+}
+
+/// How many of the messages at hand are offered together: in their order, as many as were asked for, and no more text
+/// than a reader takes in. The first always is.
+pub fn fitting(sizes: impl IntoIterator<Item = usize>, limit: usize) -> usize {
+    let mut bytes = 0;
+    sizes
+        .into_iter()
+        .take(limit)
+        .enumerate()
+        .take_while(|(at, size)| {
+            bytes += size;
+            *at == 0 || bytes <= PAGE_BYTES
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_short_and_says_something() {
+        assert_eq!(text("a\r\nb").unwrap(), "a\nb");
+        assert!(text(&"x".repeat(TEXT_MAX)).is_ok());
+        assert_eq!(text(&"x".repeat(TEXT_MAX + 1)).unwrap_err().code(), "message_too_long");
+        assert_eq!(text(" ").unwrap_err().code(), "text_empty");
+        assert_eq!(text("a\u{1b}[1m").unwrap_err().code(), "control_character");
+        assert_eq!(limit(None).unwrap(), PAGE);
+        assert_eq!(limit(Some(0)).unwrap_err().code(), "bad_limit");
+        assert_eq!(limit(Some(PAGE_MAX + 1)).unwrap_err().code(), "bad_limit");
+    }
+
+    #[test]
+    fn a_request_is_overdue_once_its_patience_is_over() {
+        let sent = Time(1_000_000);
+        for urgency in [Urgency::Normal, Urgency::Urgent] {
+            assert_eq!(Urgency::parse(urgency.as_str()), Some(urgency));
+            assert!(!overdue(sent + urgency.patience() - Span(1), sent, urgency));
+            assert!(overdue(sent + urgency.patience(), sent, urgency));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn inv_m6_a_page_is_bounded_and_never_empty(sizes in prop::collection::vec(1..=TEXT_MAX, 1..60), limit in 1..=PAGE_MAX) {
+            let taken = fitting(sizes.iter().copied(), limit);
+            let bytes: usize = sizes[..taken].iter().sum();
+            prop_assert!(taken >= 1 && taken <= limit && bytes <= PAGE_BYTES);
+            // No more would have fitted.
+            prop_assert!(taken == limit || taken == sizes.len() || bytes + sizes[taken] > PAGE_BYTES);
+        }
+    }
+}

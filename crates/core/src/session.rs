@@ -1,0 +1,328 @@
+//! Sessions of agent tools: which agent a session is, across `/clear`, compaction, a second terminal and a restart.
+
+use crate::agent::{Judgement, Liveness, Process, Sign, liveness};
+use crate::error::{Error, Result};
+use crate::hold::TASK_TTL;
+use crate::name::NAME_MAX;
+use crate::time::Time;
+
+/// Longest id of a session, in bytes.
+pub const SESSION_MAX: usize = 200;
+
+/// How a session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Anew.
+    Startup,
+    /// Where an earlier one stopped.
+    Resume,
+    /// In place of one that was cleared.
+    Clear,
+    /// The same one, its context made shorter.
+    Compact,
+}
+
+impl Start {
+    /// The start that a tool means by its word; an unknown word is a plain start.
+    pub fn of(word: &str) -> Start {
+        match word {
+            "resume" => Start::Resume,
+            "clear" => Start::Clear,
+            "compact" => Start::Compact,
+            _ => Start::Startup,
+        }
+    }
+}
+
+/// A session as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The tool's process, with an empty host where unknown.
+    pub process: Process,
+    /// The session's id.
+    pub session: String,
+    /// The agent it is.
+    pub agent: String,
+    /// When it began.
+    pub began_at: Time,
+    /// Whether it said good-bye.
+    pub ended: bool,
+    /// When its agent last did something.
+    pub last_seen: Time,
+}
+
+/// A session that asks who it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The session's id.
+    pub session: &'a str,
+    /// How it began.
+    pub start: Start,
+    /// The tool's process, with an empty host where unknown.
+    pub process: &'a Process,
+}
+
+/// Who a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The agent.
+    pub agent: String,
+    /// The agent that the same session id is in another live process.
+    pub second_of: Option<String>,
+}
+
+/// Checks the id of a session, which a tool gives and which is stored as it is.
+pub fn id(session: &str) -> Result<&str> {
+    if (1..=SESSION_MAX).contains(&session.len()) && !session.chars().any(char::is_control) {
+        return Ok(session);
+    }
+    let shown = crate::text::excerpt(session);
+    Err(Error::usage(
+        "bad_session",
+        format!("`{shown}` is not the id of a session: 1 to {SESSION_MAX} bytes, one line"),
+    ))
+}
+
+/// Whether one process of a tool has many sessions at once: then another id is another session, never the same gone on.
+fn hosts_many(tool: &str) -> bool {
+    matches!(tool, "cursor" | "opencode")
+}
+
+/// Which agent a session is, over the sessions of its process and those of its id, in any order. `dead` says of a process
+/// whether it was proven dead.
+///
+/// Two live processes never share an agent: the only agents given are that of the process itself, one of this id that
+/// nobody is any more, and a new one. A process that cannot be looked at counts as live for as long as its agent is.
+pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&Seen) -> bool) -> Answer {
+    let here = |seen: &&Seen| !asking.process.host.is_empty() && seen.process == *asking.process;
+    let alone = |agent: &str| Answer { agent: agent.to_owned(), second_of: None };
+    // The same id in the same process, or in one that nobody knows: there is nothing to tell them apart by.
+    let same = known.iter().filter(|seen| seen.session == asking.session && seen.process == *asking.process);
+    if let Some(seen) = same.max_by_key(|seen| seen.began_at) {
+        return alone(&seen.agent);
+    }
+    // Cleared, or another one resumed in its place. A plain start beside a live session is a session of its own.
+    let went_on = asking.start != Start::Startup && !hosts_many(asking.tool);
+    let before = known.iter().filter(here).max_by_key(|seen| (seen.began_at, &seen.agent));
+    if let Some(seen) = before.filter(|_| went_on) {
+        return alone(&seen.agent);
+    }
+    let lives = |seen: &Seen| {
+        let quiet = liveness(
+            now,
+            &Sign { last_seen: seen.last_seen, ended: seen.ended, proven_dead: dead(seen), ttl: TASK_TTL },
+        );
+        match seen.process.judged_by(asking.process) {
+            _ if seen.ended || dead(seen) => false,
+            Judgement::Look => true,
+            Judgement::Dead => false,
+            Judgement::Unknown => quiet != Liveness::Gone,
+        }
+    };
+    let of_id: Vec<&Seen> = known.iter().filter(|seen| seen.session == asking.session).collect();
+    let mut agents: Vec<&str> = of_id.iter().map(|seen| seen.agent.as_str()).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    let base = agent_name(asking.tool, asking.session);
+    let taken = |agent: &str| of_id.iter().any(|seen| seen.agent == agent && lives(seen));
+    // The plain name first, then by number: the order of the alphabet is that of the numbers up to nine, and enough.
+    if let Some(free) = agents.iter().find(|agent| !taken(agent)) {
+        return alone(free);
+    }
+    if agents.is_empty() {
+        return alone(&base);
+    }
+    let first = of_id.iter().min_by_key(|seen| seen.began_at).map(|seen| seen.agent.clone());
+    let number = (2..).find(|number| !agents.contains(&numbered(&base, *number).as_str())).unwrap_or(2);
+    Answer { agent: numbered(&base, number), second_of: first }
+}
+
+/// A session that a hook registered for one of the processes that a command runs below.
+#[derive(Clone, Debug)]
+pub struct Above<'a> {
+    /// How far up: the parent is 0.
+    pub distance: usize,
+    /// The tool.
+    pub tool: &'a str,
+    /// The session.
+    pub seen: &'a Seen,
+}
+
+/// Which agent a command is that runs below registered processes: that of the nearest one, if that is one agent. Where
+/// one process has several, the session's id decides, if the tool tells its commands.
+pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str> {
+    let live = || above.iter().filter(|above| !above.seen.ended);
+    let distance = live().map(|above| above.distance).min()?;
+    let here: Vec<&Above<'_>> = live().filter(|above| above.distance == distance).collect();
+    if let Some(same) = here.iter().find(|above| Some(above.seen.session.as_str()) == session) {
+        return Some(&same.seen.agent);
+    }
+    let first = &here.first()?.seen.agent;
+    here.iter().all(|above| above.seen.agent == *first).then_some(first)
+}
+
+/// Which agent a session is that has no registered process above it: the one that is left of its id, if it is one.
+pub fn by_id(of_id: &[Seen]) -> Option<&str> {
+    let mut live = of_id.iter().filter(|seen| !seen.ended);
+    let first = &live.next()?.agent;
+    live.all(|seen| seen.agent == *first).then_some(first)
+}
+
+fn numbered(base: &str, number: usize) -> String {
+    let end = format!(".{number}");
+    let room = NAME_MAX - end.len();
+    format!("{}{end}", &base[..base.len().min(room)])
+}
+
+/// The agent of a session whose process says nothing else. Hooks, MCP and the command line all use this one, so that one
+/// session is one agent through every door.
+pub fn agent_name(tool: &str, session: &str) -> String {
+    crate::name::fit_after(&format!("{tool}-"), session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time(10_000_000_000);
+
+    fn process(pid: i64) -> Process {
+        Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid, started: 100 + pid }
+    }
+
+    fn seen(pid: i64, session: &str, agent: &str, began: i64) -> Seen {
+        Seen {
+            process: process(pid),
+            session: session.into(),
+            agent: agent.into(),
+            began_at: Time(began),
+            ended: false,
+            last_seen: NOW,
+        }
+    }
+
+    fn who(pid: i64, session: &str, start: Start, known: &[Seen], dead: &[i64]) -> (String, Option<String>) {
+        let process = process(pid);
+        let asking = Asking { tool: "claude", session, start, process: &process };
+        let answer = decide(&asking, known, NOW, |seen| dead.contains(&seen.process.pid));
+        (answer.agent, answer.second_of)
+    }
+
+    fn is(agent: &str) -> (String, Option<String>) {
+        (agent.into(), None)
+    }
+
+    #[test]
+    fn inv_i1_a_new_session_in_a_new_process_is_a_new_agent() {
+        assert_eq!(who(1, "A", Start::Startup, &[], &[]), is("claude-a"));
+        assert_eq!(who(2, "B", Start::Startup, &[seen(1, "A", "claude-a", 1)], &[]), is("claude-b"));
+    }
+
+    #[test]
+    fn inv_i1_cleared_compacted_or_resumed_in_its_process_a_session_stays_itself() {
+        let known = [seen(1, "A", "claude-a", 1)];
+        for start in [Start::Clear, Start::Resume, Start::Compact] {
+            assert_eq!(who(1, "B", start, &known, &[]), is("claude-a"), "{start:?}");
+        }
+        assert_eq!(who(1, "A", Start::Compact, &known, &[]), is("claude-a"));
+        assert_eq!(who(1, "A", Start::Startup, &known, &[]), is("claude-a"));
+        // The agent of a process is that of the session that began last in it.
+        let cleared = [seen(1, "A", "claude-a", 1), seen(1, "B", "claude-b", 2)];
+        assert_eq!(who(1, "C", Start::Clear, &cleared, &[]), is("claude-b"));
+        // A plain start beside a live session of the same process is another session.
+        assert_eq!(who(1, "B", Start::Startup, &known, &[]), is("claude-b"));
+        let over = [Seen { ended: true, ..seen(1, "A", "claude-a", 1) }];
+        assert_eq!(who(1, "B", Start::Startup, &over, &[]), is("claude-a"));
+    }
+
+    #[test]
+    fn inv_i1_one_id_in_two_live_processes_is_two_agents() {
+        let first = seen(1, "A", "claude-a", 1);
+        let told = |agent: &str| (agent.to_owned(), Some("claude-a".to_owned()));
+        assert_eq!(who(2, "A", Start::Resume, std::slice::from_ref(&first), &[]), told("claude-a.2"));
+        let two = [first.clone(), seen(2, "A", "claude-a.2", 2)];
+        assert_eq!(who(3, "A", Start::Resume, &two, &[]), told("claude-a.3"));
+        // It stays itself, and what the first was is free once that one is gone.
+        assert_eq!(who(2, "A", Start::Compact, &two, &[]), is("claude-a.2"));
+        assert_eq!(who(3, "A", Start::Resume, &two, &[1]), is("claude-a"));
+        assert_eq!(who(3, "A", Start::Resume, &two, &[2]), is("claude-a.2"));
+        // The process went on under another id: its agent is still there.
+        let cleared = [first, seen(1, "B", "claude-a", 2)];
+        assert_eq!(who(2, "A", Start::Resume, &cleared, &[]), told("claude-a.2"));
+        assert_eq!(who(2, "B", Start::Resume, &cleared, &[]), (String::from("claude-b.2"), Some("claude-a".into())));
+    }
+
+    #[test]
+    fn inv_i1_a_session_goes_on_in_another_process_once_the_first_is_over() {
+        let first = seen(1, "A", "claude-a", 1);
+        assert_eq!(who(2, "A", Start::Resume, std::slice::from_ref(&first), &[1]), is("claude-a"));
+        let ended = Seen { ended: true, ..first.clone() };
+        assert_eq!(who(2, "A", Start::Resume, &[ended], &[]), is("claude-a"));
+        let rebooted = Seen { process: Process { boot: "earlier".into(), ..process(1) }, ..first.clone() };
+        assert_eq!(who(2, "A", Start::Resume, &[rebooted], &[]), is("claude-a"));
+        // In a place that cannot be looked at: live while its agent is, and not for ever.
+        let elsewhere = Seen { process: Process { host: "other".into(), ..process(1) }, ..first };
+        assert_eq!(who(2, "A", Start::Resume, std::slice::from_ref(&elsewhere), &[]).0, "claude-a.2");
+        let quiet = Seen { last_seen: NOW - TASK_TTL, ..elsewhere };
+        assert_eq!(who(2, "A", Start::Resume, &[quiet], &[]), is("claude-a"));
+        // A process that is looked at and lives is live however quiet it is.
+        let idle = Seen { last_seen: Time(0), ..seen(1, "A", "claude-a", 1) };
+        assert_eq!(who(2, "A", Start::Resume, &[idle], &[]).0, "claude-a.2");
+    }
+
+    #[test]
+    fn inv_i1_a_command_is_the_agent_of_the_nearest_registered_process() {
+        let (outer, inner) = (seen(1, "A", "claude-a", 1), seen(2, "B", "codex-b.2", 2));
+        let above = |distance, tool, seen| Above { distance, tool, seen };
+        let both = [above(3, "claude", &outer), above(1, "codex", &inner)];
+        assert_eq!(nearest(&both, None), Some("codex-b.2"));
+        assert_eq!(nearest(&both, Some("A")), Some("codex-b.2"), "the id of an outer tool is not ours");
+        assert_eq!(nearest(&[], Some("A")), None);
+        // Cleared: two ids, one agent. Two sessions of one process: the id decides, else nobody.
+        let cleared = seen(1, "B", "claude-a", 2);
+        assert_eq!(nearest(&[above(0, "claude", &outer), above(0, "claude", &cleared)], Some("C")), Some("claude-a"));
+        let other = seen(1, "C", "claude-c", 3);
+        let two = [above(0, "claude", &outer), above(0, "claude", &other)];
+        assert_eq!(nearest(&two, Some("C")), Some("claude-c"));
+        assert_eq!(nearest(&two, None), None);
+        let over = Seen { ended: true, ..inner.clone() };
+        assert_eq!(nearest(&[above(3, "claude", &outer), above(1, "codex", &over)], None), Some("claude-a"));
+        assert_eq!(by_id(&[outer.clone(), cleared]), Some("claude-a"));
+        assert_eq!(by_id(&[outer, other]), None);
+    }
+
+    #[test]
+    fn a_process_with_many_sessions_keeps_them_apart() {
+        let process = process(1);
+        let known = [seen(1, "A", "cursor-a", 1)];
+        for start in [Start::Startup, Start::Resume, Start::Clear] {
+            let asking = Asking { tool: "cursor", session: "B", start, process: &process };
+            assert_eq!(decide(&asking, &known, NOW, |_| false).agent, "cursor-b");
+        }
+    }
+
+    #[test]
+    fn an_unknown_process_is_told_apart_by_the_id_alone() {
+        let process = Process::default();
+        let known = [Seen { process: Process::default(), ..seen(0, "A", "claude-a", 1) }];
+        let ask = |session| {
+            let asking = Asking { tool: "claude", session, start: Start::Clear, process: &process };
+            decide(&asking, &known, NOW, |_| false).agent
+        };
+        assert_eq!((ask("A").as_str(), ask("B").as_str()), ("claude-a", "claude-b"));
+    }
+
+    #[test]
+    fn numbered_names_fit() {
+        let base = agent_name("claude", &"x".repeat(100));
+        assert_eq!(base.len(), NAME_MAX);
+        assert!(crate::name::check(&numbered(&base, 12)).is_ok());
+        assert!(id("ok").is_ok());
+        for bad in ["", "a\nb", "a\0", &"x".repeat(SESSION_MAX + 1)] {
+            assert_eq!(id(bad).unwrap_err().code(), "bad_session");
+        }
+    }
+}

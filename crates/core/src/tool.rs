@@ -1,0 +1,200 @@
+//! Tool calls of agents: what of them is worth an event, and what may be kept of a command line.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a tool does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Changes files.
+    Edit,
+    /// Runs commands.
+    Shell,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl Kind {
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Edit => "edit",
+            Kind::Shell => "shell",
+            Kind::Other => "other",
+        }
+    }
+}
+
+/// An earlier remark on a tool, from the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// Whether it had failed.
+    pub failed: bool,
+    /// The tool.
+    pub tool: String,
+    /// The program that it ran, empty for none.
+    pub program: String,
+}
+
+/// What is to be said about a tool call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// It failed.
+    Failed,
+    /// It works again.
+    Worked,
+}
+
+/// How often in a row the same failure is worth an event.
+pub const FAILURES_TOLD: usize = 10;
+
+/// What is to be said about a call, given what was said before, newest first. A success is worth a word only after a
+/// failure, and a failure that repeats itself without end is not: the log is for what matters.
+pub fn remark(past: &[Past], tool: &str, program: &str, ok: bool) -> Option<Remark> {
+    let mut alike = past.iter().filter(|past| past.tool == tool && past.program == program).map(|past| past.failed);
+    if ok {
+        return alike.next().unwrap_or(false).then_some(Remark::Worked);
+    }
+    (alike.take_while(|failed| *failed).count() < FAILURES_TOLD).then_some(Remark::Failed)
+}
+
+/// Programs whose first argument says more than their name, where it is a plain word.
+const WITH_VERB: [&str; 12] =
+    ["bun", "cargo", "deno", "docker", "git", "go", "kubectl", "make", "npm", "pnpm", "uv", "yarn"];
+
+/// Programs that answer "no" with exit status 1: that is no failure.
+const ANSWERING: [&str; 12] =
+    ["[", "cmp", "diff", "egrep", "fgrep", "git diff", "git grep", "grep", "rg", "test", "which", "pgrep"];
+
+/// Words that stand before the program.
+const BEFORE: [&str; 9] = ["command", "env", "exec", "nice", "nohup", "stdbuf", "sudo", "time", "timeout"];
+
+/// The program of a command line, of which nothing else is kept: the base name of its first word, with the plain verb
+/// behind it for a few programs. Where the program is not plain to see there is none.
+pub fn program(command: &str) -> Option<String> {
+    let first = command.split(['|', ';', '&', '\n', '\r']).map(str::trim).find(|part| !part.is_empty())?;
+    let mut words = first.split_whitespace().peekable();
+    let mut taken = 0;
+    // `cd somewhere && …` is about what comes behind it.
+    if words.peek() == Some(&"cd") {
+        let rest = command.split_once("&&")?.1;
+        return program(rest);
+    }
+    while let Some(word) = words.peek() {
+        let assigns = word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(is_name));
+        let before = BEFORE.contains(word);
+        let of_before =
+            taken > 0 && (word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b's'));
+        if !(assigns || before || of_before) {
+            break;
+        }
+        taken += usize::from(before);
+        words.next();
+    }
+    let name = words.next()?.rsplit('/').next()?;
+    let plain = |word: &str| {
+        word.len() <= 40 && !word.is_empty() && word.bytes().all(|byte| is_name(byte) || b".+-[".contains(&byte))
+    };
+    if !plain(name) || name.starts_with('-') {
+        return None;
+    }
+    let verb = words.next().filter(|_| WITH_VERB.contains(&name));
+    let verb =
+        verb.filter(|verb| verb.len() <= 20 && verb.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+    let verb = verb.filter(|verb| !verb.starts_with('-'));
+    Some(match verb {
+        Some(verb) => format!("{name} {verb}"),
+        None => name.to_owned(),
+    })
+}
+
+/// Whether a text is one that [`program`] makes.
+pub fn is_program(text: &str) -> bool {
+    program(text).as_deref() == Some(text)
+}
+
+/// Whether a program that ended with a status failed.
+pub fn failed(program: Option<&str>, status: i64) -> bool {
+    status != 0 && !(status == 1 && program.is_some_and(|program| ANSWERING.contains(&program)))
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn past(failed: bool, tool: &str, program: &str) -> Past {
+        Past { failed, tool: tool.into(), program: program.into() }
+    }
+
+    #[test]
+    fn a_success_is_told_once_and_only_after_a_failure() {
+        let failed = past(true, "Bash", "cargo test");
+        let worked = past(false, "Bash", "cargo test");
+        assert_eq!(remark(&[], "Bash", "cargo test", true), None);
+        assert_eq!(remark(std::slice::from_ref(&failed), "Bash", "cargo test", true), Some(Remark::Worked));
+        assert_eq!(remark(&[worked, failed.clone()], "Bash", "cargo test", true), None);
+        assert_eq!(remark(std::slice::from_ref(&failed), "Bash", "git push", true), None);
+        assert_eq!(remark(&[failed], "Edit", "cargo test", true), None);
+    }
+
+    #[test]
+    fn a_failure_is_told_and_not_without_end() {
+        let many = vec![past(true, "Bash", "make"); FAILURES_TOLD];
+        assert_eq!(remark(&many[1..], "Bash", "make", false), Some(Remark::Failed));
+        assert_eq!(remark(&many, "Bash", "make", false), None);
+        assert_eq!(remark(&many, "Bash", "npm test", false), Some(Remark::Failed));
+        let broken: Vec<Past> = std::iter::once(past(false, "Bash", "make")).chain(many).collect();
+        assert_eq!(remark(&broken, "Bash", "make", false), Some(Remark::Failed));
+    }
+
+    #[test]
+    fn inv_m5_of_a_command_line_only_the_program_is_kept() {
+        for (line, kept) in [
+            ("cargo test --workspace -- secret", Some("cargo test")),
+            ("/usr/bin/git push https://u:p@h/x", Some("git push")),
+            ("TOKEN=abc env X=1 npm run build", Some("npm run")),
+            ("sudo -E timeout 30 make all", Some("make all")),
+            ("grep -r password .", Some("grep")),
+            ("curl -H 'Authorization: Bearer x' u", Some("curl")),
+            ("cd /secret/place && pytest -k x", Some("pytest")),
+            ("cd /secret/place", None),
+            ("git -c http.extraHeader=x push", Some("git")),
+            ("make SECRET=1", Some("make")),
+            ("[ -f x ]", Some("[")),
+            ("", None),
+            ("  \n ", None),
+            ("$SECRET_PROGRAM x", None),
+            ("\"quoted program\" x", None),
+            ("echo hi | tee /x", Some("echo")),
+            ("-x", None),
+        ] {
+            assert_eq!(program(line).as_deref(), kept, "{line}");
+        }
+        assert!(is_program("cargo test") && !is_program("cargo test x") && !is_program("/bin/ls") && !is_program(""));
+    }
+
+    #[test]
+    fn a_program_that_answers_no_did_not_fail() {
+        assert!(failed(Some("cargo test"), 101) && failed(None, 1) && failed(Some("grep"), 2));
+        assert!(!failed(Some("grep"), 1) && !failed(Some("cargo test"), 0));
+    }
+
+    proptest! {
+        #[test]
+        fn inv_m5_what_is_kept_is_short_and_plain(line in "[ -~\n]{0,80}") {
+            if let Some(kept) = program(&line) {
+                prop_assert!(kept.len() <= 61 && kept.split(' ').count() <= 2);
+                prop_assert!(line.contains(kept.split(' ').next().unwrap()));
+                prop_assert!(!kept.contains(['=', '/', '"', '\'', '$', ':', '@']));
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The brief: what somebody who knows nothing else needs to go on with a task. Gathered from rows, composed by
+//! [`tenure_core::brief`] within a budget; the same rows and the same call give the same bytes.
+//!
+//! Instants are shown as they are, not as ages, so that time alone changes nothing. Words of agents stand in quotes with
+//! their author, line by line, so that no text can pass for a section of the brief.
+
+mod past;
+mod words;
+
+use tenure_core::brief::{Section, compose};
+use tenure_core::hold::Mode;
+use tenure_core::message::Urgency;
+use tenure_core::{Result, Time};
+use tenure_store::Tx;
+use tenure_store::table::{dep, hold, task};
+
+use crate::call::Tree;
+use crate::shape;
+use words::{at, lines, quoted};
+
+/// How many tasks that wait for this one are named.
+const UNLOCKS: usize = 20;
+/// How many holds of others are looked at, and how many are named.
+const NEAR: (usize, usize) = (200, 10);
+/// What the section of new messages is called.
+const MAIL: &str = "Mail";
+const EVENTS: &str = "Last events";
+
+/// What a brief is about and for whom.
+pub(crate) struct Ask<'a> {
+    pub(crate) project: &'a str,
+    pub(crate) me: &'a str,
+    /// The checkout of the reader, empty for none.
+    pub(crate) checkout: &'a str,
+    pub(crate) now: Time,
+    /// Whether the reader calls tools and does not type commands.
+    pub(crate) tools: bool,
+    pub(crate) tree: &'a Tree,
+    /// In bytes.
+    pub(crate) budget: usize,
+    /// The task, and whether the reader holds it.
+    pub(crate) task: Option<(&'a str, bool)>,
+    /// Why there is no task.
+    pub(crate) nothing: &'a str,
+    /// What the reader lost since it was here, in a sentence.
+    pub(crate) lost: Option<&'a str>,
+    /// What stands in the way of paths that were held for the task.
+    pub(crate) lost_paths: &'a [shape::Blocker],
+    pub(crate) news: &'a [shape::News],
+    /// Up to which event the news are an offer.
+    pub(crate) offered: Option<i64>,
+    pub(crate) mail: &'a shape::Inbox,
+}
+
+/// Gathers and composes.
+pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
+    let sections = sections(tx, ask)?;
+    let made = compose(&sections, ask.budget);
+    let shown = |wanted: &str| made.shown.iter().find(|(heading, _)| heading == wanted).map_or(0, |(_, items)| *items);
+    let (told, events) = (shown(MAIL), shown(EVENTS));
+    Ok(shape::Brief {
+        tokens: made.text.len().div_ceil(tenure_core::brief::TOKEN),
+        budget: ask.budget / tenure_core::brief::TOKEN,
+        left_out: made.left_out,
+        events: if events == ask.news.len() { ask.offered } else { last(ask.news.get(..events)) },
+        mail: told.checked_sub(1).and_then(|last| ask.mail.items.get(last)).map(|last| last.number),
+        text: made.text,
+    })
+}
+
+fn last(told: Option<&[shape::News]>) -> Option<i64> {
+    told.and_then(|told| told.last()).map(|news| news.number)
+}
+
+fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
+    let full = match ask.task {
+        Some((task, _)) => task::get(tx, ask.project, task)?,
+        None => None,
+    };
+    let mut sections = Vec::new();
+    if let Some(lost) = ask.lost {
+        sections.push(Section {
+            needed: true,
+            ..section("Changed while you were away", vec![lost.to_owned()], ask, "log")
+        });
+    }
+    let Some(full) = full else {
+        sections.push(Section { needed: true, ..section("Task", vec![nothing(ask)], ask, "list") });
+        sections.push(Section { needed: true, ..section("Do next", without_task(ask), ask, "list") });
+        sections.extend(around(tx, ask, None)?);
+        return Ok(sections);
+    };
+    let show = format!("show {}", full.task.id);
+    sections.push(Section { needed: true, ..section("Task", what(ask, &full), ask, &show) });
+    sections.push(Section { needed: true, ..section("Do next", next(ask), ask, &show) });
+    let stopped = past::of(tx, ask, &full)?;
+    sections.push(Section { needed: true, ..section("Where it stopped", stopped, ask, &show) });
+    sections.push(section("Blocked by and unlocks", links(tx, ask, &full)?, ask, &show));
+    sections.extend(around(tx, ask, Some(&full))?);
+    Ok(sections)
+}
+
+/// What does not depend on the task alone: memory, others, events.
+fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<Vec<Section>> {
+    let (directives, facts) = past::memories(tx, ask, full)?;
+    let events = ask.news.iter().map(|news| format!("- {} {}", news.number, news.text)).collect();
+    Ok(vec![
+        section("Directives and pins", directives, ask, "memory list"),
+        section(MAIL, mail(ask), ask, "inbox"),
+        section("Near you", near(tx, ask)?, ask, "holds"),
+        section("Facts and lessons", facts, ask, "recall \"…\""),
+        section(EVENTS, events, ask, "log"),
+    ])
+}
+
+/// A section that may be left out. `more` is the command that shows what did not fit.
+fn section(heading: &str, items: Vec<String>, ask: &Ask<'_>, more: &str) -> Section {
+    let more = match (ask.tools, more.split_once(' ')) {
+        (false, _) => format!("tenure {more}"),
+        (true, Some(("memory" | "recall", _))) => "tool memory".to_owned(),
+        (true, None) if more == "inbox" => "tool mail".to_owned(),
+        (true, _) => "tool list".to_owned(),
+    };
+    Section { heading: heading.to_owned(), items, needed: false, more }
+}
+
+fn nothing(ask: &Ask<'_>) -> String {
+    format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)
+}
+
+fn without_task(ask: &Ask<'_>) -> Vec<String> {
+    if ask.tools {
+        vec!["- Tool `add` adds a task, tool `list` shows what there is, tool `resume` takes what is ready.".to_owned()]
+    } else {
+        vec![
+            "- `tenure add \"TITLE\"` adds a task".to_owned(),
+            "- `tenure list` shows what there is".to_owned(),
+            "- `tenure resume` takes what is ready by then".to_owned(),
+        ]
+    }
+}
+
+fn what(ask: &Ask<'_>, full: &task::Full) -> Vec<String> {
+    let row = &full.task;
+    let mut items = vec![format!("{} {} (added by {})", row.id, quoted(&row.title, 500), row.created_by)];
+    let mut facts = vec![format!("priority {}", row.priority), format!("attempt {}", row.attempt.max(1))];
+    if !row.labels.is_empty() {
+        facts
+            .push(format!("labels {}", row.labels.iter().map(|label| quoted(label, 64)).collect::<Vec<_>>().join(" ")));
+    }
+    let holds = match (ask.task, &full.held) {
+        (Some((_, true)), Some(held)) => {
+            format!("You are {} and hold it, fence {}; every call of yours renews the hold.", ask.me, held.fence)
+        }
+        _ => format!("You are {} and do not hold it yet.", ask.me),
+    };
+    if !row.acceptance.is_empty() {
+        items.push(format!("Done when:\n{}", lines(&row.acceptance)));
+    }
+    items.push(format!("{holds} {}.", capital(&facts.join(", "))));
+    if !row.description.is_empty() {
+        items.push(format!("In the words of {}:\n{}", row.created_by, lines(&row.description)));
+    }
+    items
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn next(ask: &Ask<'_>) -> Vec<String> {
+    let held = ask.task.is_some_and(|(_, held)| held);
+    let items: &[&str] = match (held, ask.tools) {
+        (true, false) => &[
+            "- When what it asks for is true: `tenure done`",
+            "- While you work: `tenure note \"what you did, found or decided\"`",
+            "- If it cannot go on: `tenure block --reason \"what is missing\"`; to give it back: `tenure release`",
+        ],
+        (true, true) => &[
+            "- When what it asks for is true: tool `done`",
+            "- While you work: tool `note` with what you did, found or decided",
+            "- If it cannot go on: tool `block` with the reason; to give it back: tool `release`",
+        ],
+        (false, false) => {
+            &["- To take it and get this brief: `tenure resume`", "- To see what else there is: `tenure list`"]
+        }
+        (false, true) => {
+            &["- To take it and get this brief: tool `resume`", "- To see what else there is: tool `list`"]
+        }
+    };
+    items.iter().map(|item| (*item).to_owned()).collect()
+}
+
+fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
+    let mut items = Vec::new();
+    if !full.task.reason.is_empty() {
+        let on = if full.task.blocked_on.is_empty() { String::new() } else { format!(" on {}", full.task.blocked_on) };
+        items.push(format!("- Blocked{on}: {}", quoted(&full.task.reason, 300)));
+    }
+    let unmet: Vec<String> = dep::of(tx, ask.project, std::slice::from_ref(&full.task.id))?
+        .into_iter()
+        .filter(|edge| edge.status != tenure_core::task::Status::Done)
+        .map(|edge| edge.after)
+        .collect();
+    if !unmet.is_empty() {
+        items.push(format!("- Comes after {}", unmet.join(", ")));
+    }
+    let dependents: Vec<String> =
+        dep::dependents(tx, ask.project, &full.task.id, UNLOCKS)?.into_iter().map(|edge| edge.after).collect();
+    if !dependents.is_empty() {
+        for full in task::get_many(tx, ask.project, &dependents)? {
+            items.push(format!("- Unlocks {} {}", full.task.id, quoted(&full.task.title, 120)));
+        }
+    }
+    Ok(items)
+}
+
+/// New messages, each whole: what is shown counts as read.
+fn mail(ask: &Ask<'_>) -> Vec<String> {
+    let one = |message: &shape::Message| {
+        let mut facts =
+            vec![message.sent_at.split_once('.').map_or(message.sent_at.clone(), |(at, _)| format!("{at}Z"))];
+        facts.extend(message.request.then(|| "request".to_owned()));
+        facts.extend((message.urgency == Urgency::Urgent).then(|| "urgent".to_owned()));
+        facts.extend(message.about.as_ref().map(|about| format!("about {about}")));
+        facts.extend(message.again.then(|| "again".to_owned()));
+        facts.extend(message.ended.as_ref().map(|ended| format!("over: {} by {}", ended.how, ended.by)));
+        let from = match message.what.as_str() {
+            "ending" => format!("your message to {}", message.to.join(", ")),
+            _ => format!("from {}", message.from),
+        };
+        format!("- {} {from} ({}):\n{}", message.id, facts.join(", "), lines(&message.text))
+    };
+    ask.mail.items.iter().map(one).collect()
+}
+
+fn near(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+    let holds = hold::page(tx, ask.project, "", (ask.now, "\u{10ffff}"), NEAR.0)?;
+    let others = holds.iter().filter(|hold| hold.holder != ask.me).take(NEAR.1);
+    Ok(others
+        .map(|hold| {
+            let what = if hold.is_path() { path(ask, hold) } else { hold.subject.clone() };
+            let why = if hold.reason.is_empty() { String::new() } else { format!(" {}", quoted(&hold.reason, 120)) };
+            format!("- {} holds {what}{why} until {}", hold.holder, at(hold.expires_at))
+        })
+        .collect())
+}
+
+/// A hold on a path: the pattern in quotes, as it may have any character in it, and where it is meant.
+fn path(ask: &Ask<'_>, hold: &hold::Row) -> String {
+    let shared = if hold.mode == Mode::Shared { ", shared" } else { "" };
+    let place = match hold.checkout.as_str() {
+        "" => " in every checkout",
+        here if here == ask.checkout => "",
+        _ => " in another checkout",
+    };
+    format!("the path {}{place}{shared},", quoted(&hold.subject, 200))
+}

@@ -1,0 +1,175 @@
+//! What was done and learned before: notes, files, commits, memories.
+
+use tenure_core::hold::lapsed;
+use tenure_core::memory::Kind;
+use tenure_core::{Result, event};
+use tenure_store::Tx;
+use tenure_store::table::{artifact, event as log, hold, memory, note, path, task, touched};
+
+use super::Ask;
+use super::words::{at, lines_cut, quoted};
+use crate::query::memory::{Effort, places, search};
+
+/// How many notes are shown, and how long the last and the others are at the most.
+const NOTES: usize = 3;
+const LAST_NOTE: usize = 1_500;
+const EARLIER_NOTE: usize = 300;
+/// How many files are named.
+const FILES: usize = 20;
+/// How many of a task's newest events say how it was left.
+const STORY: usize = 50;
+/// How many memories are looked at in each place.
+const MEMORIES: usize = 30;
+/// How many facts and lessons are offered to the budget.
+const FACTS: usize = 25;
+
+/// Where the work on a task stopped.
+pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
+    let mut items = Vec::new();
+    if full.task.attempt > 1 {
+        items.push(format!("- Attempt {}{}", full.task.attempt, left(tx, ask, &full.task.id)?));
+    }
+    let notes = note::newest(tx, ask.project, &full.task.id, NOTES)?;
+    if let Some(last) = notes.last() {
+        items.push(format!("- Last note, by {} at {}:\n{}", last.agent, at(last.at), lines_cut(&last.text, LAST_NOTE)));
+    }
+    items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt));
+    items.extend(paths(tx, ask, &full.task.id)?);
+    let touched = touched::for_task(tx, ask.project, &full.task.id, FILES)?;
+    if !touched.is_empty() {
+        let named: Vec<String> = touched.iter().map(|path| quoted(path, 300)).collect();
+        items.push(format!("- Files changed for it so far: {}", named.join(", ")));
+    }
+    let files = artifact::newest(tx, ask.project, &full.task.id, FILES)?;
+    if !files.is_empty() {
+        let named: Vec<String> = files
+            .iter()
+            .map(|file| {
+                let sum = file.sha256.get(..12).unwrap_or(&file.sha256);
+                format!("  - {} {} ({} bytes, sha256 {sum}…)", file.kind, quoted(&file.path, 300), file.size)
+            })
+            .collect();
+        items.push(format!("- Files that notes name:\n{}", named.join("\n")));
+    }
+    for note in notes.iter().rev().skip(1) {
+        let text = lines_cut(&note.text, EARLIER_NOTE);
+        items.push(format!("- Earlier note, by {} at {}:\n{text}", note.agent, at(note.at)));
+    }
+    if items.is_empty() {
+        items.push("Nothing was done yet: this is the first attempt.".to_owned());
+    }
+    Ok(items)
+}
+
+/// What is held for a task, and what its reader did not get back.
+fn paths(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
+    let (sql, args) = path::of_tasks_call(ask.project, &[task.to_owned()]);
+    let held = hold::many(tx.query(sql, &args)?)?;
+    let live = held.iter().filter(|row| row.holder == ask.me && !lapsed(ask.now, row.expires_at));
+    let named: Vec<String> = live.map(|row| quoted(&row.subject, 200)).collect();
+    let mut items = Vec::new();
+    if !named.is_empty() {
+        let more = named.len().saturating_sub(FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        items.push(format!("- Paths you hold for it: {}{more}", named[..named.len().min(FILES)].join(", ")));
+    }
+    for blocker in ask.lost_paths.iter().take(FILES) {
+        let pattern = quoted(blocker.pattern.as_deref().unwrap_or_default(), 200);
+        items.push(format!("- Not yours again: {} holds the path {pattern} by now", blocker.holder));
+    }
+    Ok(items)
+}
+
+/// How the attempt before ended.
+fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<String> {
+    let ends = [
+        event::kind::HOLD_EXPIRED,
+        event::kind::HOLD_TRANSFERRED,
+        event::kind::TASK_RELEASED,
+        event::kind::TASK_BLOCKED,
+        event::kind::TASK_DONE,
+        event::kind::TASK_CANCELLED,
+    ];
+    let filter = log::Filter { subject: task.to_owned(), ..log::Filter::default() };
+    let events = log::page(tx, ask.project, &filter, (0, i64::MAX), true, STORY)?;
+    let Some(end) = events.into_iter().find(|event| ends.contains(&event.kind.as_str())) else {
+        return Ok(String::new());
+    };
+    let at = at(end.at);
+    let end = crate::shape::Event::of(end)?;
+    Ok(format!(": {} ({at})", end.sentence()))
+}
+
+fn tree(ask: &Ask<'_>, noted: &str, attempt: i64) -> Vec<String> {
+    let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
+    let head = ask.tree.head.as_str();
+    let mut items = Vec::new();
+    match (noted, head) {
+        ("", "") => {}
+        ("", head) if attempt > 1 => items.push(format!("- This working tree is at commit {}", short(head))),
+        ("", _) => {}
+        (noted, head) if noted == head || head.is_empty() => {
+            items.push(format!("- Last commit then: {}", short(noted)));
+        }
+        (noted, head) => {
+            items.push(format!("- Last commit then: {}; this working tree is at {}", short(noted), short(head)));
+        }
+    }
+    if !ask.tree.uncommitted.is_empty() {
+        let more = ask.tree.uncommitted.len().saturating_sub(FILES) + ask.tree.uncommitted_more;
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named: Vec<String> = ask.tree.uncommitted.iter().take(FILES).map(|path| quoted(path, 300)).collect();
+        items.push(format!("- Left uncommitted in this checkout: {}{more}", named.join(", ")));
+    }
+    items
+}
+
+/// Directives and pins, and facts and lessons that fit the task: each once, nearest scope first.
+pub(super) fn memories(
+    tx: &mut dyn Tx,
+    ask: &Ask<'_>,
+    full: Option<&task::Full>,
+) -> Result<(Vec<String>, Vec<String>)> {
+    let places = places(tx, ask.project, ask.me, full.map(|full| full.task.id.as_str()))?;
+    let (mut directives, mut facts) = (Vec::<memory::Row>::new(), Vec::<memory::Row>::new());
+    for (project, scope) in &places {
+        let mut rows = memory::pinned(tx, project, scope, ask.now, MEMORIES)?;
+        rows.extend(memory::directives(tx, project, scope, ask.now, MEMORIES)?);
+        for row in rows {
+            if directives.iter().all(|known| known.id != row.id) {
+                directives.push(row);
+            }
+        }
+    }
+    if let Some(full) = full {
+        // What was remembered for this very task is shown whatever words it has.
+        let near = &places[..1];
+        for (project, scope) in near {
+            let newest = (tenure_core::Time(i64::MAX), "");
+            facts.extend(memory::newest(tx, project, scope, ask.now, newest, MEMORIES)?);
+        }
+        let question = format!(
+            "{} {} {}",
+            full.task.title,
+            full.task.labels.join(" "),
+            tenure_core::text::cut(&full.task.description, 500)
+        );
+        facts.extend(search(tx, ask.now, &places, &question, &Effort::BRIEF)?);
+    } else {
+        for (project, scope) in &places {
+            facts.extend(memory::newest(tx, project, scope, ask.now, (tenure_core::Time(i64::MAX), ""), MEMORIES)?);
+        }
+    }
+    let mut shown: Vec<String> = directives.iter().map(|row| row.id.clone()).collect();
+    facts.retain(|row| {
+        let new = row.kind != Kind::Directive && !shown.contains(&row.id);
+        shown.push(row.id.clone());
+        new
+    });
+    facts.truncate(FACTS);
+    let item = |row: &memory::Row| {
+        let kind = if row.pinned { format!("pinned {}", row.kind.as_str()) } else { row.kind.as_str().to_owned() };
+        format!("- {} ({kind} `{}`, by {})", quoted(&row.text, 600), row.key, row.author)
+    };
+    Ok((directives.iter().map(item).collect(), facts.iter().map(item).collect()))
+}

@@ -1,0 +1,127 @@
+//! Which of its own tasks an agent goes on with: the rules of `resume` that come before the order of choice. One function
+//! for the op and the query, so that `resume --peek` shows what `resume` would take.
+
+use tenure_core::choice::{Rank, Rule};
+use tenure_core::task::Status;
+use tenure_core::{Result, event};
+use tenure_store::Tx;
+use tenure_store::table::{event as log, hold, task};
+
+use crate::op::claim::suits;
+use crate::query::list::read;
+
+/// How many candidates of one rule are looked at closely.
+const MANY: usize = 64;
+/// How many of a task's newest events say how it was left.
+const STORY: usize = 20;
+
+/// Who looks for something to do.
+pub(crate) struct Seeker<'a> {
+    pub(crate) project: &'a str,
+    pub(crate) me: &'a str,
+    /// The task in focus, empty for none.
+    pub(crate) focus: &'a str,
+    pub(crate) labels: &'a [String],
+    /// Agents that the next write marks as gone: what is reserved for them is reserved for nobody.
+    pub(crate) gone: &'a [String],
+    /// Whether a hold that is not ended is over all the same.
+    pub(crate) over: &'a dyn Fn(&task::Held) -> bool,
+}
+
+impl Seeker<'_> {
+    fn has_labels(&self, row: &task::Row) -> bool {
+        self.labels.iter().all(|label| row.labels.contains(label))
+    }
+
+    fn may_take(&self, row: &task::Row) -> bool {
+        row.unmet == 0 && self.has_labels(row) && (self.gone.contains(&row.assignee) || suits(row, &[], self.me))
+    }
+
+    fn holds(&self, full: &task::Full) -> bool {
+        full.held.as_ref().is_some_and(|held| held.holder == self.me && !(self.over)(held))
+    }
+
+    fn is_free(&self, full: &task::Full) -> bool {
+        match &full.held {
+            Some(held) => (self.over)(held),
+            None => full.task.ready,
+        }
+    }
+}
+
+/// The agent's own task to go on with, by the first rule that fires.
+pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::Full, Rule)>> {
+    if let Some(full) = in_focus(tx, seeker)? {
+        return Ok(Some((full, Rule::Focus)));
+    }
+    if let Some(full) = unblocked(tx, seeker)? {
+        return Ok(Some((full, Rule::Unblocked)));
+    }
+    let assigned = task::Stream::Assigned(seeker.me.to_owned());
+    let takes =
+        |full: &task::Full| full.task.status != Status::Blocked && seeker.may_take(&full.task) && seeker.is_free(full);
+    if let Some(full) = read(tx, seeker.project, &assigned, &START, 1, &takes)?.pop() {
+        return Ok(Some((full, Rule::Assigned)));
+    }
+    Ok(started(tx, seeker)?.map(|full| (full, Rule::Own)))
+}
+
+const START: Rank = Rank { priority: -1, number: -1, id: String::new() };
+
+fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
+    if seeker.focus.is_empty() {
+        return Ok(None);
+    }
+    let full = task::get(tx, seeker.project, seeker.focus)?;
+    Ok(full.filter(|full| seeker.holds(full) && seeker.has_labels(&full.task)))
+}
+
+/// A task the agent had to leave, and can go on with: what blocked it is done, or somebody said that it can go on.
+fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
+    let last = |status| task::Stream::Last(seeker.me.to_owned(), status);
+    let waits = |full: &task::Full| !full.task.blocked_on.is_empty() && seeker.may_take(&full.task);
+    let blocked = read(tx, seeker.project, &last(Status::Blocked), &START, MANY, &waits)?;
+    let blockers: Vec<String> = blocked.iter().map(|full| full.task.blocked_on.clone()).collect();
+    let done: Vec<String> = task::existing(tx, seeker.project, &blockers)?
+        .into_iter()
+        .filter(|(_, status)| *status == Status::Done)
+        .map(|(id, _)| id)
+        .collect();
+    let mut best = blocked.into_iter().find(|full| done.contains(&full.task.blocked_on));
+    let open = |full: &task::Full| full.task.ready && !full.task.lapsed && seeker.may_take(&full.task);
+    for full in read(tx, seeker.project, &last(Status::Open), &START, MANY, &open)? {
+        if best.as_ref().is_some_and(|best| best.task.rank() < full.task.rank()) {
+            break;
+        }
+        if was_unblocked(tx, seeker.project, &full.task.id)? {
+            best = Some(full);
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// Whether a task is open because somebody unblocked it, and not because it was given back.
+fn was_unblocked(tx: &mut dyn Tx, project: &str, task: &str) -> Result<bool> {
+    let filter = log::Filter { subject: task.to_owned(), ..log::Filter::default() };
+    let events = log::page(tx, project, &filter, (0, i64::MAX), true, STORY)?;
+    let left = [event::kind::TASK_RELEASED, event::kind::TASK_REOPENED, event::kind::TASK_CLAIMED];
+    Ok(events
+        .iter()
+        .find(|event| event.kind == event::kind::TASK_UNBLOCKED || left.contains(&event.kind.as_str()))
+        .is_some_and(|event| event.kind == event::kind::TASK_UNBLOCKED))
+}
+
+/// A task that the agent holds, or held until its time ran out and nobody took over.
+fn started(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
+    let holds = hold::all_of_holder(tx, seeker.project, seeker.me)?;
+    let held: Vec<String> = holds.into_iter().filter(|hold| hold.kind == "task").map(|hold| hold.subject).collect();
+    let mut found = if held.is_empty() { Vec::new() } else { task::get_many(tx, seeker.project, &held)? };
+    found.retain(|full| {
+        seeker.has_labels(&full.task) && (seeker.holds(full) || (seeker.is_free(full) && seeker.may_take(&full.task)))
+    });
+    let lapsed = |full: &task::Full| full.task.lapsed && full.task.ready && seeker.may_take(&full.task);
+    let last = task::Stream::Last(seeker.me.to_owned(), Status::Open);
+    found.extend(read(tx, seeker.project, &last, &START, 1, &lapsed)?);
+    Ok(found.into_iter().min_by_key(|full| full.task.rank()))
+}

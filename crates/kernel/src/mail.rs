@@ -1,0 +1,40 @@
+//! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
+
+use serde_json::json;
+use tenure_core::{Result, event};
+use tenure_store::table::{mail, message};
+
+use crate::unit::Unit;
+
+/// A hold that has ended while there were messages about it.
+#[derive(Debug)]
+pub(crate) struct Over {
+    /// The hold.
+    pub(crate) hold: String,
+    /// How it ended, as its askers are told.
+    pub(crate) how: &'static str,
+    /// Who ended it; its holder where its time ran out.
+    pub(crate) by: String,
+    /// The event that says so.
+    pub(crate) cause: i64,
+}
+
+/// Ends the messages about holds that have ended, and tells those who wrote them how. Comes after everything else that
+/// an op appends: what follows from a finished task is told right after it.
+pub(crate) fn end_with_holds(unit: &mut Unit<'_>) -> Result<()> {
+    for over in std::mem::take(&mut unit.over) {
+        for row in message::about_hold(unit.tx, &unit.project.id, &over.hold)? {
+            end(unit, &row, over.how, &over.by, Some(over.cause))?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends a message and puts that into the mail of whoever wrote it.
+pub(crate) fn end(unit: &mut Unit<'_>, row: &message::Row, how: &str, by: &str, cause: Option<i64>) -> Result<()> {
+    let data = json!({ "author": row.author, "about": row.about, "how": how, "by": by });
+    let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, &row.hold, cause, &data)?;
+    let project = unit.project.id.clone();
+    message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
+    mail::insert(unit.tx, &project, &row.author, number, &row.id, mail::What::Ending)
+}

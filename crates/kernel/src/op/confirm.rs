@@ -1,0 +1,37 @@
+//! Says that what was offered was shown: only then is it not offered again. Doors call it, nobody types it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::Result;
+use tenure_store::table::delivery;
+
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Events up to this number were shown.
+    #[serde(default)]
+    pub events: Option<i64>,
+    /// Mail up to this number was shown.
+    #[serde(default)]
+    pub mail: Option<i64>,
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Confirmed> {
+    let me = unit.me();
+    let project = unit.project.id.clone();
+    let Some(mut row) = delivery::get(unit.tx, &project, me)? else {
+        return Ok(shape::Confirmed { events: 0, mail: 0 });
+    };
+    let before = row;
+    // A cursor never goes back, and never beyond what was offered: what nobody offered, nobody has seen.
+    row.confirmed = row.confirmed.max(request.events.unwrap_or(0).min(row.offered));
+    row.mail_confirmed = row.mail_confirmed.max(request.mail.unwrap_or(0).min(row.mail_offered));
+    if row != before {
+        delivery::put(unit.tx, &project, me, &row)?;
+    }
+    Ok(shape::Confirmed { events: row.confirmed, mail: row.mail_confirmed })
+}

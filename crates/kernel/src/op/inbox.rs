@@ -1,0 +1,86 @@
+//! Offers new mail, in order and not too much at once, and acknowledges what was read.
+//!
+//! What is offered stays new until the door confirms that it was shown: see `confirm`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::message::{self, ACKS_MAX};
+use tenure_core::{Error, Result, Time, event, id};
+use tenure_store::table::{delivery, mail};
+
+use crate::query::mail::look;
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// How many messages at the most, 1 to 100; 20 without it.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// Messages to acknowledge, by their ids. All or none.
+    #[serde(default)]
+    pub ack: Vec<String>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        message::limit(self.limit)?;
+        if self.ack.len() > ACKS_MAX {
+            let text = format!("{} messages to acknowledge, at most {ACKS_MAX} fit", self.ack.len());
+            return Err(Error::usage("too_many_acks", text));
+        }
+        self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Inbox> {
+    let limit = message::limit(request.limit)?;
+    for id in &request.ack {
+        acknowledge(unit, id)?;
+    }
+    let me = unit.me().to_owned();
+    let found = look(unit.tx, &unit.project.id, &me, limit)?;
+    // Who reads its mail before it ever asked what happened has missed nothing until now.
+    let last = unit.project.last_event;
+    let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
+    let mut place = found.cursors.unwrap_or(first);
+    let found = found.offered();
+    if let Some(number) = found.offered.filter(|number| *number > place.mail_offered) {
+        place.mail_offered = number;
+        delivery::put(unit.tx, &unit.project.id, &me, &place)?;
+    }
+    Ok(shape::Inbox { acked: request.ack.clone(), ..found })
+}
+
+/// Takes note of a message. A request that is about no hold has what it asked for.
+fn acknowledge(unit: &mut Unit<'_>, id: &str) -> Result<()> {
+    let (project, me, now) = (unit.project.id.clone(), unit.me().to_owned(), unit.now);
+    // The mail of others is as if it did not exist.
+    let rows = mail::of_message(unit.tx, &project, &me, id)?;
+    if rows.is_empty() {
+        return Err(unknown(id));
+    }
+    for row in rows.iter().filter(|row| row.acked_at == Time(0)) {
+        mail::ack(unit.tx, &project, &me, row.number, now)?;
+        if row.what == mail::What::Ending {
+            continue;
+        }
+        let data = json!({ "author": row.message.author });
+        let number = unit.append(event::kind::MESSAGE_ACKED, id, "", None, &data)?;
+        let is_open = row.message.request && row.message.hold.is_empty() && row.message.ended_at == Time(0);
+        if is_open {
+            crate::mail::end(unit, &row.message, "acknowledged", &me, Some(number))?;
+        }
+    }
+    Ok(())
+}
+
+fn unknown(typed: &str) -> Error {
+    let shown = tenure_core::text::excerpt(typed);
+    Error::refused(tenure_core::Kind::NotFound, "not_found", format!("there is no message `{shown}` in your mail"))
+        .entity(shown)
+        .attempt("tenure inbox --peek")
+}

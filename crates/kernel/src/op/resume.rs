@@ -1,0 +1,236 @@
+//! Resumes: chooses what to work on, takes it, and says everything that is needed to go on, in one transaction.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::choice::Rule;
+use tenure_core::task::Status;
+use tenure_core::{Result, Span, brief as budget, event, hold as rule, id, text};
+use tenure_store::Tx;
+use tenure_store::table::{agent, delivery, event as log, task};
+
+use super::claim::{choose, counts, renew, take};
+use super::unblock::go_on;
+use crate::brief::{self, Ask};
+use crate::call::Tree;
+use crate::focus::{Seeker, own};
+use crate::query::mail::look;
+use crate::shape;
+use crate::unit::{Loaded, Unit};
+
+/// How many events are offered where no number is given.
+pub const EVENTS: usize = 20;
+/// How many messages are offered at the most.
+pub(crate) const MAIL: usize = 10;
+/// How many events a page has on the way to the ones to offer, and how many are looked through at the most.
+const PAGE: usize = 200;
+const LOOKED_THROUGH: usize = 2_000;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Only tasks that have all of these labels.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// How long a new hold lives after the holder's last op, 1 second to 24 hours.
+    #[serde(default)]
+    pub ttl_s: Option<i64>,
+    /// The size of the brief in tokens of 4 bytes, 1,500 if left out.
+    #[serde(default)]
+    pub budget: Option<i64>,
+    /// How many events are offered at the most, 20 if left out.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
+        self.bytes()?;
+        crate::query::limit(self.limit.unwrap_or(EVENTS))?;
+        text::labels(&self.labels).map(|_| ())
+    }
+
+    /// The budget in bytes.
+    pub(crate) fn bytes(&self) -> Result<usize> {
+        budget::budget(self.budget.unwrap_or_else(|| i64::try_from(budget::DEFAULT).unwrap_or(i64::MAX)))
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Resumed> {
+    let labels = text::labels(&request.labels)?;
+    let (project, me) = (unit.project.id.clone(), unit.me());
+    let focus = unit.focus().to_owned();
+    let (now, dead) = (unit.now, unit.dead.clone());
+    let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+    let lost = lost(unit.tx, &project, me, &focus, &over)?;
+    let claimed = go_on_with(unit, request, &labels)?;
+    let task = claimed.task.as_ref().map(|task| task.id.clone());
+    if task.is_none() && !focus.is_empty() {
+        agent::clear_focus(unit.tx, &project, me, &focus)?;
+    }
+
+    // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
+    let start = unit.first_event;
+    let mail = look(unit.tx, &project, me, MAIL)?;
+    let mut place =
+        mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
+    let first_kept = unit.project.first_event;
+    let (items, reached) = news(unit.tx, &project, me, &place, request.limit.unwrap_or(EVENTS))?;
+    // What this op appended itself is no news to its actor.
+    let more = reached.is_some();
+    let offered = reached.unwrap_or(unit.project.last_event).max(place.confirmed);
+    place.offered = offered.max(place.offered);
+    let mail = mail.offered();
+    place.mail_offered = mail.offered.unwrap_or(0).max(place.mail_offered);
+    delivery::put(unit.tx, &project, me, &place)?;
+
+    let nowhere = Tree::default();
+    let ask = Ask {
+        project: &project,
+        me,
+        checkout: &unit.checkout,
+        now: unit.now,
+        tools: unit.uses_tools(),
+        tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
+        budget: request.bytes()?,
+        task: task.as_deref().map(|task| (task, true)),
+        nothing: &claimed.reason,
+        lost: lost.as_deref(),
+        lost_paths: &claimed.lost_paths,
+        news: &items,
+        offered: Some(offered),
+        mail: &mail,
+    };
+    let brief = brief::of(unit.tx, &ask)?;
+    Ok(shape::Resumed {
+        focus: task,
+        task: claimed.task,
+        hold: claimed.hold,
+        rule: claimed.rule,
+        reason: claimed.reason,
+        lost,
+        paths: claimed.paths,
+        lost_paths: claimed.lost_paths,
+        brief,
+        events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
+        mail,
+    })
+}
+
+/// Chooses and takes. Whatever was chosen is loaded again with its hold settled, so it is taken as it is.
+fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Result<shape::Claimed> {
+    let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
+    let (me, dead) = (unit.me(), unit.dead.clone());
+    let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+    let seeker = Seeker { project: &project, me, focus: &focus, labels, gone: &[], over: &over };
+    let (mut loaded, fresh, chosen_by): (Loaded, String, Rule) = match own(unit.tx, &seeker)? {
+        Some((full, by)) => {
+            let (loaded, fresh) = unit.load_and_draw(&full.task.id, id::Sort::Hold)?;
+            (loaded, fresh, by)
+        }
+        None => match choose(unit, labels)? {
+            Some(((loaded, fresh), by)) => (loaded, fresh, by),
+            None => {
+                let reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
+                return Ok(shape::Claimed::nothing(reason));
+            }
+        },
+    };
+    if loaded.full.held.is_some() {
+        return renew(unit, loaded, request.ttl_s, chosen_by);
+    }
+    if loaded.full.task.status == Status::Blocked {
+        go_on(unit, &mut loaded.full)?;
+    }
+    take(unit, loaded, fresh, request.ttl_s, chosen_by)
+}
+
+/// Says in one sentence that the task in focus is no longer the agent's, and whose it is.
+pub(crate) fn lost(
+    tx: &mut dyn Tx,
+    project: &str,
+    me: &str,
+    focus: &str,
+    over: &dyn Fn(&task::Held) -> bool,
+) -> Result<Option<String>> {
+    if focus.is_empty() {
+        return Ok(None);
+    }
+    let Some(full) = task::get(tx, project, focus)? else { return Ok(None) };
+    let named = format!("{focus} “{}”", text::cut(&full.task.title, 120));
+    Ok(match &full.held {
+        Some(held) if held.holder == me => None,
+        Some(held) if !over(held) => Some(format!(
+            "{named} is no longer yours: {} took it over at {} (fence {}). Leave it to them; what you did is kept in its notes.",
+            held.holder, held.granted_at, held.fence
+        )),
+        None if full.task.status.is_closed() && full.task.finished_by != me => Some(format!(
+            "{named} is no longer yours: {} finished it at {} ({}).",
+            full.task.finished_by,
+            full.task.finished_at,
+            full.task.status.as_str()
+        )),
+        _ => None,
+    })
+}
+
+/// Events of others that the agent was not shown, oldest first, and where the reading stopped if there are more.
+pub(crate) fn news(
+    tx: &mut dyn Tx,
+    project: &str,
+    me: &str,
+    place: &delivery::Row,
+    limit: usize,
+) -> Result<(Vec<shape::News>, Option<i64>)> {
+    let mut items = Vec::new();
+    let mut after = place.confirmed;
+    let mut seen = 0;
+    loop {
+        let page = log::page(tx, project, &log::Filter::default(), (after, i64::MAX), false, PAGE)?;
+        let full = page.len() == PAGE;
+        for row in page {
+            let told = row.actor != me && !is_noise(&row.kind) && !is_for_few(&row)?;
+            // Only what would be told makes more of it.
+            if seen == LOOKED_THROUGH || (told && items.len() == limit) {
+                return Ok((items, Some(after)));
+            }
+            after = row.number;
+            seen += 1;
+            if told {
+                items.push(shape::News::of(row, place.offered)?);
+            }
+        }
+        if !full {
+            return Ok((items, None));
+        }
+    }
+}
+
+/// The oldest event that is kept, where that is beyond the next one to be told.
+pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
+    (first_kept > place.confirmed + 1).then_some(first_kept)
+}
+
+/// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
+fn is_for_few(row: &log::Row) -> Result<bool> {
+    use event::kind::{MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED};
+    if ![MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED].contains(&row.kind.as_str()) {
+        return Ok(false);
+    }
+    let event = shape::Event::of(row.clone())?;
+    Ok(event.data["scope"].as_str().is_none_or(|scope| scope == "task" || scope == "agent"))
+}
+
+/// Events that tell an agent nothing it could act on.
+fn is_noise(kind: &str) -> bool {
+    matches!(
+        kind,
+        event::kind::AGENT_REGISTERED
+            | event::kind::PROJECT_CREATED
+            // Mail is told to those who get it.
+            | event::kind::MESSAGE_SENT
+            | event::kind::MESSAGE_ACKED
+            | event::kind::MESSAGE_ENDED
+    )
+}

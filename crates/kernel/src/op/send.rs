@@ -1,0 +1,163 @@
+//! Sends a message: to agents by their names, or to whoever holds a task.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::message::{RECIPIENTS_MAX, Urgency};
+use tenure_core::{Error, Kind, Result, Time, event, hold as rule, id, message, name};
+use tenure_store::table::{agent, hold, mail, message as table};
+
+use crate::query::ids::sort;
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The agents it is for, at most 20; without them whoever holds what it is about.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// What it is about: a task or a hold. About a hold, or to the holder of a task, it ends when the hold ends.
+    #[serde(default)]
+    pub about: Option<String>,
+    /// What it says, in at most 8 KiB.
+    pub text: String,
+    /// How soon it should be looked at.
+    #[serde(default)]
+    pub urgency: Urgency,
+    /// Whether you wait for something: it is open until the hold ends or a recipient acknowledges it.
+    #[serde(default)]
+    pub request: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        message::text(&self.text)?;
+        if self.to.is_empty() && self.about.is_none() {
+            return Err(Error::usage("no_recipient", "nobody is named to send it to")
+                .hint("Name an agent, or with --about a task whose holder gets it.")
+                .attempt("tenure agent list"));
+        }
+        if self.to.len() > RECIPIENTS_MAX {
+            let message = format!("{} recipients, at most {RECIPIENTS_MAX} fit", self.to.len());
+            return Err(Error::usage("too_many_recipients", message));
+        }
+        self.to.iter().try_for_each(|to| name::check(to).map(|_| ()))?;
+        self.about.as_deref().map_or(Ok(()), |about| id::named(about, sort(about)))
+    }
+}
+
+/// What a message is about.
+#[derive(Default)]
+struct About {
+    /// As it was named.
+    named: String,
+    /// The hold there is now, with its holder.
+    held: Option<(String, String)>,
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Sent> {
+    let text = message::text(&request.text)?;
+    let about = request.about.as_deref().map_or_else(|| Ok(About::default()), |about| find(unit, about))?;
+    let mut to = request.to.clone();
+    to.sort();
+    to.dedup();
+    // To others a task is only named; to its holder, and where a hold is named, it is about that hold.
+    let mut hold = String::new();
+    match &about.held {
+        Some((held, holder)) if to.is_empty() => {
+            hold.clone_from(held);
+            to.push(holder.clone());
+        }
+        Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold.clone_from(held),
+        Some(_) => {}
+        None if to.is_empty() => return Err(nobody(&about.named)),
+        None => {}
+    }
+    if to.iter().any(|to| to == unit.me()) {
+        return Err(Error::refused(Kind::Conflict, "to_yourself", "that would be a message to yourself")
+            .entity(unit.me())
+            .hint(
+                "`tenure remember --scope agent` keeps something for you; `tenure note` says it to whoever comes next.",
+            ));
+    }
+    let (id, agents) = known(unit, &to)?;
+    let data = json!({ "to": to, "about": about.named, "urgency": request.urgency, "request": request.request });
+    let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
+    let row = table::Row {
+        id,
+        number,
+        author: unit.me().to_owned(),
+        recipients: to,
+        about: about.named,
+        hold,
+        urgency: request.urgency,
+        request: request.request,
+        text,
+        at: unit.now,
+        ended_at: Time(0),
+        ended_how: String::new(),
+        ended_by: String::new(),
+    };
+    let project = &unit.project.id;
+    table::insert(unit.tx, project, &row)?;
+    for to in &row.recipients {
+        mail::insert(unit.tx, project, to, number, &row.id, mail::What::Message)?;
+    }
+    if !row.hold.is_empty() {
+        hold::ask(unit.tx, project, &row.hold)?;
+    }
+    Ok(shape::Sent::of(&row, &agents, unit.now))
+}
+
+/// Finds what a message is about, and its holder.
+fn find(unit: &mut Unit<'_>, about: &str) -> Result<About> {
+    let named = about.to_owned();
+    if sort(about) == id::Sort::Task {
+        let held = unit.load(about)?.full.held;
+        return Ok(About { named, held: held.map(|held| (held.id, held.holder)) });
+    }
+    let row = hold::get(unit.tx, &unit.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
+    // The hold of a task whose time is over, or whose holder is proven dead, is ended by looking at the task.
+    let live = match row.kind.as_str() {
+        "task" => unit.load(&row.subject)?.full.held.is_some_and(|held| held.id == row.id),
+        _ => row.ended_at == Time(0) && !rule::lapsed(unit.now, row.expires_at),
+    };
+    if live {
+        return Ok(About { named, held: Some((row.id, row.holder)) });
+    }
+    Err(Error::refused(
+        Kind::Conflict,
+        "hold_over",
+        format!("{about} is over: {} no longer holds {}", row.holder, row.subject),
+    )
+    .entity(about)
+    .attempt(format!("tenure why {about}"))
+    .attempt("tenure holds"))
+}
+
+fn nobody(task: &str) -> Error {
+    Error::refused(Kind::Conflict, "not_held", format!("{task} is not held by anyone: there is nobody to send it to"))
+        .entity(task)
+        .attempt(format!("tenure show {task}"))
+        .attempt(format!("tenure note {task} \"…\""))
+}
+
+/// The rows of the recipients, all of them known, and an id for the message: one look at the store.
+fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>)> {
+    let project = unit.project.id.clone();
+    let fresh = unit.draw_next(id::Sort::Message);
+    let mut calls: Vec<_> = to.iter().map(|to| agent::get_call(&project, to)).collect();
+    calls.push(table::exists_call(&project, &fresh));
+    let mut answers = unit.tx.query_all(calls)?;
+    let taken = answers.pop().is_some_and(|rows| !rows.is_empty());
+    let mut agents = Vec::with_capacity(to.len());
+    for (name, rows) in to.iter().zip(answers) {
+        match agent::one(rows)? {
+            Some(row) => agents.push(row),
+            None => return Err(unit.unknown_agent(name)?),
+        }
+    }
+    Ok((if taken { unit.redraw(id::Sort::Message)? } else { fresh }, agents))
+}

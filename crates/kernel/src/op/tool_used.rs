@@ -1,0 +1,214 @@
+//! Structured facts of one tool call: presence, files changed, failures. Never a prompt, never a command line.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tenure_core::tool::{self, Past, Remark};
+use tenure_core::{Error, Result, Span, event, redact, session};
+use tenure_store::Tx;
+use tenure_store::table::{event as log, fired as hooks, session as table, touched};
+
+use crate::shape;
+use crate::unit::Unit;
+
+/// Most files of one call that are remembered.
+pub const PATHS_MAX: usize = 200;
+/// Most bytes of output that are kept of a failure.
+pub const OUTPUT_MAX: usize = 400;
+/// How far back an agent's events are looked through for what its tools did before.
+pub(crate) const LOOK_BACK: usize = 64;
+/// How long the time at which a hook ran is not written again.
+pub const FIRED_EVERY: Span = Span::minutes(1);
+
+/// The request. Without the name of a tool it is presence alone.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The agent tool.
+    pub tool: String,
+    /// The id of the session.
+    pub session: String,
+    /// The hook that said so.
+    #[serde(default)]
+    pub event: String,
+    /// The tool that was used.
+    #[serde(default)]
+    pub tool_name: String,
+    /// What it does.
+    #[serde(default)]
+    pub kind: tool::Kind,
+    /// Files that it changed, relative to the top of the checkout.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// The program that it ran: a base name, with a plain verb for some.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// Whether it failed.
+    #[serde(default)]
+    pub failed: bool,
+    /// The exit status, where there is one.
+    #[serde(default)]
+    pub exit_status: Option<i64>,
+    /// How long it took, where that is known.
+    #[serde(default)]
+    pub duration_ms: Option<i64>,
+    /// The sub-agent that used it: a label, never a holder.
+    #[serde(default)]
+    pub sub_agent: Option<String>,
+    /// A beginning of what it said when it failed; only where the configuration asks for it.
+    #[serde(default)]
+    pub output: Option<String>,
+    /// Whether the session is told something now.
+    #[serde(default)]
+    pub told: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        session::id(&self.session)?;
+        for word in [&self.tool, &self.event, &self.tool_name] {
+            check_word(word)?;
+        }
+        self.sub_agent.as_deref().map(check_word).transpose()?;
+        if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
+            let shown = tenure_core::text::excerpt(program);
+            return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
+        }
+        if self.paths.len() > PATHS_MAX {
+            let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
+            return Err(Error::usage("too_many_paths", message));
+        }
+        self.paths.iter().try_for_each(|path| check_path(path))
+    }
+}
+
+/// Checks a short word of a tool's own: at most 128 bytes, one line, or empty.
+pub(crate) fn check_word(word: &str) -> Result<()> {
+    if word.len() <= 128 && !word.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let shown = tenure_core::text::excerpt(word);
+    Err(Error::usage("bad_word", format!("`{shown}` is not one line of at most 128 bytes")))
+}
+
+fn check_path(path: &str) -> Result<()> {
+    let steps_out = path.split('/').any(|part| part == "..");
+    if (1..=4_096).contains(&path.len()) && !path.starts_with('/') && !steps_out && !path.contains('\0') {
+        return Ok(());
+    }
+    let shown = tenure_core::text::excerpt(path);
+    Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::ToolUsed> {
+    let project = unit.project.id.clone();
+    let me = unit.me();
+    let focus = unit.focus().to_owned();
+    fired(unit, &request.tool, &request.event)?;
+    if request.told {
+        let process = unit.call.actor.process.clone().unwrap_or_default();
+        table::told(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
+    }
+    if !request.paths.is_empty() {
+        let checkout = unit.checkout.clone();
+        let place = touched::Place { task: &focus, checkout: &checkout, agent: me };
+        touched::put(unit.tx, &project, &place, &request.paths, unit.now)?;
+    }
+    let number = match said(unit.tx, &project, me, request)? {
+        None => None,
+        Some(remark) => Some(remember(unit, request, remark, &focus)?),
+    };
+    Ok(shape::ToolUsed { agent: me.to_owned(), number })
+}
+
+/// What is to be said about a call, by what was said before.
+pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &Request) -> Result<Option<Remark>> {
+    if request.tool_name.is_empty() {
+        return Ok(None);
+    }
+    let past = log::remarks(tx, project, agent, LOOK_BACK)?.into_iter().map(|(kind, data)| {
+        let data: Value = serde_json::from_str(&data).unwrap_or_default();
+        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
+        Past { failed: kind == event::kind::TOOL_FAILED, tool: text("tool"), program: text("program") }
+    });
+    let past: Vec<Past> = past.collect();
+    Ok(tool::remark(&past, &request.tool_name, request.program.as_deref().unwrap_or_default(), !request.failed))
+}
+
+fn remember(unit: &mut Unit<'_>, request: &Request, remark: Remark, focus: &str) -> Result<i64> {
+    let mut data = json!({ "tool": request.tool_name, "kind": request.kind });
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            data[key] = value;
+        }
+    };
+    put("program", request.program.as_deref().map(Value::from));
+    put("path", request.paths.first().map(|path| Value::from(path.as_str())));
+    put("exit_status", request.exit_status.map(Value::from));
+    put("duration_ms", request.duration_ms.map(Value::from));
+    put("sub_agent", request.sub_agent.as_deref().map(Value::from));
+    let kind = match remark {
+        Remark::Worked => event::kind::TOOL_WORKED,
+        Remark::Failed => {
+            put("output", request.output.as_deref().map(|output| Value::from(kept(output))));
+            event::kind::TOOL_FAILED
+        }
+    };
+    unit.append(kind, focus, "", None, &data)
+}
+
+/// What is kept of a failing tool's output. Redacted before it is cut: half of a secret has no shape to know it by.
+fn kept(output: &str) -> String {
+    let mut kept = redact::redact(output).replace('\0', "");
+    let mut end = kept.len().min(OUTPUT_MAX);
+    while !kept.is_char_boundary(end) {
+        end -= 1;
+    }
+    kept.truncate(end);
+    kept
+}
+
+/// Remembers when a hook ran, at most once a minute.
+pub(crate) fn fired(unit: &mut Unit<'_>, tool: &str, event: &str) -> Result<()> {
+    if event.is_empty() {
+        return Ok(());
+    }
+    hooks::put(unit.tx, &unit.project.id, tool, event, unit.now, unit.now - FIRED_EVERY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_m5_a_command_line_is_refused_as_a_program() {
+        let request = |program: &str| Request {
+            tool: "claude".into(),
+            session: "s".into(),
+            program: Some(program.into()),
+            ..Request::default()
+        };
+        assert!(request("cargo test").check().is_ok());
+        for more in ["cargo test --secret", "curl -H x", "A=b c", "/bin/ls", "", "a\nb"] {
+            assert_eq!(request(more).check().unwrap_err().code(), "bad_program", "{more}");
+        }
+    }
+
+    #[test]
+    fn only_paths_inside_are_taken() {
+        for bad in ["", "/etc/passwd", "../x", "a/../../b", "a\0"] {
+            assert!(check_path(bad).is_err(), "{bad:?}");
+        }
+        for good in ["a", "a/b c", "[id].tsx", "-x", "..a/b", "ü\n"] {
+            assert!(check_path(good).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn inv_m5_output_is_redacted_before_it_is_cut() {
+        let secret = format!("ghp{}{}", "_", "a1B2".repeat(10));
+        let text = format!("{}{secret}", "x ".repeat(190));
+        let kept = kept(&text);
+        assert!(kept.len() <= OUTPUT_MAX && !kept.contains("ghp_a1B2"), "{kept}");
+    }
+}

@@ -1,0 +1,105 @@
+//! An agent's mail as a query: what is new, without offering it.
+
+use tenure_core::{Error, Kind, Result, id, message as rule};
+use tenure_store::Tx;
+use tenure_store::table::{delivery, mail, message};
+
+use super::Scene;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::shape::{Inbox, Message, Overdue};
+
+/// Beyond this nobody counts what is new.
+const COUNT_MAX: usize = 1_000;
+
+/// New mail, as much as is offered at once.
+pub(crate) struct Unread {
+    /// In order.
+    pub(crate) items: Vec<Message>,
+    /// How many there are in all, where that is not beyond counting.
+    pub(crate) total: Option<i64>,
+    /// Whether there is more.
+    pub(crate) more: bool,
+    /// How far the agent has been offered and shown things.
+    pub(crate) cursors: Option<delivery::Row>,
+}
+
+/// Looks at the mail of an agent that nobody has confirmed as shown: one look at the store.
+pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
+    let answers = tx.query_all(vec![
+        delivery::get_call(project, agent),
+        mail::unread_call(project, agent, limit + 1),
+        mail::count_unread_call(project, agent, COUNT_MAX + 1),
+    ])?;
+    let [cursors, rows, count]: [_; 3] =
+        answers.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
+    let cursors = delivery::decode(cursors)?;
+    let rows = mail::many(rows)?;
+    let count = count.first().map_or(Ok(0), |row| row.int(0))?;
+    let fitting = rule::fitting(rows.iter().map(|row| row.message.text.len()), limit);
+    let offered = cursors.map_or(0, |cursors| cursors.mail_offered);
+    Ok(Unread {
+        more: rows.len() > fitting,
+        items: rows.iter().take(fitting).map(|row| Message::of(row, offered)).collect(),
+        total: usize::try_from(count).is_ok_and(|count| count <= COUNT_MAX).then_some(count),
+        cursors,
+    })
+}
+
+impl Unread {
+    /// As it is shown by whoever only looks.
+    pub(crate) fn seen(self) -> Inbox {
+        let Unread { items, total, more, .. } = self;
+        Inbox { items, total, more, next: None, offered: None, acked: Vec::new() }
+    }
+
+    /// As it is shown by an op that offers it, and writes down that it did.
+    pub(crate) fn offered(self) -> Inbox {
+        let offered = self.items.last().map(|last| last.number);
+        Inbox { offered, ..self.seen() }
+    }
+}
+
+/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for whoever only says so.
+pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<(Vec<Message>, usize)> {
+    let found = look(tx, project, agent, limit)?;
+    let total = found.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(COUNT_MAX + 1);
+    Ok((found.items, total))
+}
+
+/// Requests that have been open for too long, oldest first.
+pub(super) fn overdue(tx: &mut dyn Tx, scene: &Scene<'_>, limit: usize) -> Result<Vec<Overdue>> {
+    let until = scene.now - rule::Urgency::Urgent.patience();
+    let rows = message::waiting(tx, scene.project_id(), until, 100)?;
+    let late = rows.iter().filter(|row| rule::overdue(scene.now, row.at, row.urgency));
+    Ok(late.take(limit).map(|row| Overdue::of(row, scene.now)).collect())
+}
+
+impl Kernel {
+    /// New mail, without offering it: it stays as new as it was.
+    pub fn mail(&self, call: &Call, limit: Option<usize>) -> Result<Inbox> {
+        let limit = rule::limit(limit)?;
+        self.ask(call, |tx, scene| Ok(look(tx, scene.project_id(), &call.actor.name, limit)?.seen()))
+    }
+
+    /// How many messages are new to the asker (at most 1,001), and the first of them: for whoever only says so.
+    pub fn unread(&self, call: &Call, limit: usize) -> Result<(Vec<Message>, usize)> {
+        self.ask(call, |tx, scene| unread(tx, scene.project_id(), &call.actor.name, limit))
+    }
+
+    /// The message in one's own mail whose id begins with a text.
+    pub fn message_id(&self, call: &Call, typed: &str) -> Result<String> {
+        let letter = format!("{}-", id::Sort::Message.letter());
+        if typed.is_empty() || !id::is_prefix(typed) {
+            return Err(id::unknown(typed, id::Sort::Message));
+        }
+        let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
+        self.ask(call, |tx, scene| {
+            let found = mail::beginning(tx, scene.project_id(), &call.actor.name, &prefix, 11)?;
+            id::resolve(&prefix, id::Sort::Message, found).map_err(|error| match error.kind() {
+                Kind::NotFound => id::unknown(typed, id::Sort::Message),
+                _ => error,
+            })
+        })
+    }
+}

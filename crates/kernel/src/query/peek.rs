@@ -1,0 +1,88 @@
+//! `resume --peek`: what `resume` would take, and the brief of it. It takes, offers and confirms nothing.
+
+use tenure_core::choice::Rule;
+use tenure_core::{Result, hold as rule, text};
+use tenure_store::Tx;
+use tenure_store::table::{agent, delivery, task};
+
+use super::Scene;
+use super::list::views;
+use super::mail::look;
+use super::next::{gone_agents, next};
+use crate::brief::{self, Ask};
+use crate::call::{Call, Door, Tree};
+use crate::focus::{Seeker, own};
+use crate::kernel::Kernel;
+use crate::op::resume::{EVENTS, MAIL, Request, kept_from, lost, news};
+use crate::shape;
+
+impl Kernel {
+    /// What `resume` would answer now.
+    pub fn peek(&self, call: &Call, request: &Request) -> Result<shape::Resumed> {
+        request.check()?;
+        let labels = text::labels(&request.labels)?;
+        self.ask(call, |tx, scene| peek(tx, scene, request, &labels))
+    }
+}
+
+fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]) -> Result<shape::Resumed> {
+    let project = scene.project_id();
+    let me = scene.call.actor.name.as_str();
+    let row = agent::get(tx, project, me)?;
+    let focus = row.as_ref().map_or("", |row| row.focus.as_str());
+    let dead = crate::call::dead(tx, project, &scene.call.proven_dead)?;
+    let over = |held: &task::Held| rule::lapsed(scene.now, held.expires_at) || dead.contains(&held.holder);
+    let gone = gone_agents(tx, scene)?;
+    let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over };
+    let (task, chosen_by, reason) = match own(tx, &seeker)? {
+        Some((full, by)) => {
+            let lapsed = full.task.lapsed || full.held.as_ref().is_some_and(over);
+            let reason = tenure_core::choice::reason(by, full.task.priority, lapsed.then_some(me));
+            (views(tx, project, std::slice::from_ref(&full), scene.now)?.pop(), by, reason)
+        }
+        None => {
+            let found = next(tx, scene, labels)?;
+            (found.task, found.rule, found.reason)
+        }
+    };
+    let start = scene.project.map_or(0, |project| project.last_event);
+    let mail = look(tx, project, me, MAIL)?;
+    let place = mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
+    let kept_from = scene.project.and_then(|project| kept_from(project.first_event, &place));
+    let (items, reached) = news(tx, project, me, &place, request.limit.unwrap_or(EVENTS))?;
+    let mail = mail.seen();
+    let held = task.as_ref().is_some_and(|task| task.holder.as_ref().is_some_and(|holder| holder.agent == me));
+    let lost = lost(tx, project, me, focus, &over)?;
+    let here = super::check::here(tx, scene)?;
+    let nowhere = Tree::default();
+    let ask = Ask {
+        project,
+        me,
+        checkout: &here,
+        now: scene.now,
+        tools: scene.call.actor.door == Door::Mcp || row.as_ref().is_some_and(|row| row.mcp),
+        tree: scene.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
+        budget: request.bytes()?,
+        task: task.as_ref().map(|task| (task.id.as_str(), held)),
+        nothing: &reason,
+        lost: lost.as_deref(),
+        lost_paths: &[],
+        news: &items,
+        offered: None,
+        mail: &mail,
+    };
+    let brief = brief::of(tx, &ask)?;
+    Ok(shape::Resumed {
+        focus: task.as_ref().filter(|_| held && chosen_by == Rule::Focus).map(|task| task.id.clone()),
+        task,
+        hold: None,
+        rule: chosen_by,
+        reason,
+        lost,
+        paths: Vec::new(),
+        lost_paths: Vec::new(),
+        brief,
+        events: shape::Offered { items, more: reached.is_some(), offered: None, kept_from },
+        mail,
+    })
+}

@@ -1,0 +1,210 @@
+//! Sessions: what a hook must know before it does anything, and who a command is that runs inside a tool.
+
+use tenure_core::agent::Process;
+use tenure_core::session::{Above, Seen, agent_name, by_id, nearest};
+use tenure_core::task::Status;
+use tenure_core::{Result, Span, Time, hold as rule};
+use tenure_store::Tx;
+use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
+
+use super::Scene;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::op::tool_used::{self, FIRED_EVERY};
+
+/// An agent that was seen within this time need not say again that it is there.
+pub const SEEN_ENOUGH: Span = Span::seconds(30);
+/// A file that was remembered as changed within this time need not be remembered again.
+const TOUCHED_ENOUGH: Span = Span::minutes(1);
+
+/// What a hook asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// What it is about to say.
+    pub says: &'a tool_used::Request,
+    /// The agent's name, where a person gave it.
+    pub given: Option<&'a str>,
+}
+
+/// What a hook finds in a project that is switched on.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The sessions of its process, of its id, and of the agent it is.
+    pub known: Vec<Seen>,
+    /// The time of the snapshot.
+    pub now: Time,
+    /// What is known of the session, if it is registered.
+    pub mine: Option<Mine>,
+}
+
+/// A registered session.
+#[derive(Clone, Debug)]
+pub struct Mine {
+    /// The agent it is.
+    pub agent: String,
+    /// The task in its focus, empty for none.
+    pub focus: String,
+    /// When it was last told something between two prompts.
+    pub told_at: Time,
+    /// Whether there is nothing to be written: all is stored, and the agent was seen just now.
+    pub settled: bool,
+    /// Its hold on the task in focus, if another has it now.
+    pub lost: Option<Lost>,
+}
+
+/// A task that an agent believes to hold and that another has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The task.
+    pub task: String,
+    /// Who has it, or finished it.
+    pub by: String,
+    /// Since when.
+    pub since: Time,
+    /// Whether it is finished or given up.
+    pub closed: bool,
+}
+
+impl Kernel {
+    /// What a hook must know before it does anything; nothing in a project that is not switched on.
+    pub fn standing(&self, call: &Call, look: &Look<'_>) -> Result<Option<Standing>> {
+        self.ask(call, |tx, scene| match scene.project.filter(|project| project::Row::is_switched_on(project)) {
+            Some(_) => standing(tx, scene, look).map(Some),
+            None => Ok(None),
+        })
+    }
+
+    /// Who a command is that runs inside one of some tools, by the processes above it, the nearest first: pids and start
+    /// times on the machine and in the namespace of `here`.
+    pub fn session_of(
+        &self,
+        call: &Call,
+        tools: &[(&str, Option<&str>)],
+        here: &Process,
+        above: &[(i64, i64)],
+    ) -> Result<Option<String>> {
+        self.ask(call, |tx, scene| session_of(tx, scene, tools, here, above))
+    }
+}
+
+fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
+    let (project, says) = (scene.project_id(), look.says);
+    let process = scene.call.actor.process.clone().unwrap_or_default();
+    let answers = tx.query_all(vec![
+        session::of_process_call(project, &process, &says.tool),
+        session::of_id_call(project, &says.tool, &says.session),
+        fired::get_call(project, &says.tool, &says.event),
+    ])?;
+    let mut known: Vec<session::Row> = Vec::new();
+    let mut fired_at = None;
+    for (n, rows) in answers.into_iter().enumerate() {
+        if n == 2 {
+            fired_at = fired::decode(rows)?;
+            continue;
+        }
+        for row in session::many(rows)? {
+            if !known.contains(&row) {
+                known.push(row);
+            }
+        }
+    }
+    let own = known
+        .iter()
+        .find(|row| row.seen.process == process && row.seen.session == says.session && !row.seen.ended)
+        .filter(|row| look.given.is_none_or(|given| given == row.seen.agent))
+        .cloned();
+    let mut seen: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
+    let mut mine = None;
+    if let Some(own) = own
+        && let Some(agent) = agent::get(tx, project, &own.seen.agent)?
+    {
+        let fired_due =
+            !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
+        let quiet =
+            agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at != Time(0) || agent.process != process;
+        let settled = !fired_due && !quiet && is_stored(tx, scene, &agent, says)?;
+        for row in session::of_agent(tx, project, &agent.name)? {
+            if !seen.iter().any(|seen| seen.process == row.seen.process && seen.session == row.seen.session) {
+                seen.push(Seen { last_seen: agent.last_seen, ..row.seen });
+            }
+        }
+        let lost = lost(tx, scene, &agent)?;
+        mine = Some(Mine { agent: agent.name, focus: agent.focus, told_at: own.told_at, settled, lost });
+    }
+    Ok(Standing { known: seen, now: scene.now, mine })
+}
+
+/// Whether all that a tool call says is stored, and no hold waits for a sign of life.
+fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool_used::Request) -> Result<bool> {
+    let project = scene.project_id();
+    if hold::renewal_due(tx, project, &agent.name, scene.now)? {
+        return Ok(false);
+    }
+    if !says.paths.is_empty() {
+        let checkout = checkout_id(tx, scene)?;
+        let place = touched::Place { task: &agent.focus, checkout: &checkout, agent: &agent.name };
+        let found = touched::since(tx, project, &place, &says.paths, scene.now - TOUCHED_ENOUGH)?;
+        if !says.paths.iter().all(|path| found.contains(path)) {
+            return Ok(false);
+        }
+    }
+    Ok(tool_used::said(tx, project, &agent.name, says)?.is_none())
+}
+
+fn checkout_id(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
+    let Some(here) = &scene.call.checkout else { return Ok(String::new()) };
+    let rows = tx.query(checkout::OF_HOST, &[scene.project_id().into(), (&here.host).into()])?;
+    let places = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+    Ok(places.into_iter().find(|place| place.path == here.path).map(|place| place.id).unwrap_or_default())
+}
+
+fn lost(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row) -> Result<Option<Lost>> {
+    if agent.focus.is_empty() {
+        return Ok(None);
+    }
+    let Some(full) = task::get(tx, scene.project_id(), &agent.focus)? else { return Ok(None) };
+    let other = |name: &str| !name.is_empty() && name != agent.name;
+    let task = full.task.id.clone();
+    if let Some(held) = &full.held {
+        let live = !rule::lapsed(scene.now, held.expires_at) && other(&held.holder);
+        let lost = || Lost { task, by: held.holder.clone(), since: held.granted_at, closed: false };
+        return Ok(live.then(lost));
+    }
+    let closed = matches!(full.task.status, Status::Done | Status::Cancelled) && other(&full.task.finished_by);
+    let lost = || Lost { task, by: full.task.finished_by.clone(), since: full.task.finished_at, closed: true };
+    Ok(closed.then(lost))
+}
+
+fn session_of(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    tools: &[(&str, Option<&str>)],
+    here: &Process,
+    above: &[(i64, i64)],
+) -> Result<Option<String>> {
+    let project = scene.project_id();
+    if !here.host.is_empty() && !above.is_empty() {
+        let pids: Vec<i64> = above.iter().map(|(pid, _)| *pid).collect();
+        let rows = session::among(tx, project, here, &pids)?;
+        let registered: Vec<Above<'_>> = rows
+            .iter()
+            .filter(|row| tools.iter().any(|(tool, _)| *tool == row.tool))
+            .filter_map(|row| {
+                let process = (row.seen.process.pid, row.seen.process.started);
+                let distance = above.iter().position(|above| *above == process)?;
+                Some(Above { distance, tool: &row.tool, seen: &row.seen })
+            })
+            .collect();
+        // The id that counts is that of the tool whose process is nearest.
+        let inner = registered.iter().filter(|row| !row.seen.ended).min_by_key(|row| row.distance).map(|row| row.tool);
+        let id = tools.iter().find(|(tool, _)| Some(*tool) == inner).and_then(|(_, id)| *id);
+        if let Some(agent) = nearest(&registered, id) {
+            return Ok(Some(agent.to_owned()));
+        }
+    }
+    // Two tools and no process that tells which is the inner one: nobody.
+    let [(tool, Some(id))] = tools else { return Ok(None) };
+    let (sql, args) = session::of_id_call(project, tool, id);
+    let of_id: Vec<Seen> = session::many(tx.query(sql, &args)?)?.into_iter().map(|row| row.seen).collect();
+    Ok(Some(by_id(&of_id).map_or_else(|| agent_name(tool, id), str::to_owned)))
+}

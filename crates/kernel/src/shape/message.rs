@@ -1,0 +1,177 @@
+//! Mail as responses show it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tenure_core::agent::{Liveness, liveness};
+use tenure_core::message::Urgency;
+use tenure_core::{Time, agent::Sign};
+use tenure_store::table::{agent, mail, message};
+
+use super::{Instant, some};
+
+/// A message in somebody's mail.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// Its id.
+    pub id: String,
+    /// The event that put it into the mail; mail is in this order.
+    pub number: i64,
+    /// `message`, or `ending`: a message of your own is over.
+    pub what: String,
+    /// Who wrote it.
+    pub from: String,
+    /// Who got it.
+    pub to: Vec<String>,
+    /// What it is about: a task or a hold.
+    pub about: Option<String>,
+    /// The hold it ends with.
+    pub hold: Option<String>,
+    /// How soon it should be looked at.
+    pub urgency: Urgency,
+    /// Whether its author waits for something.
+    pub request: bool,
+    /// What it says.
+    pub text: String,
+    /// When it was sent.
+    pub sent_at: Instant,
+    /// Whether it was offered before, and nobody confirmed that it was shown.
+    pub again: bool,
+    /// Whether you acknowledged it.
+    pub acked: bool,
+    /// How it came to its end, if it did.
+    pub ended: Option<Ended>,
+}
+
+/// How a message came to its end.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Ended {
+    /// What became of the hold (done, blocked, cancelled, released, transferred, expired, restored), or acknowledged.
+    pub how: String,
+    /// By whom.
+    pub by: String,
+    /// When.
+    pub at: Instant,
+}
+
+impl Message {
+    pub(crate) fn of(row: &mail::Row, offered: i64) -> Message {
+        let message = &row.message;
+        let ended = (message.ended_at != Time(0)).then(|| Ended {
+            how: message.ended_how.clone(),
+            by: message.ended_by.clone(),
+            at: message.ended_at.to_string(),
+        });
+        Message {
+            id: message.id.clone(),
+            number: row.number,
+            what: row.what.as_str().to_owned(),
+            from: message.author.clone(),
+            to: message.recipients.clone(),
+            about: some(&message.about),
+            hold: some(&message.hold),
+            urgency: message.urgency,
+            request: message.request,
+            text: message.text.clone(),
+            sent_at: message.at.to_string(),
+            again: row.number <= offered,
+            acked: row.acked_at != Time(0),
+            ended,
+        }
+    }
+}
+
+/// The answer to `inbox`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Inbox {
+    /// New mail, in order.
+    pub items: Vec<Message>,
+    /// How much is new in all; nothing where it is beyond counting.
+    pub total: Option<i64>,
+    /// Whether there is more: the next call shows it.
+    pub more: bool,
+    /// Always nothing: the next page is the next call.
+    pub next: Option<String>,
+    /// What the door confirms once this was shown.
+    pub offered: Option<i64>,
+    /// What was acknowledged.
+    pub acked: Vec<String>,
+}
+
+/// The answer to `send`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Sent {
+    /// The id of the message.
+    pub id: String,
+    /// Who gets it, and whether they are there.
+    pub to: Vec<Recipient>,
+    /// What it is about.
+    pub about: Option<String>,
+    /// The hold it ends with.
+    pub hold: Option<String>,
+    /// How soon it should be looked at.
+    pub urgency: Urgency,
+    /// Whether you wait for something.
+    pub request: bool,
+}
+
+/// Who gets a message.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Recipient {
+    /// The agent.
+    pub agent: String,
+    /// Whether it is there.
+    pub liveness: Liveness,
+    /// How long ago its last op was.
+    pub last_seen_s: i64,
+}
+
+impl Sent {
+    pub(crate) fn of(row: &message::Row, agents: &[agent::Row], now: Time) -> Sent {
+        let recipient = |agent: &agent::Row| {
+            let sign: Sign = agent.sign();
+            Recipient {
+                agent: agent.name.clone(),
+                liveness: liveness(now, &sign),
+                last_seen_s: agent.last_seen.age(now).as_seconds(),
+            }
+        };
+        Sent {
+            id: row.id.clone(),
+            to: agents.iter().map(recipient).collect(),
+            about: some(&row.about),
+            hold: some(&row.hold),
+            urgency: row.urgency,
+            request: row.request,
+        }
+    }
+}
+
+/// A request that has been open for too long. What it says is between those who write and those who get it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Overdue {
+    /// The message.
+    pub id: String,
+    /// Who waits.
+    pub from: String,
+    /// For whom.
+    pub to: Vec<String>,
+    /// What it is about.
+    pub about: Option<String>,
+    /// How soon it should have been looked at.
+    pub urgency: Urgency,
+    /// Since when it waits.
+    pub age_s: i64,
+}
+
+impl Overdue {
+    pub(crate) fn of(row: &message::Row, now: Time) -> Overdue {
+        Overdue {
+            id: row.id.clone(),
+            from: row.author.clone(),
+            to: row.recipients.clone(),
+            about: some(&row.about),
+            urgency: row.urgency,
+            age_s: row.at.age(now).as_seconds(),
+        }
+    }
+}

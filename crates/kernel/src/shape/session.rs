@@ -1,0 +1,40 @@
+//! What the ops of hooks answer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer to `session_start`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionStarted {
+    /// The agent that the session is.
+    pub agent: String,
+    /// The agent that the same session id is in another live process.
+    #[serde(default)]
+    pub second_of: Option<String>,
+    /// The task it means when it names none, empty for none.
+    pub focus: String,
+}
+
+/// The answer to `session_end`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionEnded {
+    /// The agent that the session was.
+    pub agent: String,
+    /// Whether the agent is gone with it.
+    pub over: bool,
+    /// The tasks that it held.
+    pub freed: Vec<String>,
+    /// How many lessons were learnt.
+    #[serde(default)]
+    pub lessons: usize,
+}
+
+/// The answer to `tool_used`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolUsed {
+    /// The agent.
+    pub agent: String,
+    /// The number of the event, where there was something to say.
+    #[serde(default)]
+    pub number: Option<i64>,
+}

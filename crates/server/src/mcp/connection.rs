@@ -1,0 +1,270 @@
+//! One client, from `initialize` to the end of its input.
+//!
+//! Calls take turns in the order they come in: a client that sends `note` and `done` at once means them in that order.
+//! They run on threads of their own, so that pings and cancellations are answered while a store is slow.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult, ErrorCode,
+    Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, RequestMetaObject, Resource, ResourceContents, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value};
+use tenure_core::{Error, Result};
+use tenure_kernel::Op;
+use tenure_kernel::op::{confirm, resume, session_end};
+
+use super::answer::{self, Answer};
+use super::delivery::Delivery;
+use super::desk::{Desk, Who};
+use super::tool::{self, Tool, Visit};
+use super::{BRIEF, INSTRUCTIONS, guest};
+
+/// The id that the client would repeat a call under.
+const REQUEST_ID: &str = "tenure/requestId";
+/// The conversation that a call belongs to, for clients that have several on one connection.
+const THREAD_ID: &str = "threadId";
+const MARKDOWN: &str = "text/markdown";
+
+/// A connection; its clones are the same one.
+#[derive(Clone)]
+pub(crate) struct Connection(Arc<Shared>);
+
+struct Shared {
+    desk: Arc<dyn Desk>,
+    /// Who the connection is where nobody is named.
+    own: OnceLock<Who>,
+    /// Whether that agent has done anything that it would have to leave.
+    acted: AtomicBool,
+    delivery: Mutex<Delivery>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// What a request says about where it comes from.
+struct Origin {
+    thread: Option<String>,
+    client: String,
+    request_id: Option<String>,
+    /// How far the conversation was when it came in.
+    progress: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(desk: Arc<dyn Desk>) -> Connection {
+        Connection(Arc::new(Shared {
+            desk,
+            own: OnceLock::new(),
+            acted: AtomicBool::new(false),
+            delivery: Mutex::default(),
+            turn: tokio::sync::Mutex::new(()),
+        }))
+    }
+
+    /// The connection is over, and with it the agent that it was.
+    pub(crate) fn hang_up(&self) {
+        if let Some(own) = self.0.own.get().filter(|_| self.0.acted.load(Ordering::Acquire)) {
+            let over = session_end::Request {
+                tool: if own.tool.is_empty() { "mcp".to_owned() } else { own.tool.clone() },
+                session: own.name.clone(),
+                reason: "other".to_owned(),
+                event: String::new(),
+            };
+            let ended = self.0.desk.run(own, None, &Op::SessionEnd(over));
+            self.0.desk.log(&match ended {
+                Ok(_) => format!("{} is over", own.name),
+                Err(error) => format!("{} is over, which could not be written down: {error}", own.name),
+            });
+        }
+    }
+
+    fn delivery(&self) -> MutexGuard<'_, Delivery> {
+        self.0.delivery.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn origin(&self, context: &RequestContext<RoleServer>, own: Option<&RequestMetaObject>) -> Origin {
+        let text = |key: &str| {
+            let found = context.meta.get(key).or_else(|| own?.get(key))?;
+            found.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        Origin {
+            thread: text(THREAD_ID),
+            client: context.client_info().map(|client| client.name).unwrap_or_default(),
+            request_id: text(REQUEST_ID),
+            progress: self.delivery().progress(),
+        }
+    }
+
+    fn who(&self, origin: &Origin) -> Result<Who> {
+        let named = self.0.desk.caller(origin.thread.as_deref())?;
+        Ok(named.unwrap_or_else(|| self.0.own.get_or_init(|| guest::named(&origin.client, &*self.0.desk)).clone()))
+    }
+
+    /// Waits for the turn and does something as whoever calls, on a thread of its own. `None`: cancelled before.
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        origin: Origin,
+        act: impl FnOnce(&Connection, &Who, &Origin) -> Result<T> + Send + 'static,
+    ) -> Option<(Option<Who>, Result<T>)> {
+        let _turn = tokio::select! {
+            biased;
+            () = context.ct.cancelled() => return None,
+            turn = self.0.turn.lock() => turn,
+        };
+        let this = self.clone();
+        let job = tokio::task::spawn_blocking(move || match this.who(&origin) {
+            Ok(who) => {
+                let outcome = act(&this, &who, &origin);
+                (Some(who), outcome)
+            }
+            Err(error) => (None, Err(error)),
+        });
+        Some(job.await.unwrap_or_else(|error| (None, Err(Error::bug(format!("a call panicked: {error}"))))))
+    }
+
+    fn visit(&self, tool: &Tool, arguments: Map<String, Value>, who: &Who, origin: &Origin) -> Result<Answer> {
+        self.confirm(who, origin);
+        let visit = Visit::new(&*self.0.desk, who, origin.request_id.as_deref());
+        let outcome = tool.run(&visit, arguments);
+        if visit.has_acted() && who.is_connection {
+            self.0.acted.store(true, Ordering::Release);
+        }
+        let how = outcome.as_ref().map_or_else(Error::code, |_| "ok");
+        self.0.desk.log(&format!("{} by {}: {how}", tool.name, who.name));
+        outcome
+    }
+
+    /// Whoever makes this call has read the answers that were given before it came in.
+    fn confirm(&self, who: &Who, origin: &Origin) {
+        let Some(seen) = self.delivery().seen(&who.name, origin.progress) else { return };
+        let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
+        match self.0.desk.run(who, None, &op) {
+            Ok(_) => self.delivery().confirmed(&who.name, origin.progress),
+            // The next call tries again; at worst the same is told twice, marked.
+            Err(error) => self.0.desk.log(&format!("confirm by {}: {}", who.name, error.code())),
+        }
+    }
+
+    async fn call(
+        &self,
+        tool: &'static Tool,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+        origin: Origin,
+    ) -> std::result::Result<rmcp::model::CallToolResult, ErrorData> {
+        let act = move |this: &Connection, who: &Who, origin: &Origin| this.visit(tool, arguments, who, origin);
+        let Some((who, outcome)) = self.in_turn(context, origin, act).await else {
+            // Nobody reads this: the answer to a cancelled request is dropped.
+            return Err(ErrorData::internal_error("cancelled", None));
+        };
+        // A call that was cancelled meanwhile is not answered, so what it offers was not seen.
+        if let Some(who) = who.filter(|_| !context.ct.is_cancelled()) {
+            let offered = outcome.as_ref().map(|answer| answer.offered).unwrap_or_default();
+            self.delivery().answered(&context.id, &who.name, offered);
+        }
+        Ok(answer::result(&outcome))
+    }
+}
+
+impl ServerHandler for Connection {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
+            .with_server_info(Implementation::new("tenure", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tool::ALL.iter().map(Tool::shown).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        let origin = self.origin(&context, request.meta.as_ref());
+        let tool = tool::named(&request.name).ok_or_else(|| unknown(&request.name))?;
+        let result = self.call(tool, request.arguments.unwrap_or_default(), &context, origin).await?;
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListResourcesResult, ErrorData> {
+        let brief = Resource::new(BRIEF, "brief")
+            .with_title("Brief")
+            .with_description("What `resume` would say now; reading it takes nothing")
+            .with_mime_type(MARKDOWN);
+        Ok(ListResourcesResult::with_all_items(vec![brief]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<ReadResourceResponse, ErrorData> {
+        if request.uri != BRIEF {
+            let uri = tenure_core::text::excerpt(&request.uri);
+            return Err(ErrorData::resource_not_found(format!("no such resource: {uri}"), None));
+        }
+        let origin = self.origin(&context, request.meta.as_ref());
+        let look = |this: &Connection, who: &Who, _: &Origin| {
+            let desk = &this.0.desk;
+            let labels = desk.defaults()?.labels;
+            desk.peek(who, &resume::Request { labels, ..resume::Request::default() })
+        };
+        match self.in_turn(&context, origin, look).await {
+            Some((_, Ok(seen))) => {
+                let contents = ResourceContents::text(seen.brief.text, BRIEF).with_mime_type(MARKDOWN);
+                Ok(ReadResourceResult::new(vec![contents]).into())
+            }
+            Some((_, Err(error))) => Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json()))),
+            None => Err(ErrorData::internal_error("cancelled", None)),
+        }
+    }
+
+    /// A call whose arguments are no object does not reach `call_tool`; it is a usage error like any other.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        if method != "tools/call" {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        let params = params.unwrap_or_default();
+        let Some(name) = params["name"].as_str() else {
+            return Err(ErrorData::invalid_params("`name` is missing: the tool to call", None));
+        };
+        tool::named(name).ok_or_else(|| unknown(name))?;
+        let refusal = Error::usage("bad_arguments", "`arguments` is not an object").entity("arguments");
+        serde_json::to_value(answer::result(&Err(refusal)))
+            .map(CustomResult::new)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    async fn on_cancelled(&self, notification: CancelledNotificationParam, _context: NotificationContext<RoleServer>) {
+        if let Some(request) = &notification.request_id {
+            self.delivery().cancelled(request);
+        }
+    }
+}
+
+fn unknown(tool: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("unknown tool: {}", tenure_core::text::excerpt(tool)), None)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! What the server asks of the program around it.
+
+use serde_json::Value;
+use tenure_core::Result;
+use tenure_kernel::op::note::Artifact;
+use tenure_kernel::op::resume;
+use tenure_kernel::shape::Resumed;
+use tenure_kernel::{Call, Kernel, Op};
+
+/// A question to the kernel, answered as JSON. It may be asked twice.
+pub type Query<'a> = dyn Fn(&Kernel, &Call) -> Result<Value> + 'a;
+
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The agent.
+    pub name: String,
+    /// Its tool, empty if unknown.
+    pub tool: String,
+    /// Whether the agent is the connection itself, and ends with it.
+    pub is_connection: bool,
+}
+
+/// What the project's configuration says where a call does not.
+#[derive(Clone, Debug, Default)]
+pub struct Defaults {
+    /// The label filter.
+    pub labels: Vec<String>,
+    /// How long the hold on a task lives.
+    pub task_ttl_s: Option<i64>,
+}
+
+/// The project that the server was started in, as whoever calls may use it.
+///
+/// Every method may block, and is called off the runtime's thread; calls of one connection come one after the other.
+/// Nothing may be assumed to stay as it was between two calls: another process may have made the project, moved it or
+/// changed its configuration.
+pub trait Desk: Send + Sync + 'static {
+    /// The agent that the surroundings name, or the conversation that a call belongs to (`thread`, given by the client
+    /// with each call). `None`: nobody is named, so the connection is an agent of its own.
+    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>>;
+
+    /// Runs an op as somebody, and returns its answer as JSON. With a request id the same op is carried out once;
+    /// without one an id is drawn. The project is made if need be.
+    fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String>;
+
+    /// The same in what belongs to the whole store instead of the project.
+    fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String>;
+
+    /// Asks a question as somebody. Nothing is made or changed.
+    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value>;
+
+    /// What `resume` would answer somebody now. Nothing is taken, offered or confirmed.
+    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed>;
+
+    /// A file of the checkout as it is now: where it is, its sum and its size.
+    fn artifact(&self, path: &str) -> Result<Artifact>;
+
+    /// The configuration of the project.
+    fn defaults(&self) -> Result<Defaults>;
+
+    /// Fills with random bytes.
+    fn draw(&self, bytes: &mut [u8]);
+
+    /// Writes a line for whoever looks for the cause of a problem. It must not reach standard output.
+    fn log(&self, line: &str);
+}

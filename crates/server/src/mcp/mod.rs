@@ -1,0 +1,116 @@
+//! MCP on standard input and output: one connection, for as long as its process lives.
+
+mod answer;
+mod connection;
+mod delivery;
+mod desk;
+mod guest;
+mod schema;
+mod tool;
+
+use std::sync::Arc;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::io::stdio_pipes;
+use tenure_core::{Error, Kind, Result, Stage};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use connection::Connection;
+pub use desk::{Defaults, Desk, Query, Who};
+
+/// What a client is told about the server as a whole.
+pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
+     gives you a task and everything known about it. Work, and `note` progress as you go: whoever continues after you \
+     reads it. End with `done`, or `block` with a reason. `add` what you find besides; `memory` keeps what others \
+     should know. Without an id, note, done, block and release mean your task. An error says what stands in the way \
+     and what helps; retry only when `retryable`.";
+
+/// The address of the one resource.
+pub const BRIEF: &str = "tenure://brief";
+
+/// Serves one client on standard input and output until it hangs up or the process is told to end.
+///
+/// The runtime exists for this call only: no other command pays for it.
+pub fn serve(desk: Arc<dyn Desk>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let connection = Connection::new(desk);
+    let outcome = runtime.block_on(converse(connection.clone()));
+    // A thread may still wait for the next line of a client that keeps the pipe open; the process ends without it.
+    runtime.shutdown_background();
+    connection.hang_up();
+    outcome
+}
+
+async fn converse(connection: Connection) -> Result<()> {
+    let mut ends = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()]
+        .into_iter()
+        .map(signal)
+        .collect::<std::io::Result<Vec<_>>>()
+        .map_err(failed)?;
+    let running = tokio::select! {
+        running = connection.serve(stdio_pipes()) => running,
+        () = told_to_end(&mut ends) => return Ok(()),
+    };
+    let running = match running {
+        Ok(running) => running,
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => {
+            return Err(Error::new(
+                Kind::Usage,
+                "bad_handshake",
+                Stage::Arguments,
+                "the client did not introduce itself",
+            )
+            .hint("This command is started by an MCP client, which speaks first: `initialize`.")
+            .cause(error));
+        }
+    };
+    let stop = running.cancellation_token();
+    let mut over = std::pin::pin!(running.waiting());
+    tokio::select! {
+        _ = &mut over => {}
+        () = told_to_end(&mut ends) => {
+            stop.cancel();
+            let _ = over.await;
+        }
+    }
+    Ok(())
+}
+
+async fn told_to_end(signals: &mut [Signal]) {
+    std::future::poll_fn(|context| {
+        if signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+            return std::task::Poll::Ready(());
+        }
+        std::task::Poll::Pending
+    })
+    .await;
+}
+
+fn failed(error: std::io::Error) -> Error {
+    Error::new(Kind::Internal, "internal", Stage::Open, "the server cannot be started").cause(error)
+}
+
+/// The tools as clients see them: the whole answer to `tools/list`.
+pub fn tools() -> serde_json::Value {
+    serde_json::Value::Array(tool::ALL.iter().map(|tool| serde_json::json!(tool.shown())).collect())
+}
+
+/// The names of the ops that the tools reach.
+pub fn ops() -> Vec<&'static str> {
+    let mut ops: Vec<&str> = tool::ALL.iter().flat_map(|tool| tool.ops).copied().collect();
+    ops.sort_unstable();
+    ops.dedup();
+    ops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instructions_fit() {
+        assert!(INSTRUCTIONS.chars().count() <= 500, "{}", INSTRUCTIONS.chars().count());
+    }
+}

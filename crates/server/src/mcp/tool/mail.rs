@@ -1,0 +1,76 @@
+//! `mail`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tenure_core::message::Urgency;
+use tenure_core::{Error, Result};
+use tenure_kernel::Op;
+use tenure_kernel::op::{inbox, send};
+use tenure_kernel::shape::{Inbox, Sent};
+
+use super::{Nature, Tool, Visit, read};
+use crate::mcp::answer::Answer;
+use crate::mcp::delivery::Offered;
+use crate::mcp::schema;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "mail",
+    about: "Messages between agents. read: what is new to you; send: to agents, or about a task to whoever holds it",
+    input: || schema::input::<Request>(&[]),
+    output: &[schema::output::<Inbox>, schema::output::<Sent>],
+    nature: Nature::Adds,
+    ops: &["inbox", "send"],
+    call: |visit, arguments| {
+        let request: Request = read(arguments)?;
+        match request.action {
+            Action::Read => look(visit, &request),
+            Action::Send => dispatch(visit, request),
+        }
+    },
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    action: Action,
+    /// Read: messages to acknowledge, by id.
+    #[serde(default)]
+    ack: Vec<String>,
+    /// Send: agents; the holder of what it is about without it.
+    #[serde(default)]
+    to: Vec<String>,
+    /// A task or hold; to its holder, the message ends with the hold.
+    #[serde(default)]
+    about: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    /// Somebody cannot go on.
+    #[serde(default)]
+    urgent: bool,
+    /// You wait for something.
+    #[serde(default)]
+    request: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Read,
+    Send,
+}
+
+fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
+    let id = |typed: &String| read(visit.ask(|kernel, call| kernel.message_id(call, typed))?);
+    let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
+    let mut answer = visit.run(&Op::Inbox(inbox::Request { limit: None, ack }))?;
+    answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
+    Ok(answer)
+}
+
+fn dispatch(visit: &Visit<'_>, request: Request) -> Result<Answer> {
+    let text =
+        request.text.ok_or_else(|| Error::usage("bad_arguments", "`text` is missing: send needs it").entity("text"))?;
+    let about = request.about.map(|typed| read(visit.ask(|kernel, call| kernel.any_id(call, &typed))?)).transpose()?;
+    let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
+    visit.run(&Op::Send(send::Request { to: request.to, about, text, urgency, request: request.request }))
+}

@@ -1,0 +1,165 @@
+//! The tools: a plain list. One tool is one file, with what it takes, what it answers and what it does.
+
+mod add;
+mod block;
+mod done;
+mod list;
+mod mail;
+mod memory;
+mod note;
+mod release;
+mod resume;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use rmcp::model::ToolAnnotations;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tenure_core::{Error, Result, Stage};
+use tenure_kernel::op::note::Artifact;
+use tenure_kernel::{Call, Kernel, Op};
+
+use super::answer::Answer;
+use super::desk::{Defaults, Desk, Who};
+use super::schema;
+
+/// All tools, in the order of a working day.
+pub(crate) const ALL: &[Tool] = &[
+    resume::TOOL,
+    note::TOOL,
+    done::TOOL,
+    block::TOOL,
+    add::TOOL,
+    list::TOOL,
+    release::TOOL,
+    mail::TOOL,
+    memory::TOOL,
+];
+
+/// A tool.
+pub(crate) struct Tool {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it does and when to call it, for models.
+    pub(crate) about: &'static str,
+    /// The schema of what it takes.
+    pub(crate) input: fn() -> Map<String, Value>,
+    /// The schemas of what it answers.
+    pub(crate) output: &'static [fn() -> Value],
+    /// What it does to the world.
+    pub(crate) nature: Nature,
+    /// The ops it runs.
+    pub(crate) ops: &'static [&'static str],
+    /// Does it.
+    pub(crate) call: fn(&Visit<'_>, Value) -> Result<Answer>,
+}
+
+/// What a tool does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nature {
+    /// It only looks.
+    Reads,
+    /// It adds; a second call adds again.
+    Adds,
+    /// It changes what is there; a second call finds it changed.
+    Settles,
+    /// It may take away what was there.
+    Removes,
+}
+
+impl Tool {
+    /// The tool as clients see it.
+    pub(crate) fn shown(&self) -> rmcp::model::Tool {
+        let mut hints = ToolAnnotations::new()
+            .read_only(self.nature == Nature::Reads)
+            .destructive(self.nature == Nature::Removes)
+            .idempotent(matches!(self.nature, Nature::Reads | Nature::Settles));
+        // Nothing outside the store is touched.
+        hints = hints.open_world(false);
+        rmcp::model::Tool::new(self.name, self.about, (self.input)())
+            .with_raw_output_schema(Arc::new(schema::answers(self.output)))
+            .with_annotations(hints)
+    }
+
+    /// Checks the arguments and does it.
+    pub(crate) fn run(&self, visit: &Visit<'_>, arguments: Map<String, Value>) -> Result<Answer> {
+        let arguments = Value::Object(schema::without_nulls(arguments));
+        schema::check(&(self.input)(), &arguments)?;
+        (self.call)(visit, arguments)
+    }
+}
+
+/// The tool of a name.
+pub(crate) fn named(name: &str) -> Option<&'static Tool> {
+    ALL.iter().find(|tool| tool.name == name)
+}
+
+/// One call by one agent.
+pub(crate) struct Visit<'a> {
+    desk: &'a dyn Desk,
+    who: &'a Who,
+    /// The id under which the client would repeat this very call.
+    request_id: Option<&'a str>,
+    acted: Cell<bool>,
+}
+
+impl<'a> Visit<'a> {
+    pub(crate) fn new(desk: &'a dyn Desk, who: &'a Who, request_id: Option<&'a str>) -> Visit<'a> {
+        Visit { desk, who, request_id, acted: Cell::new(false) }
+    }
+
+    /// Whether an op was carried out.
+    pub(crate) fn has_acted(&self) -> bool {
+        self.acted.get()
+    }
+
+    /// Runs an op.
+    pub(crate) fn run(&self, op: &Op) -> Result<Answer> {
+        let body = self.desk.run(self.who, self.request_id, op)?;
+        self.acted.set(true);
+        Answer::read(&body)
+    }
+
+    /// Runs an op on what belongs to the whole store.
+    fn run_in_store(&self, op: &Op) -> Result<Answer> {
+        let body = self.desk.run_in_store(self.who, self.request_id, op)?;
+        Answer::read(&body)
+    }
+
+    /// Asks a question.
+    fn ask<T: Serialize>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<Value> {
+        self.desk.ask(self.who, &|kernel, call| {
+            serde_json::to_value(query(kernel, call)?)
+                .map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
+        })
+    }
+
+    /// The full id of a task from a beginning of it.
+    fn task_id(&self, typed: &str) -> Result<String> {
+        read(self.ask(|kernel, call| kernel.task_id(call, typed))?)
+    }
+
+    /// The same where the focus is meant when none is given.
+    fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<String>> {
+        typed.map(|typed| self.task_id(typed)).transpose()
+    }
+
+    /// A file as it is now.
+    fn artifact(&self, path: &str) -> Result<Artifact> {
+        self.desk.artifact(path)
+    }
+
+    fn defaults(&self) -> Result<Defaults> {
+        self.desk.defaults()
+    }
+}
+
+/// Reads arguments that fit the schema.
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
+    serde_json::from_value(arguments).map_err(|error| Error::usage("bad_arguments", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! `note`
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tenure_core::Result;
+use tenure_core::memory::Kind;
+use tenure_kernel::op::note;
+use tenure_kernel::op::remember::Item;
+use tenure_kernel::{Op, shape};
+
+use super::{Nature, Tool, read};
+use crate::mcp::schema;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "note",
+    about: "Note progress, a finding or a decision on your task; whoever continues after you reads it",
+    input: || schema::input::<Request>(&[]),
+    output: &[schema::output::<shape::Noted>],
+    nature: Nature::Adds,
+    ops: &["note"],
+    call: |visit, arguments| {
+        let request: Request = read(arguments)?;
+        let task = visit.task_or_focus(request.task.as_deref())?;
+        let artifacts = request.files.iter().map(|path| visit.artifact(path)).collect::<Result<_>>()?;
+        let memories = request.memories.into_iter().map(Memory::item).collect();
+        visit.run(&Op::Note(note::Request {
+            task,
+            text: request.text,
+            memories,
+            artifacts,
+            data: request.data,
+            fence: None,
+        }))
+    },
+};
+
+// The op's request, with files as an agent knows them: by path. The door looks at them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    /// Any task by id, in place of yours.
+    #[serde(default)]
+    task: Option<String>,
+    /// What you did, found or decided, and what is next.
+    text: String,
+    /// What others on this task should know.
+    #[serde(default)]
+    memories: Vec<Memory>,
+    /// Paths of files that came of it.
+    #[serde(default)]
+    files: Vec<String>,
+    /// Any JSON to keep with it.
+    #[serde(default)]
+    data: Option<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Memory {
+    text: String,
+    #[serde(default)]
+    key: Option<String>,
+    #[serde(default)]
+    kind: Kind,
+}
+
+impl Memory {
+    fn item(self) -> Item {
+        Item { text: self.text, key: self.key, kind: self.kind, ..Item::default() }
+    }
+}

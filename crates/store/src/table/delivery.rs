@@ -1,0 +1,60 @@
+//! What agents were offered, and what their doors confirmed that they were shown.
+
+use tenure_core::Result;
+
+use crate::tx::{Sql, Tx, Value, first};
+
+/// Where an agent is in the log of a project. All numbers are those of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Events were offered up to here.
+    pub offered: i64,
+    /// Events were shown up to here.
+    pub confirmed: i64,
+    /// Mail was offered up to here.
+    pub mail_offered: i64,
+    /// Mail was shown up to here.
+    pub mail_confirmed: i64,
+}
+
+/// The statement that reads it; see [`decode`].
+pub fn get_call(project: &str, agent: &str) -> (Sql, Vec<Value>) {
+    let sql = Sql::same(
+        "SELECT offered, confirmed, mail_offered, mail_confirmed FROM delivery WHERE project = $1 AND agent = $2",
+    );
+    (sql, vec![project.into(), agent.into()])
+}
+
+/// Decodes the answer to [`get_call`].
+pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Row>> {
+    first(rows)
+        .map(|row| {
+            Ok(Row {
+                offered: row.int(0)?,
+                confirmed: row.int(1)?,
+                mail_offered: row.int(2)?,
+                mail_confirmed: row.int(3)?,
+            })
+        })
+        .transpose()
+}
+
+/// Where an agent is; `None` before anything was offered to it.
+pub fn get(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Option<Row>> {
+    let (sql, args) = get_call(project, agent);
+    decode(tx.query(sql, &args)?)
+}
+
+/// Stores where an agent is.
+pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO delivery (project, agent, offered, confirmed, mail_offered, mail_confirmed)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (project, agent) DO UPDATE SET offered = excluded.offered, confirmed = excluded.confirmed,
+             mail_offered = excluded.mail_offered, mail_confirmed = excluded.mail_confirmed",
+    );
+    let numbers = [row.offered, row.confirmed, row.mail_offered, row.mail_confirmed].map(Value::from);
+    let mut args: Vec<Value> = vec![project.into(), agent.into()];
+    args.extend(numbers);
+    tx.defer(sql, args)
+}

@@ -1,0 +1,43 @@
+//! When a hook last ran. Statistics that may be lost; no op decides by them.
+
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx, Value, first};
+
+/// Remembers that a hook ran, unless that is remembered since `since`.
+pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, event: &str, now: Time, since: Time) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO fired (project, tool, event, at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (project, tool, event) DO UPDATE SET at = excluded.at WHERE fired.at <= $5 OR fired.at > $4",
+    );
+    tx.defer(sql, vec![project.into(), tool.into(), event.into(), now.into(), since.into()])
+}
+
+/// The statement that reads when one ran; see [`decode`].
+pub fn get_call(project: &str, tool: &str, event: &str) -> (Sql, Vec<Value>) {
+    let sql = Sql::same("SELECT at FROM fired WHERE project = $1 AND tool = $2 AND event = $3");
+    (sql, vec![project.into(), tool.into(), event.into()])
+}
+
+/// Decodes the answer to [`get_call`].
+pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Time>> {
+    first(rows).map(|row| row.time(0)).transpose()
+}
+
+/// A hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The agent tool.
+    pub tool: String,
+    /// Its event.
+    pub event: String,
+    /// When it last ran.
+    pub at: Time,
+}
+
+/// All hooks that ever ran in a project: as many as the tools have events.
+pub fn list(tx: &mut dyn Tx, project: &str) -> Result<Vec<Row>> {
+    let sql = Sql::same("SELECT tool, event, at FROM fired WHERE project = $1 ORDER BY tool, event");
+    let rows = tx.query(sql, &[project.into()])?;
+    rows.into_iter().map(|mut row| Ok(Row { tool: row.text(0)?, event: row.text(1)?, at: Time(row.int(2)?) })).collect()
+}

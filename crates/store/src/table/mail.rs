@@ -1,0 +1,127 @@
+//! What is in the mail of each agent: messages to it, and that messages of its own are over.
+
+use tenure_core::{Result, Time};
+
+use super::message::{self, columns};
+use crate::error::corrupt;
+use crate::tx::{Sql, Tx, Value};
+
+/// What a row of somebody's mail says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Here is a message.
+    Message,
+    /// A message of your own is over.
+    Ending,
+}
+
+impl What {
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            What::Message => "message",
+            What::Ending => "ending",
+        }
+    }
+}
+
+/// One row of somebody's mail, with the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The number of the event that put it there.
+    pub number: i64,
+    /// What it says.
+    pub what: What,
+    /// When its recipient acknowledged it, 0 if it has not.
+    pub acked_at: Time,
+    /// The message as it is now.
+    pub message: message::Row,
+}
+
+/// From the mail to the messages: SQLite keeps this order of its own accord only when it is told to.
+macro_rules! select {
+    ($rest:literal) => {
+        Sql::pair(
+            concat!(
+                "SELECT x.number, x.what, x.acked_at, ",
+                columns!(),
+                " FROM mail x CROSS JOIN message m ON m.project = x.project AND m.id = x.message
+                  WHERE x.project = $1 AND x.recipient = $2 AND ",
+                $rest
+            ),
+            concat!(
+                "SELECT x.number, x.what, x.acked_at, ",
+                columns!(),
+                " FROM mail x JOIN message m ON m.project = x.project AND m.id = x.message
+                  WHERE x.project = $1 AND x.recipient = $2 AND ",
+                $rest
+            ),
+        )
+    };
+}
+
+/// Decodes the rows of [`after_call`].
+pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter()
+        .map(|mut row| {
+            let what = match row.text(1)?.as_str() {
+                "message" => What::Message,
+                "ending" => What::Ending,
+                _ => return Err(corrupt("mail of an unknown sort")),
+            };
+            let (number, acked_at) = (row.int(0)?, row.time(2)?);
+            Ok(Row { number, what, acked_at, message: message::decode(&mut row, 3)? })
+        })
+        .collect()
+}
+
+/// The statement that reads the mail of an agent that nobody has confirmed as shown, in order; see [`many`].
+pub fn unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Value>) {
+    let sql = select!(
+        "x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
+         ORDER BY x.number LIMIT $3"
+    );
+    (sql, vec![project.into(), recipient.into(), limit.into()])
+}
+
+/// The statement that counts that mail, up to a limit: one row, one number.
+pub fn count_unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Value>) {
+    let sql = Sql::same(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM mail x WHERE x.project = $1 AND x.recipient = $2
+             AND x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
+             LIMIT $3) unread",
+    );
+    (sql, vec![project.into(), recipient.into(), limit.into()])
+}
+
+/// What the mail of an agent has of a message: the message, its end, both or nothing.
+pub fn of_message(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str) -> Result<Vec<Row>> {
+    let sql = select!("x.message = $3 ORDER BY x.number");
+    many(tx.query(sql, &[project.into(), recipient.into(), message.into()])?)
+}
+
+/// Ids of messages in the mail of an agent that begin with a text.
+pub fn beginning(tx: &mut dyn Tx, project: &str, recipient: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    // Ids use no character above `z`, so `{` ends the range.
+    let sql = Sql::same(
+        "SELECT DISTINCT message FROM mail
+         WHERE project = $1 AND message >= $3 AND message < $4 AND recipient = $2 ORDER BY message LIMIT $5",
+    );
+    let end = format!("{prefix}{{");
+    let args = [project.into(), recipient.into(), prefix.into(), end.into(), limit.into()];
+    tx.query(sql, &args)?.into_iter().map(|mut row| row.text(0)).collect()
+}
+
+/// Puts something into the mail of an agent.
+pub fn insert(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, message: &str, what: What) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO mail (project, recipient, number, message, what, acked_at) VALUES ($1, $2, $3, $4, $5, 0)",
+    );
+    tx.defer(sql, vec![project.into(), recipient.into(), number.into(), message.into(), what.as_str().into()])
+}
+
+/// Says that its recipient has taken note of it.
+pub fn ack(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, at: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE mail SET acked_at = $4 WHERE project = $1 AND recipient = $2 AND number = $3");
+    tx.defer(sql, vec![project.into(), recipient.into(), number.into(), at.into()])
+}

@@ -1,0 +1,133 @@
+//! Messages, over or not.
+
+use tenure_core::message::Urgency;
+use tenure_core::{Result, Time};
+
+use crate::error::corrupt;
+use crate::tx::{Sql, Tx, Value, list};
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// The number of the event of its sending.
+    pub number: i64,
+    /// Who wrote it.
+    pub author: String,
+    /// Who gets it, sorted.
+    pub recipients: Vec<String>,
+    /// What it is about, as it was named; empty for nothing.
+    pub about: String,
+    /// The hold it ends with; empty for none.
+    pub hold: String,
+    /// How soon it should be looked at.
+    pub urgency: Urgency,
+    /// Whether its author waits for something.
+    pub request: bool,
+    /// What it says.
+    pub text: String,
+    /// When it was sent.
+    pub at: Time,
+    /// When it was over, 0 while it is not.
+    pub ended_at: Time,
+    /// How.
+    pub ended_how: String,
+    /// By whom.
+    pub ended_by: String,
+}
+
+/// The columns of a message under the name `m`, in the order of [`decode`].
+macro_rules! columns {
+    () => {
+        "m.id, m.number, m.author, m.recipients, m.about, m.hold, m.urgency, m.request, m.text, m.at, m.ended_at,
+         m.ended_how, m.ended_by"
+    };
+}
+pub(super) use columns;
+
+/// Reads a message out of a row that has its columns from a place on.
+pub(super) fn decode(row: &mut crate::Row, from: usize) -> Result<Row> {
+    let (recipients, urgency) = (row.text(from + 3)?, row.text(from + 6)?);
+    Ok(Row {
+        id: row.text(from)?,
+        number: row.int(from + 1)?,
+        author: row.text(from + 2)?,
+        recipients: serde_json::from_str(&recipients)
+            .map_err(|error| corrupt("the recipients of a message are not JSON").cause(error))?,
+        about: row.text(from + 4)?,
+        hold: row.text(from + 5)?,
+        urgency: Urgency::parse(&urgency).ok_or_else(|| corrupt("a message has an unknown urgency"))?,
+        request: row.flag(from + 7)?,
+        text: row.text(from + 8)?,
+        at: row.time(from + 9)?,
+        ended_at: row.time(from + 10)?,
+        ended_how: row.text(from + 11)?,
+        ended_by: row.text(from + 12)?,
+    })
+}
+
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(|mut row| decode(&mut row, 0)).collect()
+}
+
+/// The statement that tells whether an id is taken: any row says yes.
+pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
+    (Sql::same("SELECT 1 FROM message WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+}
+
+/// The messages about a hold that are not over, in the order they were sent.
+pub fn about_hold(tx: &mut dyn Tx, project: &str, hold: &str) -> Result<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM message m WHERE m.project = $1 AND m.hold = $2 AND m.ended_at = 0 ORDER BY m.number"
+    ));
+    many(tx.query(sql, &[project.into(), hold.into()])?)
+}
+
+/// Requests that are not over and were sent at or before an instant, oldest first.
+pub fn waiting(tx: &mut dyn Tx, project: &str, until: Time, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM message m WHERE m.project = $1 AND m.ended_at = 0 AND m.request = 1 AND m.at <= $2
+          ORDER BY m.at, m.number LIMIT $3"
+    ));
+    many(tx.query(sql, &[project.into(), until.into(), limit.into()])?)
+}
+
+/// Adds a message.
+pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO message (project, id, number, author, recipients, about, hold, urgency, request, text, at, ended_at,
+             ended_how, ended_by)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        row.number.into(),
+        (&row.author).into(),
+        list(&row.recipients),
+        (&row.about).into(),
+        (&row.hold).into(),
+        row.urgency.as_str().into(),
+        row.request.into(),
+        (&row.text).into(),
+        row.at.into(),
+        row.ended_at.into(),
+        (&row.ended_how).into(),
+        (&row.ended_by).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Says that a message is over, which was not.
+pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str, by: &str) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE message SET ended_at = $3, ended_how = $4, ended_by = $5
+         WHERE project = $1 AND id = $2",
+    );
+    tx.defer(sql, vec![project.into(), id.into(), at.into(), how.into(), by.into()])
+}

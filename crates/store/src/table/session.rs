@@ -1,0 +1,208 @@
+//! Sessions of tools: in which process, under which id, and which agent each is.
+
+use tenure_core::agent::Process;
+use tenure_core::session::Seen;
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx, Value, list};
+
+/// A session's row, with the last sign of its agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The session as the decision about it sees it.
+    pub seen: Seen,
+    /// The tool.
+    pub tool: String,
+    /// When it was last told something between two prompts, 0 if never.
+    pub told_at: Time,
+}
+
+const OF_PROCESS: Sql = Sql::same(
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
+            COALESCE(a.last_seen, 0)
+     FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
+     WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool = $7
+     ORDER BY s.session LIMIT 1000",
+);
+
+const OF_ID: Sql = Sql::same(
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
+            COALESCE(a.last_seen, 0)
+     FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
+     WHERE s.project = $1 AND s.tool = $2 AND s.session = $3
+     ORDER BY s.began_at, s.agent, s.host, s.boot, s.pidns, s.pid, s.started LIMIT 1000",
+);
+
+const OF_AGENT: Sql = Sql::same(
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT)
+     FROM session s WHERE s.project = $1 AND s.agent = $2
+     ORDER BY s.began_at, s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session LIMIT 1000",
+);
+
+const AMONG: Sql = Sql::pair(
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT)
+     FROM json_each($5) j CROSS JOIN session s
+       ON s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = CAST(j.value AS INTEGER)
+     ORDER BY s.pid, s.started, s.tool, s.session",
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT)
+     FROM json_array_elements_text(CAST($5 AS JSON)) j CROSS JOIN LATERAL
+       (SELECT * FROM session WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = CAST(j.value AS BIGINT)
+        OFFSET 0) s
+     ORDER BY s.pid, s.started, s.tool, s.session",
+);
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    let process =
+        Process { host: row.text(0)?, boot: row.text(1)?, pidns: row.text(2)?, pid: row.int(3)?, started: row.int(4)? };
+    Ok(Row {
+        tool: row.text(5)?,
+        seen: Seen {
+            process,
+            session: row.text(6)?,
+            agent: row.text(7)?,
+            began_at: row.time(8)?,
+            ended: row.int(9)? != 0,
+            last_seen: row.time(11)?,
+        },
+        told_at: row.time(10)?,
+    })
+}
+
+/// Decodes several rows.
+pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+/// The statement that reads the sessions of a process; see [`many`].
+pub fn of_process_call(project: &str, process: &Process, tool: &str) -> (Sql, Vec<Value>) {
+    let mut args = key(project, process);
+    args.push(tool.into());
+    (OF_PROCESS, args)
+}
+
+/// The statement that reads the sessions of an id, oldest first; see [`many`].
+pub fn of_id_call(project: &str, tool: &str, session: &str) -> (Sql, Vec<Value>) {
+    (OF_ID, vec![project.into(), tool.into(), session.into()])
+}
+
+/// The sessions of an agent, oldest first.
+pub fn of_agent(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Vec<Row>> {
+    many(tx.query(OF_AGENT, &[project.into(), agent.into()])?)
+}
+
+/// The sessions of some processes of one machine, of which `here` has all but the pid and the start time.
+pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Result<Vec<Row>> {
+    let pids = serde_json::Value::from(pids).to_string();
+    let args = [project.into(), (&here.host).into(), (&here.boot).into(), (&here.pidns).into(), pids.into()];
+    many(tx.query(AMONG, &args)?)
+}
+
+/// The live sessions of one machine whose agents hold something: agent and process, in no order.
+pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process)>> {
+    let sql = Sql::pair(
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started
+         FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+         CROSS JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started
+         FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+         JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+    );
+    agents(tx.query(sql, &[project.into(), host.into()])?)
+}
+
+/// The live sessions of some agents: agent and process, in no order.
+pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+    let sql = Sql::pair(
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_each($2) j
+         CROSS JOIN session s ON s.project = $1 AND s.agent = j.value AND s.ended_at = 0",
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM session WHERE project = $1 AND agent = j.value AND ended_at = 0 OFFSET 0) s",
+    );
+    agents(tx.query(sql, &[project.into(), list(names)])?)
+}
+
+fn agents(rows: Vec<crate::Row>) -> Result<Vec<(String, Process)>> {
+    rows.into_iter()
+        .map(|mut row| {
+            let process = Process {
+                host: row.text(1)?,
+                boot: row.text(2)?,
+                pidns: row.text(3)?,
+                pid: row.int(4)?,
+                started: row.int(5)?,
+            };
+            Ok((row.text(0)?, process))
+        })
+        .collect()
+}
+
+fn key(project: &str, process: &Process) -> Vec<Value> {
+    vec![
+        project.into(),
+        (&process.host).into(),
+        (&process.boot).into(),
+        (&process.pidns).into(),
+        process.pid.into(),
+        process.started.into(),
+    ]
+}
+
+/// Records that a session is an agent, from now on.
+pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &Seen) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)
+         ON CONFLICT (project, host, boot, pidns, pid, started, tool, session)
+         DO UPDATE SET agent = excluded.agent, began_at = excluded.began_at, ended_at = 0",
+    );
+    let mut args = key(project, &seen.process);
+    args.extend([tool.into(), (&seen.session).into(), (&seen.agent).into(), seen.began_at.into()]);
+    tx.defer(sql, args)
+}
+
+/// Forgets a session that another has taken the place of.
+pub fn forget(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "DELETE FROM session WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6
+           AND tool = $7 AND session = $8",
+    );
+    let mut args = key(project, &row.seen.process);
+    args.extend([(&row.tool).into(), (&row.seen.session).into()]);
+    tx.defer(sql, args)
+}
+
+/// Marks the sessions of an agent in a process as over.
+pub fn end(tx: &mut dyn Tx, project: &str, process: &Process, agent: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE session SET ended_at = $8
+         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND agent = $7
+           AND ended_at = 0",
+    );
+    let mut args = key(project, process);
+    args.extend([agent.into(), now.into()]);
+    tx.defer(sql, args)
+}
+
+/// Marks one session as over.
+pub fn end_one(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, session: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE session SET ended_at = $9
+         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
+           AND session = $8 AND ended_at = 0",
+    );
+    let mut args = key(project, process);
+    args.extend([tool.into(), session.into(), now.into()]);
+    tx.defer(sql, args)
+}
+
+/// Remembers that a session was told something between two prompts.
+pub fn told(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, session: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE session SET told_at = $9
+         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
+           AND session = $8",
+    );
+    let mut args = key(project, process);
+    args.extend([tool.into(), session.into(), now.into()]);
+    tx.defer(sql, args)
+}

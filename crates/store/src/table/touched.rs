@@ -1,0 +1,98 @@
+//! Files that agents' tools changed, by task and checkout.
+
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx, Value, list};
+
+/// Where files are, and who changed them for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The task in focus, empty for none.
+    pub task: &'a str,
+    /// The checkout's id, empty for none.
+    pub checkout: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+}
+
+/// Remembers files that were changed.
+pub fn put(tx: &mut dyn Tx, project: &str, place: &Place<'_>, paths: &[String], now: Time) -> Result<()> {
+    let sql = Sql::pair(
+        "INSERT INTO touched (project, task, checkout, path, agent, first_at, last_at)
+         SELECT $1, $2, $3, value, $4, $6, $6 FROM json_each($5) WHERE true
+         ON CONFLICT (project, task, checkout, path, agent) DO UPDATE SET last_at = excluded.last_at",
+        "INSERT INTO touched (project, task, checkout, path, agent, first_at, last_at)
+         SELECT $1, $2, $3, value, $4, $6, $6 FROM json_array_elements_text(CAST($5 AS JSON))
+         ON CONFLICT (project, task, checkout, path, agent) DO UPDATE SET last_at = excluded.last_at",
+    );
+    let args =
+        vec![project.into(), place.task.into(), place.checkout.into(), place.agent.into(), list(paths), now.into()];
+    tx.defer(sql, args)
+}
+
+/// Which of some files are remembered as changed after an instant, in no order.
+pub fn since(tx: &mut dyn Tx, project: &str, place: &Place<'_>, paths: &[String], since: Time) -> Result<Vec<String>> {
+    let sql = Sql::pair(
+        "SELECT t.path FROM json_each($5) j CROSS JOIN touched t
+           ON t.project = $1 AND t.task = $2 AND t.checkout = $3 AND t.path = j.value AND t.agent = $4
+         WHERE t.last_at > $6",
+        "SELECT t.path FROM json_array_elements_text(CAST($5 AS JSON)) j CROSS JOIN LATERAL
+           (SELECT path, last_at FROM touched
+            WHERE project = $1 AND task = $2 AND checkout = $3 AND path = j.value AND agent = $4 OFFSET 0) t
+         WHERE t.last_at > $6",
+    );
+    let args: [Value; 6] =
+        [project.into(), place.task.into(), place.checkout.into(), place.agent.into(), list(paths), since.into()];
+    tx.query(sql, &args)?.into_iter().map(|mut row| row.text(0)).collect()
+}
+
+/// The files that were changed for a task in a checkout, the latest first: path, agent and when.
+pub fn of_task(
+    tx: &mut dyn Tx,
+    project: &str,
+    task: &str,
+    checkout: &str,
+    limit: usize,
+) -> Result<Vec<(String, String, Time)>> {
+    let sql = Sql::same(
+        "SELECT path, agent, last_at FROM touched WHERE project = $1 AND task = $2 AND checkout = $3
+         ORDER BY last_at DESC, path, agent LIMIT $4",
+    );
+    let rows = tx.query(sql, &[project.into(), task.into(), checkout.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()
+}
+
+/// The files that were changed for a task in any checkout, the latest first.
+pub fn for_task(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same(
+        "SELECT path, MAX(last_at) FROM touched WHERE project = $1 AND task = $2
+         GROUP BY path ORDER BY MAX(last_at) DESC, path LIMIT $3",
+    );
+    let rows = tx.query(sql, &[project.into(), task.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
+}
+
+/// That an agent changed a file.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The file.
+    pub path: String,
+    /// The agent.
+    pub agent: String,
+    /// The task it had in focus, empty for none.
+    pub task: String,
+    /// When it last changed it.
+    pub last_at: Time,
+}
+
+/// The newest changes to files, newest first.
+pub fn newest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(
+        "SELECT path, agent, task, last_at FROM touched WHERE project = $1
+         ORDER BY last_at DESC, path DESC, task DESC, checkout DESC, agent DESC LIMIT $2",
+    );
+    let rows = tx.query(sql, &[project.into(), limit.into()])?;
+    rows.into_iter()
+        .map(|mut row| Ok(Row { path: row.text(0)?, agent: row.text(1)?, task: row.text(2)?, last_at: row.time(3)? }))
+        .collect()
+}

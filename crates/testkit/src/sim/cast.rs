@@ -1,0 +1,219 @@
+//! Who is who when a plan runs: what its numbers, relations and texts stand for.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tenure_kernel::Op;
+use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::{
+    add, add_many, block, cancel, claim, confirm, done, edit, memory_forget, memory_pin, note, release, remember,
+    reopen, resume, transfer, unblock,
+};
+
+use super::model::{Model, Place};
+use super::plan::{Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Whose};
+
+/// What memories say.
+pub const TEXTS: [&str; 6] =
+    ["kiwi mango", "mango plum", "plum kiwi", "quince", "kiwi kiwi quince", "plum quince mango"];
+
+/// Who is who when a plan runs: the ids that its numbers got.
+#[derive(Debug, Default)]
+pub struct Cast {
+    tasks: BTreeMap<u32, String>,
+    sent: BTreeMap<u32, Vec<(Request, Op)>>,
+    /// Up to where the last answer that reached an agent offered events.
+    told: BTreeMap<String, i64>,
+}
+
+impl Cast {
+    /// The id of a task; one that nothing has where it was never added.
+    pub fn id(&self, task: u32) -> String {
+        self.tasks.get(&task).cloned().unwrap_or_else(|| format!("t-zzz{task:05}"))
+    }
+
+    /// All tasks that were added.
+    pub fn tasks(&self) -> impl Iterator<Item = (u32, &String)> {
+        self.tasks.iter().map(|(task, id)| (*task, id))
+    }
+
+    /// Notes the ids that a request's new tasks got, in order. A number that has one keeps it.
+    pub fn added(&mut self, request: &Request, ids: impl Iterator<Item = String>) {
+        for (task, id) in request.adds().into_iter().zip(ids) {
+            self.tasks.entry(task).or_insert(id);
+        }
+    }
+
+    /// Notes what an answer that arrived has told an agent.
+    pub fn heard(&mut self, agent: &str, answer: &Value) {
+        if let Some(offered) = answer["events"]["offered"].as_i64() {
+            self.told.insert(agent.to_owned(), offered);
+        }
+    }
+
+    /// The op that a call sends. A client that makes a request again sends the very same bytes, whatever has happened
+    /// to fences and versions since.
+    pub fn op(&mut self, call: &Call, model: &Model) -> Op {
+        let sent = self.sent.entry(call.request).or_default();
+        if let Some((_, op)) = sent.iter().find(|(request, _)| *request == call.op) {
+            return op.clone();
+        }
+        let op = self.resolve(&call.op, &call.agent, model);
+        self.sent.entry(call.request).or_default().push((call.op.clone(), op.clone()));
+        op
+    }
+
+    fn ids(&self, tasks: &[u32]) -> Vec<String> {
+        tasks.iter().map(|task| self.id(*task)).collect()
+    }
+
+    /// What `Acting` means: task, fence, force.
+    fn acting(&self, on: &Acting, agent: &str, model: &Model) -> (Option<String>, Option<i64>, bool) {
+        let task = on.task.map(|task| self.id(task));
+        let meant = task.clone().or_else(|| model.agents.get(agent).map(|agent| agent.focus.clone()));
+        let fences = meant.and_then(|id| model.tasks.get(&id)).map_or(Vec::new(), |task| task.fences.clone());
+        let fence = on.fence.map(|fence| match fence {
+            Fence::Newest => fences.last().copied().unwrap_or(1),
+            Fence::Older => fences.iter().rev().nth(1).copied().unwrap_or(1),
+            Fence::Number(number) => number,
+        });
+        (task, fence, on.force)
+    }
+
+    fn resolve(&self, request: &Request, agent: &str, model: &Model) -> Op {
+        match request.clone() {
+            Request::Add { draft, assignee } => Op::Add(add::Request {
+                priority: draft.priority,
+                labels: draft.labels,
+                after: self.ids(&draft.after),
+                assignee,
+                ..add::Request::titled(&format!("task {}", draft.task))
+            }),
+            Request::AddMany { items } => Op::AddMany(add_many::Request { items: self.items(&items) }),
+            Request::Claim { task, ttl_s, labels } => {
+                Op::Claim(claim::Request { task: task.map(|task| self.id(task)), ttl_s, labels })
+            }
+            Request::Resume { labels, ttl_s, budget, limit } => {
+                Op::Resume(resume::Request { labels, ttl_s, budget, limit })
+            }
+            Request::Confirm { up_to } => {
+                let told = self.told.get(agent).copied().unwrap_or(0);
+                let events = match up_to {
+                    Shown::All => told,
+                    Shown::ButLast(less) => told - less,
+                    Shown::Beyond(more) => model.last_event + more,
+                };
+                Op::Confirm(confirm::Request { events: Some(events), mail: None })
+            }
+            Request::Note { on, memories, artifacts } => {
+                let (task, fence, _) = self.acting(&on, agent, model);
+                let about = task.clone().or_else(|| model.agents.get(agent).map(|agent| agent.focus.clone()));
+                let memories = memories.iter().map(|item| self.memory(item, agent, about.as_deref())).collect();
+                let artifacts = artifacts.into_iter().map(artifact).collect();
+                let text = "went on".to_owned();
+                Op::Note(note::Request { task, text, fence, memories, artifacts, data: None })
+            }
+            Request::Remember { items } => {
+                let focus = model.agents.get(agent).map(|agent| agent.focus.clone());
+                let items = items.iter().map(|item| self.memory(item, agent, focus.as_deref())).collect();
+                Op::Remember(remember::Request { items })
+            }
+            Request::MemoryPin { of, pinned } => {
+                Op::MemoryPin(memory_pin::Request { memory: self.kept(&of, model), pinned })
+            }
+            Request::MemoryForget { of } => Op::MemoryForget(memory_forget::Request { memory: self.kept(&of, model) }),
+            Request::Done { on } => {
+                let (task, fence, force) = self.acting(&on, agent, model);
+                Op::Done(done::Request { task, fence, force })
+            }
+            Request::Block { on, blocker } => {
+                let (task, fence, force) = self.acting(&on, agent, model);
+                let on = blocker.map(|task| self.id(task));
+                Op::Block(block::Request { task, reason: "no way".to_owned(), on, fence, force })
+            }
+            Request::Release { on } => {
+                let (task, fence, force) = self.acting(&on, agent, model);
+                Op::Release(release::Request { task, fence, force, ..release::Request::default() })
+            }
+            Request::Cancel { on } => {
+                let (task, fence, force) = self.acting(&on, agent, model);
+                Op::Cancel(cancel::Request { task, reason: "not needed".to_owned(), fence, force })
+            }
+            Request::Transfer { on, to } => {
+                let (task, fence, force) = self.acting(&on, agent, model);
+                Op::Transfer(transfer::Request { task, to, fence, force })
+            }
+            Request::Unblock { task } => Op::Unblock(unblock::Request { task: self.id(task) }),
+            Request::Reopen { task } => Op::Reopen(reopen::Request { task: self.id(task), reason: String::new() }),
+            Request::Edit(edit) => self.edit(edit, model),
+        }
+    }
+
+    fn edit(&self, edit: Edit, model: &Model) -> Op {
+        let task = self.id(edit.task);
+        let version = model.tasks.get(&task).map_or(1, |task| task.version);
+        Op::Edit(edit::Request {
+            task,
+            priority: edit.priority,
+            add_labels: edit.add_labels,
+            remove_labels: edit.remove_labels,
+            assignee: edit.assignee,
+            after: edit.after.map(|after| self.ids(&after)),
+            expect_version: edit.version.map(|wanted| match wanted {
+                Version::Current => version,
+                Version::Behind => version - 1,
+            }),
+            ..edit::Request::default()
+        })
+    }
+
+    /// The items of a batch: each has a key, by which those of the same batch refer to it.
+    fn items(&self, items: &[Draft]) -> Vec<add_many::Item> {
+        let within = |task: &u32| items.iter().any(|item| item.task == *task);
+        let key = |task: u32| format!("item {task}");
+        let after = |task: &u32| if within(task) { key(*task) } else { self.id(*task) };
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| add_many::Item {
+                title: format!("task {}", item.task),
+                description: String::new(),
+                priority: item.priority,
+                labels: item.labels.clone(),
+                acceptance: String::new(),
+                after: item.after.iter().map(after).collect(),
+                key: Some(key(item.task)),
+                line: index + 1,
+            })
+            .collect()
+    }
+
+    /// A memory as it is sent. Its text says for whom it is, so that it can be told where it must not be seen.
+    fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::Item {
+        let task = item.task.map(|task| self.id(task));
+        let words = TEXTS[item.text as usize % TEXTS.len()];
+        let about = about.filter(|about| !about.is_empty());
+        let text = match (item.scope, task.as_deref().or(about)) {
+            (Some(Reach::Agent), _) => format!("{words} only {agent}"),
+            (Some(Reach::Task) | None, Some(task)) => format!("{words} within {task}"),
+            _ => words.to_owned(),
+        };
+        let (key, kind, scope, ttl_s) = (item.key.clone(), item.kind, item.scope, item.ttl_s);
+        remember::Item { text, key, kind, scope, task, ttl_s }
+    }
+
+    fn kept(&self, of: &Kept, model: &Model) -> String {
+        let place = match &of.whose {
+            Whose::Project => Place::Project,
+            Whose::Agent(agent) => Place::Agent(agent.clone()),
+            Whose::Task(task) => Place::Task(self.id(*task)),
+        };
+        model.memory_under(&place, &of.key).unwrap_or_else(|| "m-zzz00000".to_owned())
+    }
+}
+
+/// A file; one that cannot be where the number is 0.
+fn artifact(number: u32) -> note::Artifact {
+    let size = i64::from(number) - 1;
+    note::Artifact { path: format!("out/{number}.txt"), kind: None, sha256: "0a".repeat(32), size }
+}

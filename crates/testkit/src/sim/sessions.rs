@@ -1,0 +1,129 @@
+//! Sessions: agents that come, resume, work, note, remember, and go without a word.
+
+use tenure_core::memory::Kind;
+use tenure_kernel::op::remember::Reach;
+
+use super::dice::Dice;
+use super::plan::{Acting, Call, Fault, Kept, Memory, Request, Shown, Step, Whose};
+use super::workload::{AGENTS, Sight, Workload, again, call, fault, labels, time};
+
+/// Keys in several spellings, of which some are one, and one that none has.
+const KEYS: [&str; 6] = ["DB Schema", "db_schema", "ports", "Ports", "how-to/build", "`bad`"];
+/// The same as they are kept.
+const KEPT: [&str; 4] = ["db-schema", "ports", "how-to/build", "nothing"];
+
+/// What sessions do: mostly resume, note, remember and what follows from it; else anything.
+pub struct Sessions;
+
+impl Workload for Sessions {
+    fn name(&self) -> &'static str {
+        "sessions"
+    }
+
+    fn step(&self, dice: &Dice, sight: &Sight<'_>) -> Step {
+        let last = sight.past.last().filter(|call| !sight.dead.contains(&call.agent));
+        match last {
+            Some(call) if call.fault == Some(Fault::Acknowledgement) && !dice.once_in(4) => {
+                return Step::Call(Call { fault: None, ..call.clone() });
+            }
+            // A door that has shown an answer says so; one in three dies before.
+            Some(call) if matches!(call.op, Request::Resume { .. }) && !dice.once_in(3) => {
+                return by(dice, sight, &call.agent, Request::Confirm { up_to: shown(dice) });
+            }
+            _ => {}
+        }
+        let living: Vec<&str> = AGENTS.into_iter().filter(|agent| !sight.dead.contains(*agent)).collect();
+        let agent = *dice.one(&living);
+        match dice.below(100) {
+            0..=13 => Step::Clock { by_us: time(dice, sight) },
+            14 if sight.dead.len() < 3 => Step::Dies { agent: agent.to_owned() },
+            15..=21 if !sight.past.is_empty() => again(dice, sight),
+            22..=43 => by(dice, sight, agent, resuming(dice)),
+            44..=45 => by(dice, sight, agent, Request::Confirm { up_to: shown(dice) }),
+            46..=53 => by(dice, sight, agent, noting(dice, sight)),
+            54..=64 => by(dice, sight, agent, Request::Remember { items: items(dice, sight) }),
+            65..=67 => by(dice, sight, agent, Request::MemoryPin { of: kept(dice, sight), pinned: !dice.once_in(3) }),
+            68..=69 => by(dice, sight, agent, Request::MemoryForget { of: kept(dice, sight) }),
+            _ => Step::Call(call(dice, sight)),
+        }
+    }
+}
+
+fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
+    // Whether others are alive is what a session that begins looks at.
+    let others = AGENTS[..4].iter().filter(|other| **other != agent && matches!(op, Request::Resume { .. }));
+    let proven_dead = others.filter(|other| sight.dead.contains(**other) || dice.once_in(16));
+    Step::Call(Call {
+        agent: agent.to_owned(),
+        request: sight.new_request(),
+        given: dice.once_in(3),
+        proven_dead: proven_dead.map(|other| (*other).to_owned()).collect(),
+        op,
+        fault: fault(dice),
+    })
+}
+
+/// A resume, with or without a filter and limits.
+pub(super) fn resuming(dice: &Dice) -> Request {
+    Request::Resume {
+        labels: if dice.once_in(3) { labels(dice, 3) } else { Vec::new() },
+        ttl_s: dice.maybe(3, || if dice.once_in(12) { 0 } else { dice.within(60, 5_000) }),
+        budget: dice.maybe(3, || if dice.once_in(12) { 149 } else { dice.within(150, 600) }),
+        limit: dice.maybe(2, || usize::try_from(dice.within(if dice.once_in(12) { 0 } else { 1 }, 6)).unwrap()),
+    }
+}
+
+fn shown(dice: &Dice) -> Shown {
+    match dice.below(12) {
+        0 => Shown::Beyond(dice.within(0, 9)),
+        1..=2 => Shown::ButLast(dice.within(1, 5)),
+        _ => Shown::All,
+    }
+}
+
+fn some_task(dice: &Dice, sight: &Sight<'_>) -> u32 {
+    let tasks: Vec<u32> = sight.cast.tasks().map(|(number, _)| number).collect();
+    if tasks.is_empty() || dice.once_in(20) { 99_999 } else { *dice.one(&tasks) }
+}
+
+fn noting(dice: &Dice, sight: &Sight<'_>) -> Request {
+    let on = Acting { task: dice.maybe(2, || some_task(dice, sight)), ..Acting::default() };
+    let memories = if dice.once_in(2) { items(dice, sight) } else { Vec::new() };
+    let lowest = i64::from(!dice.once_in(16));
+    let artifacts = (0..dice.below(3)).map(|_| u32::try_from(dice.within(lowest, 9)).unwrap()).collect();
+    Request::Note { on, memories, artifacts }
+}
+
+fn items(dice: &Dice, sight: &Sight<'_>) -> Vec<Memory> {
+    let count = if dice.once_in(40) { 0 } else { dice.within(1, 3) };
+    (0..count).map(|_| item(dice, sight)).collect()
+}
+
+fn item(dice: &Dice, sight: &Sight<'_>) -> Memory {
+    let scope = match dice.below(12) {
+        0..=3 => None,
+        4..=6 => Some(Reach::Agent),
+        7..=9 => Some(Reach::Project),
+        10 => Some(Reach::Task),
+        _ => dice.maybe(4, || Reach::Global),
+    };
+    let keys = if dice.once_in(20) { &KEYS[..] } else { &KEYS[..5] };
+    Memory {
+        text: u32::try_from(dice.below(6)).unwrap(),
+        key: (!dice.once_in(6)).then(|| (*dice.one(keys)).to_owned()),
+        kind: *dice.one(&Kind::ALL),
+        scope,
+        task: dice.maybe(if scope == Some(Reach::Task) { 2 } else { 12 }, || some_task(dice, sight)),
+        ttl_s: dice.maybe(4, || if dice.once_in(12) { 59 } else { dice.within(60, 7_200) }),
+    }
+}
+
+/// One that is there, mostly; also one of another agent.
+fn kept(dice: &Dice, sight: &Sight<'_>) -> Kept {
+    let whose = match dice.below(3) {
+        0 => Whose::Project,
+        1 => Whose::Agent((*dice.one(&AGENTS)).to_owned()),
+        _ => Whose::Task(some_task(dice, sight)),
+    };
+    Kept { whose, key: (*dice.one(&KEPT)).to_owned() }
+}
