@@ -15,9 +15,6 @@ use crate::unit::Unit;
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
 pub(crate) const AT_MOST: usize = 64;
 
-/// What a hold that its session took with it says about its end.
-const SESSION_ENDED: &str = "session_ended";
-
 /// Ends lapsed holds, given in the order of their expiry.
 pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
     unit.more_due = due.len() == AT_MOST;
@@ -65,13 +62,13 @@ pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<Stri
         let (sql, args) = path::of_tasks_call(&project, std::slice::from_ref(&hold.subject));
         let bound = hold::many(unit.tx.query(sql, &args)?)?;
         if let Some(mut full) = task::get(unit.tx, &project, &hold.subject)? {
-            cut_short(unit, &mut full, &bound, SESSION_ENDED)?;
+            cut_short(unit, &mut full, &bound, "session_ended")?;
             with_task.extend(bound.into_iter().map(|path| path.id));
             ended.push(full.task.id);
         }
     }
     for path in held.iter().filter(|hold| hold.is_path() && !with_task.contains(&hold.id)) {
-        paths::cut_short(unit, path, Some(SESSION_ENDED))?;
+        paths::cut_short(unit, path, Some("session_ended"))?;
     }
     Ok(ended)
 }

@@ -33,6 +33,9 @@ enum Tail {
 
 /// Turns typed paths into patterns, and moves the command to the checkout that they are in.
 pub(crate) fn read(context: &Context<'_>, typed: &[OsString]) -> Result<Typed> {
+    if typed.is_empty() {
+        return Ok(Typed { paths: Vec::new(), fold_case: false });
+    }
     let cwd = context.env.cwd()?;
     let looked_up = typed.iter().map(|typed| look_up(cwd, typed)).collect::<Result<Vec<_>>>()?;
     let mut top: Option<PathBuf> = None;

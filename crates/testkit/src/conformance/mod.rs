@@ -31,6 +31,7 @@ mod messages;
 mod opening;
 mod paths;
 mod paths_bound;
+mod paths_over;
 mod places;
 mod plans;
 mod purity;
@@ -110,6 +111,7 @@ pub fn cases() -> Vec<&'static Case> {
         opening::CASES,
         paths::CASES,
         paths_bound::CASES,
+        paths_over::CASES,
         places::CASES,
         plans::CASES,
         purity::CASES,
