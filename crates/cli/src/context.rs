@@ -88,6 +88,15 @@ impl<'a> Context<'a> {
         Ok(self.place.get_or_init(|| place))
     }
 
+    /// Says that the command is about what is in a directory, wherever the process is. It counts if nobody asked before.
+    pub(crate) fn move_to(&self, dir: &Path) -> Result<()> {
+        if self.place.get().is_none() {
+            let place = place::resolve_at(dir, &self.globals, self.env)?;
+            self.place.get_or_init(|| place);
+        }
+        Ok(())
+    }
+
     /// The store that this repository is pinned to, as found when first asked.
     fn pin(&self) -> Result<Option<&Pin>> {
         if let Some(pin) = self.pin.get() {
@@ -259,7 +268,7 @@ impl<'a> Context<'a> {
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
         };
-        if matches!(op, Op::Claim(_) | Op::Resume(_)) {
+        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_)) {
             call.proven_dead = self.dead(kernel, &call);
         }
         if let Some(here) = &mut call.checkout {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::text::quote;
+use crate::text::{cut, quote};
 
 /// Names of all kinds of events.
 pub mod kind {
@@ -20,6 +20,12 @@ pub mod kind {
     pub const HOLD_EXPIRED: &str = "hold.expired";
     /// A hold went to another agent.
     pub const HOLD_TRANSFERRED: &str = "hold.transferred";
+    /// A path was reserved.
+    pub const PATH_RESERVED: &str = "path.reserved";
+    /// A hold on a path became exclusive or shared.
+    pub const PATH_CHANGED: &str = "path.changed";
+    /// A path was given back.
+    pub const PATH_RELEASED: &str = "path.released";
     /// A task was added.
     pub const TASK_ADDED: &str = "task.added";
     /// A task was changed.
@@ -69,7 +75,7 @@ pub mod kind {
     pub const TOOL_WORKED: &str = "tool.worked";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 29] = [
+    pub const ALL: [&str; 32] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -77,6 +83,9 @@ pub mod kind {
         CLOCK_STEPPED,
         HOLD_EXPIRED,
         HOLD_TRANSFERRED,
+        PATH_RESERVED,
+        PATH_CHANGED,
+        PATH_RELEASED,
         TASK_ADDED,
         TASK_EDITED,
         TASK_CLAIMED,
@@ -104,6 +113,8 @@ pub mod kind {
 
 /// Tells an event in one sentence. Text written by agents is quoted and cut.
 pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String {
+    // A path may have any character in it.
+    let subject = cut(subject, 200);
     let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
     let number = |key: &str| data.get(key).and_then(Value::as_i64).unwrap_or_default();
     let flag = |key: &str| data.get(key).and_then(Value::as_bool).unwrap_or_default();
@@ -137,6 +148,19 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::HOLD_TRANSFERRED => {
             format!("{actor} handed {subject} from {} to {}{overrode}", text("from"), text("holder"))
         }
+        kind::PATH_RESERVED => {
+            let shared = if text("mode") == "shared" { ", shared" } else { "" };
+            let task = match text("task") {
+                "" => String::new(),
+                task => format!(" for {task}"),
+            };
+            format!("{actor} reserved {subject}{shared}{task}{}", quoted("reason"))
+        }
+        kind::PATH_CHANGED => format!("{actor} made its hold on {subject} {}", text("mode")),
+        kind::PATH_RELEASED => match text("task") {
+            "" => format!("{actor} released {subject}{overrode}{}", quoted("reason")),
+            task => format!("{subject} was given back with {task}"),
+        },
         kind::TASK_ADDED if flag("imported") => {
             format!("{actor} imported {subject} as {}{}", text("status"), quoted("title"))
         }

@@ -12,6 +12,29 @@ pub const TTL_MAX: Span = Span::hours(24);
 /// Time to live of a task hold when nothing else is said.
 pub const TASK_TTL: Span = Span::minutes(60);
 
+/// Time to live of a path hold that is not taken for a task, when nothing else is said.
+pub const PATH_TTL: Span = Span::hours(1);
+
+/// Whether others may have the same at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// They may, if they share it too.
+    Shared,
+    /// Nobody else may.
+    #[default]
+    Exclusive,
+}
+
+impl Mode {
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Mode::Shared => "shared",
+            Mode::Exclusive => "exclusive",
+        }
+    }
+}
+
 /// Checks a time to live.
 pub fn ttl(span: Span) -> Result<Span> {
     if (TTL_MIN..=TTL_MAX).contains(&span) {

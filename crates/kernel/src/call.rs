@@ -200,3 +200,9 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
         Trust::Moved(gone) => Ok(Sighting::New(gone.clone())),
     }
 }
+
+/// The id of the checkout that a call comes from, empty for one that was not seen before.
+pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
+    let here = call.checkout.as_ref().and_then(|here| recorded.iter().find(|row| row.path == here.path));
+    here.map(|row| row.id.clone()).unwrap_or_default()
+}

@@ -111,8 +111,7 @@ impl Kernel {
         let dead = call::dead(tx, &project_id, &call.proven_dead)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
         unit.dead = dead;
-        let here = call.checkout.as_ref().and_then(|here| places.iter().find(|place| place.path == here.path));
-        unit.checkout = here.map(|place| place.id.clone()).unwrap_or_default();
+        unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
             let data = serde_json::json!({ "seconds": back.as_seconds() });
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;

@@ -11,6 +11,7 @@ mod kernel;
 mod lines;
 mod mail;
 pub mod op;
+mod paths;
 pub mod query;
 pub mod restore;
 mod retain;

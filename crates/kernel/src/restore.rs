@@ -211,7 +211,7 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
     let mut all: Vec<hold::Row> = Vec::new();
     loop {
         let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.clone()));
-        let page = hold::page(tx, project, (after.0, &after.1), PAGE)?;
+        let page = hold::page(tx, project, "", (after.0, &after.1), PAGE)?;
         let more = page.len() == PAGE;
         all.extend(page);
         if !more {
@@ -223,7 +223,7 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
 /// Ends holds because of a restore. Unlike a lapse it leaves nobody who may still act late: the restoring event is a
 /// newer fence than theirs.
 fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
-    let ids: Vec<String> = holds.iter().map(|hold| hold.subject.clone()).collect();
+    let ids: Vec<String> = holds.iter().filter(|hold| hold.is_task()).map(|hold| hold.subject.clone()).collect();
     let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
     for held in holds {
         let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
@@ -237,11 +237,13 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
         });
         let cause = unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
         hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
-        let Some(at) = tasks.iter().position(|full| full.task.id == held.subject) else { continue };
-        let mut full = tasks.swap_remove(at);
-        if let Some(asked) = full.held.as_ref().filter(|held| held.asked > 0) {
-            unit.over.push(Over { hold: asked.id.clone(), how: "restored", by: unit.me().to_owned(), cause });
+        if held.asked > 0 {
+            unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().to_owned(), cause });
         }
+        // A pattern may be spelled like the id of a task.
+        let its = |full: &task::Full| held.is_task() && full.task.id == held.subject;
+        let Some(at) = tasks.iter().position(its) else { continue };
+        let mut full = tasks.swap_remove(at);
         let before = full.task.class();
         if full.task.status == Status::Started {
             full.task.set_status(Status::Open);

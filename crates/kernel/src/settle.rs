@@ -1,12 +1,15 @@
 //! Ending what is over: every write first ends the lapsed holds of its project, so that nothing waits for a sweep.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 use tenure_core::hold::Ending;
 use tenure_core::task::Status;
 use tenure_core::{Result, event, name};
-use tenure_store::table::{agent, hold, task};
+use tenure_store::table::{agent, hold, path, task};
 
 use crate::mail::Over;
+use crate::paths;
 use crate::unit::Unit;
 
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
@@ -18,41 +21,60 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
     if due.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = due.iter().map(|hold| hold.subject.clone()).collect();
-    let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
+    let ids: Vec<String> = due.iter().filter(|hold| hold.is_task()).map(|hold| hold.subject.clone()).collect();
+    let (mut tasks, mut bound) = (Vec::new(), Vec::new());
+    if !ids.is_empty() {
+        tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
+        let (sql, args) = path::of_tasks_call(&unit.project.id, &ids);
+        bound = hold::many(unit.tx.query(sql, &args)?)?;
+    }
+    let mut ended: HashSet<String> = HashSet::new();
     for hold in due {
-        if let Some(at) = tasks.iter().position(|full| full.task.id == hold.subject) {
+        if hold.is_path() {
+            // Unless it has just ended with its task.
+            if ended.insert(hold.id.clone()) {
+                paths::expire(unit, &hold)?;
+            }
+        } else if let Some(at) = tasks.iter().position(|full| full.task.id == hold.subject) {
             let mut full = tasks.swap_remove(at);
-            expire(unit, &mut full)?;
+            let its = |path: &hold::Row| path.task == full.task.id && !ended.contains(&path.id);
+            let with_it: Vec<hold::Row> = bound.iter().filter(|path| its(path)).cloned().collect();
+            ended.extend(with_it.iter().map(|path| path.id.clone()));
+            expire(unit, &mut full, &with_it)?;
         }
     }
     Ok(())
 }
 
-/// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again.
-pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full) -> Result<()> {
-    cut_short(unit, full, "proven_dead")
+/// Ends the hold on a task because its time is over or its holder is proven dead; the task is open again, and what was
+/// held for it is free.
+pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row]) -> Result<()> {
+    cut_short(unit, full, bound, "proven_dead")
 }
 
 /// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
 pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<String>> {
+    let project = unit.project.id.clone();
+    let held = hold::all_of_holder(unit.tx, &project, agent)?;
     let mut ended = Vec::new();
-    let mut after = String::new();
-    loop {
-        let held = hold::of_holder(unit.tx, &unit.project.id, agent, &after, AT_MOST)?;
-        let Some(last) = held.last() else { return Ok(ended) };
-        after = last.id.clone();
-        for hold in held.iter().filter(|hold| hold.kind == "task") {
-            if let Some(mut full) = task::get(unit.tx, &unit.project.id, &hold.subject)? {
-                cut_short(unit, &mut full, "session_ended")?;
-                ended.push(full.task.id);
-            }
+    let mut with_task: HashSet<String> = HashSet::new();
+    for hold in held.iter().filter(|hold| hold.is_task()) {
+        let (sql, args) = path::of_tasks_call(&project, std::slice::from_ref(&hold.subject));
+        let bound = hold::many(unit.tx.query(sql, &args)?)?;
+        if let Some(mut full) = task::get(unit.tx, &project, &hold.subject)? {
+            cut_short(unit, &mut full, &bound, "session_ended")?;
+            with_task.extend(bound.into_iter().map(|path| path.id));
+            ended.push(full.task.id);
         }
     }
+    for path in held.iter().filter(|hold| hold.is_path() && !with_task.contains(&hold.id)) {
+        paths::cut_short(unit, path, Some("session_ended"))?;
+    }
+    Ok(ended)
 }
 
 /// Ends a hold now; `why` names what cut it short, if its time was not over anyway.
-fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, why: &str) -> Result<()> {
+fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row], why: &str) -> Result<()> {
     let Some(held) = full.held.take() else { return Ok(()) };
     let over = tenure_core::hold::lapsed(unit.now, held.expires_at);
     // The interval of a hold that lapsed ends at its expiry, whenever it is settled; one cut short ends now.
@@ -78,7 +100,8 @@ fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, why: &str) -> Result<()
         full.task.set_status(Status::Open);
     }
     full.task.lapsed = true;
-    unit.store_task(before, &full.task)
+    unit.store_task(before, &full.task)?;
+    bound.iter().try_for_each(|path| paths::cut_short(unit, path, (!over).then_some(why)))
 }
 
 /// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.

@@ -6,7 +6,7 @@ use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::table::{
-    agent, checkout, delivery, dep, event as log, hold, label, memory, message, note, project, shown, task,
+    agent, checkout, delivery, dep, event as log, hold, label, memory, message, note, path, project, shown, task,
 };
 use tenure_store::{Entropy, Sql, Tx};
 
@@ -44,6 +44,8 @@ pub(crate) struct Loaded {
     pub(crate) full: task::Full,
     pub(crate) edges: Vec<dep::Edge>,
     pub(crate) shown: Option<i64>,
+    /// The paths that are held for it.
+    pub(crate) bound: Vec<hold::Row>,
 }
 
 impl<'a> Unit<'a> {
@@ -147,8 +149,11 @@ impl<'a> Unit<'a> {
             self.agent = Some(row);
         }
         if let (Sighting::New(gone), Some(here)) = (sighting, &self.call.checkout) {
-            for common in gone {
-                checkout::forget(self.tx, &project, &here.host, &common)?;
+            for common in &gone {
+                checkout::forget(self.tx, &project, &here.host, common)?;
+            }
+            if !gone.is_empty() {
+                self.checkout.clear();
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
             // One that is only seen in another repository than before keeps its id.
@@ -273,17 +278,23 @@ impl<'a> Unit<'a> {
 
     fn load_calls(&self, task: &str) -> Vec<(Sql, Vec<tenure_store::Value>)> {
         let project = &self.project.id;
-        vec![task::get_call(project, task), shown::get_call(project, self.me(), task), dep::of_one_call(project, task)]
+        vec![
+            task::get_call(project, task),
+            shown::get_call(project, self.me(), task),
+            dep::of_one_call(project, task),
+            path::of_tasks_call(project, &[task.to_owned()]),
+        ]
     }
 
     fn loaded(&mut self, task: &str, answers: Vec<Vec<tenure_store::Row>>) -> Result<Loaded> {
-        let [full, shown, edges]: [_; 3] =
-            answers.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
+        let [full, shown, edges, bound]: [_; 4] =
+            answers.try_into().map_err(|_| Error::bug("four questions have four answers"))?;
         let mut full = task::one(full)?.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
+        let mut bound = hold::many(bound)?;
         if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
-            settle::expire(self, &mut full)?;
+            settle::expire(self, &mut full, &std::mem::take(&mut bound))?;
         }
-        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)? })
+        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)?, bound })
     }
 
     /// Which of some tasks that a request names exist, with their status, in no order.
@@ -367,10 +378,7 @@ impl<'a> Unit<'a> {
         let project = self.project.id.clone();
         let task = full.task.id.clone();
         if let Some(held) = full.held.take() {
-            if held.asked > 0 {
-                let (hold, by) = (held.id.clone(), self.me().to_owned());
-                self.over.push(Over { hold, how: told(self.op, how), by, cause: number });
-            }
+            self.ended(&held.id, held.asked, how, number);
             let how = if overrode.is_some() { Ending::Forced } else { how };
             hold::end(self.tx, &project, &held.id, self.now, how)?;
             agent::clear_focus(self.tx, &project, &held.holder, &task)?;
@@ -387,6 +395,14 @@ impl<'a> Unit<'a> {
             agent::clear_focus(self.tx, &project, me, &task)?;
         }
         Ok(())
+    }
+
+    /// Notes that this op has ended a hold, for those who wrote messages about it. `number` is the event that says so.
+    pub(crate) fn ended(&mut self, hold: &str, asked: i64, how: Ending, number: i64) {
+        if asked > 0 {
+            let (hold, by) = (hold.to_owned(), self.me().to_owned());
+            self.over.push(Over { hold, how: told(self.op, how), by, cause: number });
+        }
     }
 
     /// Grants the hold on a task: the fence is the number of the event that says so.
@@ -408,17 +424,11 @@ impl<'a> Unit<'a> {
         }
         let fence = self.append(grant.kind, &full.task.id, &fresh, None, &data)?;
         let row = hold::Row {
-            id: fresh,
-            kind: "task".to_owned(),
-            subject: full.task.id.clone(),
-            holder: holder.to_owned(),
-            fence,
             granted_at: self.now,
             expires_at,
             ttl,
             reason: full.task.title.clone(),
-            ended_at: Time(0),
-            ended_how: String::new(),
+            ..hold::Row::of_task(fresh, &full.task.id, holder, fence)
         };
         hold::insert(self.tx, &self.project.id, &row)?;
         self.project.holds_issued += 1;
@@ -544,12 +554,15 @@ fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_s
     }
 }
 
-/// How a hold ended, as those are told who wrote about it: a task that is blocked or cancelled is not done.
+/// How a hold ended, as those are told who wrote about it: a task that is blocked or cancelled is not done, and whoever
+/// overrode the holder, it was this that they did.
 fn told(op: &str, how: Ending) -> &'static str {
     match (how, op) {
-        (Ending::Finished, "block") => "blocked",
-        (Ending::Finished, "cancel") => "cancelled",
-        (Ending::Finished, _) => "done",
+        (Ending::Finished | Ending::Forced, "block") => "blocked",
+        (Ending::Finished | Ending::Forced, "cancel") => "cancelled",
+        (Ending::Forced, "release") => Ending::Released.as_str(),
+        (Ending::Forced, "transfer") => Ending::Transferred.as_str(),
+        (Ending::Finished | Ending::Forced, _) => "done",
         (how, _) => how.as_str(),
     }
 }

@@ -29,6 +29,7 @@ pub fn checks() -> Vec<&'static Check> {
         crate::history::CHECKS,
         crate::race::CHECKS,
         crate::fuzz::CHECKS,
+        crate::patterns::CHECKS,
     ]
     .into_iter()
     .flatten()
@@ -44,6 +45,7 @@ pub fn soaks() -> Vec<&'static Soak> {
         crate::history::SOAKS,
         crate::race::SOAKS,
         crate::fuzz::SOAKS,
+        crate::patterns::SOAKS,
     ]
     .into_iter()
     .flatten()

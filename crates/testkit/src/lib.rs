@@ -14,6 +14,7 @@ pub mod evidence;
 pub mod fixture;
 pub mod fuzz;
 pub mod history;
+pub mod patterns;
 pub mod pg;
 pub mod power;
 pub mod race;

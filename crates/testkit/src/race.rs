@@ -1,4 +1,4 @@
-//! Races: rounds of many processes for one task.
+//! Races: rounds of many processes for one task, or for one path.
 //!
 //! The processes live as long as the race: each has its kernel open and waits for a byte on its standard input. A round
 //! is one byte to each, and one line back from each.
@@ -15,10 +15,10 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::event::kind;
-use tenure_kernel::op::{add_many, claim};
+use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Location, Options, OsEntropy};
 
@@ -29,6 +29,14 @@ use crate::report::{Budget, Section};
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "inv_l1_a_hundred_rounds_of_32_processes_on_sqlite_have_one_winner_each", run: on_sqlite },
     Check { name: "inv_l1_a_hundred_rounds_of_32_processes_on_postgres_have_one_winner_each", run: on_postgres },
+    Check {
+        name: "inv_l1_a_hundred_rounds_of_32_processes_for_a_path_on_sqlite_have_one_winner_each",
+        run: path_on_sqlite,
+    },
+    Check {
+        name: "inv_l1_a_hundred_rounds_of_32_processes_for_a_path_on_postgres_have_one_winner_each",
+        run: path_on_postgres,
+    },
     Check {
         name: "inv_t2_a_client_stopped_inside_its_turn_delays_its_project_by_six_seconds_at_most",
         run: stopped::postgres,
@@ -116,6 +124,33 @@ fn claiming(task: &str) -> Op {
     Op::Claim(claim::Request { task: Some(task.to_owned()), ..claim::Request::default() })
 }
 
+/// What the processes race for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prize {
+    Tasks,
+    Paths,
+}
+
+/// What a racer asks for: a task by its id, else a path. Half of the racers ask for a path by a pattern that has it.
+fn asking(prize: &str, racer: usize) -> Op {
+    if prize.starts_with("t-") {
+        return claiming(prize);
+    }
+    let path = if racer.is_multiple_of(2) { prize.to_owned() } else { format!("glob:{prize}*") };
+    Op::Reserve(reserve::Request { paths: vec![path], ..reserve::Request::default() })
+}
+
+fn racing(racer: usize) -> Call {
+    let checkout = Checkout {
+        host: "host".to_owned(),
+        path: "/work".to_owned(),
+        common: None,
+        trust: Trust::Any,
+        tree: Tree::default(),
+    };
+    Call { checkout: Some(checkout), ..call("p", &racer_name(racer)) }
+}
+
 fn racer_name(racer: usize) -> String {
     format!("racer-{racer}")
 }
@@ -134,12 +169,13 @@ fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
         for task in tasks {
             let mut start = [0];
             input.read_exact(&mut start).unwrap();
-            let outcome = match kernel.run(&call("p", &racer_name(racer)), &claiming(&task)) {
+            let outcome = match kernel.run(&racing(racer), &asking(&task, racer)) {
                 Ok(reply) => {
-                    let claimed: Value = serde_json::from_str(&reply.body).unwrap();
-                    Outcome::Won { fence: claimed["hold"]["fence"].as_i64().unwrap() }
+                    let won: Value = serde_json::from_str(&reply.body).unwrap();
+                    let hold = won.get("hold").unwrap_or(&won["holds"][0]);
+                    Outcome::Won { fence: hold["fence"].as_i64().unwrap() }
                 }
-                Err(error) if error.code() == "task_held" => {
+                Err(error) if matches!(error.code(), "task_held" | "path_held") => {
                     let holder = error.get("blockers").and_then(|blockers| blockers[0]["holder"].as_str());
                     Outcome::Lost { holder: holder.unwrap_or_default().to_owned() }
                 }
@@ -181,7 +217,7 @@ struct Found {
 }
 
 /// Races until enough rounds are run and the time is over, then compares what was told with the log.
-fn run(store: &str, least: usize, time: Duration) -> Found {
+fn run(store: &str, prize: Prize, least: usize, time: Duration) -> Found {
     let kernel = Kernel::new(location(store), Options::default()).unwrap();
     let mut racers: Vec<Racer> = Vec::new();
     for racer in 0..RACERS {
@@ -191,7 +227,10 @@ fn run(store: &str, least: usize, time: Duration) -> Found {
     let mut won: Vec<(String, usize, i64)> = Vec::new();
     let begun = Instant::now();
     while found.rounds < least || begun.elapsed() < time {
-        let tasks = add(&kernel, BATCH.min(least));
+        let tasks = match prize {
+            Prize::Tasks => add(&kernel, BATCH.min(least)),
+            Prize::Paths => (0..BATCH.min(least)).map(|n| format!("src/{}-{n}.rs", found.rounds)).collect(),
+        };
         racers.iter_mut().for_each(|racer| say(&mut racer.orders, &tasks));
         for task in tasks {
             let started = Instant::now();
@@ -275,10 +314,11 @@ fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
 fn compare(won: &[(String, usize, i64)], events: &[Event]) -> Vec<String> {
     let granted: Vec<(String, String, i64)> = events
         .iter()
-        .filter(|event| event.kind == kind::TASK_CLAIMED)
+        .filter(|event| [kind::TASK_CLAIMED, kind::PATH_RESERVED].contains(&event.kind.as_str()))
         .map(|event| {
             let holder = event.data["holder"].as_str().unwrap_or_default();
-            (event.subject.clone(), holder.to_owned(), event.number)
+            let prize = event.subject.trim_start_matches("glob:").trim_end_matches('*');
+            (prize.to_owned(), holder.to_owned(), event.number)
         })
         .collect();
     let told: Vec<(String, String, i64)> =
@@ -296,12 +336,22 @@ fn compare(won: &[(String, usize, i64)], events: &[Event]) -> Vec<String> {
 
 fn on_sqlite() {
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
-    assert_won(&run(&dir.path().join("tenure.db").display().to_string(), 100, Duration::ZERO));
+    assert_won(&run(&dir.path().join("tenure.db").display().to_string(), Prize::Tasks, 100, Duration::ZERO));
 }
 
 fn on_postgres() {
     let server = crate::pg::server();
-    assert_won(&run(&server.url(&server.fresh_schema()), 100, Duration::ZERO));
+    assert_won(&run(&server.url(&server.fresh_schema()), Prize::Tasks, 100, Duration::ZERO));
+}
+
+fn path_on_sqlite() {
+    let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
+    assert_won(&run(&dir.path().join("tenure.db").display().to_string(), Prize::Paths, 100, Duration::ZERO));
+}
+
+fn path_on_postgres() {
+    let server = crate::pg::server();
+    assert_won(&run(&server.url(&server.fresh_schema()), Prize::Paths, 100, Duration::ZERO));
 }
 
 fn assert_won(found: &Found) {
@@ -317,11 +367,14 @@ fn soak(budget: Budget) -> Section {
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
     let server = crate::pg::server();
     let stores = [
-        ("SQLite", dir.path().join("tenure.db").display().to_string()),
-        ("PostgreSQL", server.url(&server.fresh_schema())),
+        ("SQLite", dir.path().join("tenure.db").display().to_string(), dir.path().join("p.db").display().to_string()),
+        ("PostgreSQL", server.url(&server.fresh_schema()), server.url(&server.fresh_schema())),
     ];
-    for (name, store) in stores {
-        let found = run(&store, LEAST, budget.time / 2);
+    for (name, store, apart) in stores {
+        let found = run(&store, Prize::Tasks, LEAST, budget.time / 2);
+        let for_paths = run(&apart, Prize::Paths, 200, Duration::ZERO);
+        section.figure(&format!("{name}: rounds for a path"), for_paths.rounds);
+        section.violations.extend(for_paths.violations.iter().map(|what| format!("{name}, paths: {what}")));
         section.figure(&format!("{name}: rounds"), found.rounds);
         let rate = found.rounds as f64 / found.time.as_secs_f64();
         section.figure(&format!("{name}: rounds per second"), format!("{rate:.0}"));

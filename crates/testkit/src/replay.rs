@@ -1,13 +1,14 @@
 //! Replays a log and refuses what must never be in one.
 //!
 //! The log is the whole truth about who had what when: from it alone the intervals of all holds are built, and no two
-//! on one task may overlap. Readiness is followed too: whoever finishes the last dependency of a task, and nobody else,
+//! that conflict may overlap. Readiness is followed too: whoever finishes the last dependency of a task, and nobody else,
 //! must have said so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::event::kind;
+use tenure_core::pattern::{Case, Pattern};
 use tenure_kernel::restore::GAP;
 use tenure_kernel::shape::Event;
 
@@ -26,6 +27,35 @@ pub struct Interval {
     pub from: Time,
     /// When it ended, if it did.
     pub until: Option<Time>,
+    /// What is held, where it is not a task.
+    pub path: Option<Path>,
+}
+
+/// A pattern as the log tells it.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The files.
+    pub pattern: Pattern,
+    /// Whether others may have them too.
+    pub shared: bool,
+    /// Where; empty for all checkouts.
+    pub checkout: String,
+}
+
+impl Path {
+    fn of(event: &Event) -> Path {
+        Path {
+            pattern: Pattern::parse(&event.subject, Case::Kept).unwrap(),
+            shared: event.data["mode"] == "shared",
+            checkout: event.data["checkout"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// Whether two agents may not have both at once. Told apart from the kernel's rule on purpose.
+    fn conflicts(&self, other: &Path) -> bool {
+        let together = self.checkout == other.checkout || self.checkout.is_empty() || other.checkout.is_empty();
+        together && !(self.shared && other.shared) && self.pattern.overlap(&other.pattern).is_some()
+    }
 }
 
 /// A task as the log tells it.
@@ -121,8 +151,17 @@ impl Replay {
             }
             kind::HOLD_TRANSFERRED => {
                 let ended = event.data["ended_hold"].as_str().unwrap();
-                self.end(task, ended, at, event);
-                self.grant(event, at);
+                match self.end(task, ended, at, event).path {
+                    Some(_) => self.grant_path(event, at),
+                    None => self.grant(event, at),
+                }
+            }
+            kind::PATH_RESERVED => self.grant_path(event, at),
+            kind::PATH_CHANGED => self.change_path(event),
+            kind::PATH_RELEASED => {
+                let hold = event.hold.clone().expect("an end names its hold");
+                let ended = self.end(task, &hold, at, event);
+                assert!(ended.path.is_some(), "event {}: {hold} is not on a path", event.number);
             }
             kind::HOLD_EXPIRED => {
                 let until = Time::parse(event.data["ended_at"].as_str().unwrap()).unwrap();
@@ -131,7 +170,7 @@ impl Replay {
                 let ended = self.end(task, &hold, until, event);
                 assert_eq!(event.data["fence"], ended.fence);
                 assert_eq!(event.data["holder"], ended.holder.as_str());
-                if self.known(task).status == "started" {
+                if ended.path.is_none() && self.known(task).status == "started" {
                     self.known(task).status = "open";
                 }
             }
@@ -172,7 +211,8 @@ impl Replay {
     }
 
     fn grant(&mut self, event: &Event, from: Time) {
-        for earlier in self.intervals.iter().filter(|interval| interval.task == event.subject) {
+        let on_task = |interval: &&Interval| interval.path.is_none() && interval.task == event.subject;
+        for earlier in self.intervals.iter().filter(on_task) {
             let until = earlier.until.unwrap_or_else(|| {
                 panic!(
                     "event {}: {} is still held by {} under {}",
@@ -189,7 +229,37 @@ impl Replay {
             fence: event.number,
             from,
             until: None,
+            path: None,
         });
+    }
+
+    /// A path is granted: whoever has something that conflicts has it no longer, and its holder has it but once.
+    fn grant_path(&mut self, event: &Event, from: Time) {
+        let (holder, path) = (event.data["holder"].as_str().unwrap().to_owned(), Path::of(event));
+        for earlier in &self.intervals {
+            let Some(held) = &earlier.path else { continue };
+            let over = earlier.until.is_some_and(|until| until <= from);
+            let same = held.pattern == path.pattern && held.checkout == path.checkout;
+            let stands = if earlier.holder == holder { same } else { held.conflicts(&path) };
+            assert!(over || !stands, "event {}: {} is held by {}", event.number, event.subject, earlier.holder);
+        }
+        let hold = event.hold.clone().expect("a grant names its hold");
+        let task = event.subject.clone();
+        self.intervals.push(Interval { task, hold, holder, fence: event.number, from, until: None, path: Some(path) });
+    }
+
+    fn change_path(&mut self, event: &Event) {
+        let hold = event.hold.clone().expect("a change names its hold");
+        let own = self.intervals.iter().position(|interval| interval.hold == hold && interval.until.is_none());
+        let own = own.unwrap_or_else(|| panic!("event {} changes {hold}, which is not held", event.number));
+        let mut path = self.intervals[own].path.clone().expect("a path");
+        path.shared = event.data["mode"] == "shared";
+        for (at, other) in self.intervals.iter().enumerate().filter(|(_, other)| other.until.is_none()) {
+            let foreign = at != own && other.holder != self.intervals[own].holder;
+            let stands = foreign && other.path.as_ref().is_some_and(|held| held.conflicts(&path));
+            assert!(!stands, "event {}: {} is in the way of {hold}", event.number, other.hold);
+        }
+        self.intervals[own].path = Some(path);
     }
 
     fn end(&mut self, task: &str, hold: &str, until: Time, event: &Event) -> Interval {
@@ -207,7 +277,8 @@ impl Replay {
         if let Some(hold) = &event.hold {
             self.end(task, hold, at, event);
         }
-        let held = self.intervals.iter().find(|interval| interval.task == task && interval.until.is_none());
+        let on_task = |interval: &&Interval| interval.path.is_none() && interval.task == task;
+        let held = self.intervals.iter().filter(on_task).find(|interval| interval.until.is_none());
         assert!(held.is_none(), "event {}: {task} is {status} and still held: {held:?}", event.number);
         self.known(task).status = status;
     }

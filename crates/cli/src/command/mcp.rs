@@ -1,6 +1,6 @@
 //! `tenure mcp`
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Actor, Door, Op};
-use tenure_server::mcp::{self, Defaults, Desk, Query, Who};
+use tenure_server::mcp::{self, Defaults, Desk, OnPaths, Query, Who};
 use tenure_store::table::project;
 use tenure_store::{Entropy, OsEntropy};
 
@@ -21,6 +21,7 @@ use crate::env::Env;
 use crate::globals::Globals;
 use crate::output::Printer;
 use crate::place::process::{HostFacts, stat};
+use crate::place::typed;
 use crate::{failure, identity};
 
 pub(super) const SPEC: Spec = Spec {
@@ -88,6 +89,14 @@ impl Desk for Reception {
 
     fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
         self.with(who, request_id, |context| context.run(op)).map(|reply| reply.body)
+    }
+
+    fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
+        let typed: Vec<OsString> = typed.iter().map(OsString::from).collect();
+        self.with(who, request_id, |context| {
+            let found = typed::read(context, &typed)?;
+            context.run(&op(found.paths, found.fold_case)).map(|reply| reply.body)
+        })
     }
 
     fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {

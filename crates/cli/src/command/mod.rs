@@ -6,6 +6,7 @@ mod backup;
 mod block;
 mod bulk;
 mod cancel;
+mod check;
 mod claim;
 mod completions;
 mod demo;
@@ -30,6 +31,7 @@ mod reference;
 mod release;
 mod remember;
 mod reopen;
+mod reserve;
 mod restore;
 mod resume;
 mod send;
@@ -88,6 +90,8 @@ pub(crate) const ALL: &[Spec] = &[
     done::SPEC,
     block::SPEC,
     release::SPEC,
+    reserve::SPEC,
+    check::SPEC,
     holds::SPEC,
     remember::SPEC,
     recall::SPEC,

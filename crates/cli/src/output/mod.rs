@@ -2,6 +2,7 @@
 
 pub(crate) mod draft;
 pub(crate) mod graph;
+pub(crate) mod path;
 pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod time;

@@ -2,6 +2,7 @@
 
 use tenure_core::agent::Liveness;
 use tenure_core::task::State;
+use tenure_core::text::cut;
 use tenure_kernel::shape::{Claimed, Hold, Page, Shown, Task};
 
 use super::table::table;
@@ -144,6 +145,18 @@ pub(crate) fn claimed(out: &Printer, claimed: &Claimed) -> String {
     let mut text = format!("{}  {}\n", out.ink(Ink::Bold, &task.id), task.title);
     text.push_str(&indent(&format!("yours: {}", claimed.reason)));
     text.push_str(&body(out, task));
+    if !claimed.paths.is_empty() {
+        let paths: Vec<String> = claimed.paths.iter().map(|hold| cut(&hold.subject, 80)).collect();
+        text.push_str(&indent(&format!("its paths are yours: {}", paths.join(", "))));
+    }
+    for blocker in &claimed.lost_paths {
+        let path = cut(blocker.pattern.as_deref().unwrap_or_default(), 80);
+        text.push_str(&indent(&format!(
+            "not free: {path} is held by {} ({})",
+            blocker.holder,
+            blocker.liveness.as_str()
+        )));
+    }
     text.push_str(&format!(
         "\nYour calls renew it; without one it lapses in {}.\nNext: tenure note \"…\"   tenure done   tenure block --reason \"…\"   tenure release\n",
         span(hold.ttl_s)
@@ -206,8 +219,8 @@ pub(crate) fn hold_row(out: &Printer, hold: &Hold) -> Vec<String> {
     };
     vec![
         hold.id.clone(),
-        hold.kind.clone(),
-        hold.subject.clone(),
+        if hold.mode == "shared" { format!("{}, shared", hold.kind) } else { hold.kind.clone() },
+        cut(&hold.subject, 80),
         hold.holder.clone(),
         out.ink(ink, hold.liveness.as_str()),
         span(hold.expires_in_s),

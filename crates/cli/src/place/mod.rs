@@ -12,6 +12,7 @@ pub(crate) mod project;
 pub(crate) mod remote;
 pub(crate) mod scratch;
 pub(crate) mod tree;
+pub(crate) mod typed;
 
 #[cfg(test)]
 pub(crate) mod fixture;

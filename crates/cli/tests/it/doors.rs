@@ -17,6 +17,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     for (agent, args) in [
         ("person:ann", vec!["edit", &task, "--title", "first"]),
         ("a", vec!["claim", &task]),
+        ("a", vec!["reserve", "src/", "--reason", "index"]),
         ("a", vec!["note", "half"]),
         ("a", vec!["transfer", &task, "--to", "b"]),
         ("b", vec!["claim", &task]),

@@ -97,6 +97,13 @@ fn day(engine: Engine) {
     let outside = client.refused("note", json!({ "text": "x", "files": ["/etc/passwd"] }));
     assert_eq!(outside["code"], "path_outside", "{outside}");
     assert_eq!(client.call("list", json!({ "mine": true }))["items"][0]["id"], json!(first));
+    let held = client.call("reserve", json!({ "paths": ["src/a.rs", "docs/"], "reason": "index" }))["holds"].clone();
+    assert_eq!(
+        (&held[0]["subject"], &held[0]["task"], &held[1]["mode"]),
+        (&json!("src/a.rs"), &json!(first), &json!("exclusive"))
+    );
+    assert_eq!(client.call("release", json!({ "paths": ["src/"] }))["holds"][0]["id"], held[0]["id"]);
+    assert_eq!(client.call("release", json!({ "hold": text(&held[1]["id"])[..6] }))["holds"][0]["state"], "released");
     assert_eq!(client.call("release", json!({ "reason": "break" }))["state"], "ready");
     assert_eq!(client.call("resume", json!({ "task": first[..6] }))["rule"], "focus");
 

@@ -8,6 +8,7 @@ mod past;
 mod words;
 
 use tenure_core::brief::{Section, compose};
+use tenure_core::hold::Mode;
 use tenure_core::message::Urgency;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
@@ -29,6 +30,8 @@ const EVENTS: &str = "Last events";
 pub(crate) struct Ask<'a> {
     pub(crate) project: &'a str,
     pub(crate) me: &'a str,
+    /// The checkout of the reader, empty for none.
+    pub(crate) checkout: &'a str,
     pub(crate) now: Time,
     /// Whether the reader calls tools and does not type commands.
     pub(crate) tools: bool,
@@ -41,6 +44,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) nothing: &'a str,
     /// What the reader lost since it was here, in a sentence.
     pub(crate) lost: Option<&'a str>,
+    /// What stands in the way of paths that were held for the task.
+    pub(crate) lost_paths: &'a [shape::Blocker],
     pub(crate) news: &'a [shape::News],
     /// Up to which event the news are an offer.
     pub(crate) offered: Option<i64>,
@@ -246,19 +251,24 @@ fn mail(ask: &Ask<'_>) -> Vec<String> {
 }
 
 fn near(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
-    let holds = hold::page(tx, ask.project, (ask.now, "\u{10ffff}"), NEAR.0)?;
-    Ok(holds
-        .into_iter()
-        .filter(|hold| hold.holder != ask.me)
-        .take(NEAR.1)
+    let holds = hold::page(tx, ask.project, "", (ask.now, "\u{10ffff}"), NEAR.0)?;
+    let others = holds.iter().filter(|hold| hold.holder != ask.me).take(NEAR.1);
+    Ok(others
         .map(|hold| {
-            format!(
-                "- {} holds {} {} until {}",
-                hold.holder,
-                hold.subject,
-                quoted(&hold.reason, 120),
-                at(hold.expires_at)
-            )
+            let what = if hold.is_path() { path(ask, hold) } else { hold.subject.clone() };
+            let why = if hold.reason.is_empty() { String::new() } else { format!(" {}", quoted(&hold.reason, 120)) };
+            format!("- {} holds {what}{why} until {}", hold.holder, at(hold.expires_at))
         })
         .collect())
+}
+
+/// A hold on a path: the pattern in quotes, as it may have any character in it, and where it is meant.
+fn path(ask: &Ask<'_>, hold: &hold::Row) -> String {
+    let shared = if hold.mode == Mode::Shared { ", shared" } else { "" };
+    let place = match hold.checkout.as_str() {
+        "" => " in every checkout",
+        here if here == ask.checkout => "",
+        _ => " in another checkout",
+    };
+    format!("the path {}{place}{shared},", quoted(&hold.subject, 200))
 }

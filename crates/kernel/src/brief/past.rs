@@ -1,9 +1,10 @@
 //! What was done and learned before: notes, files, commits, memories.
 
+use tenure_core::hold::lapsed;
 use tenure_core::memory::Kind;
 use tenure_core::{Result, event};
 use tenure_store::Tx;
-use tenure_store::table::{artifact, event as log, memory, note, task, touched};
+use tenure_store::table::{artifact, event as log, hold, memory, note, path, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
@@ -36,6 +37,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
         None => full.task.attempt > 0,
     };
     items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt, begun));
+    items.extend(paths(tx, ask, &full.task.id)?);
     let touched = touched::for_task(tx, ask.project, &full.task.id, FILES)?;
     if !touched.is_empty() {
         let named: Vec<String> = touched.iter().map(|path| quoted(path, 300)).collect();
@@ -58,6 +60,25 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
     }
     if items.is_empty() {
         items.push("Nothing was done yet: this is the first attempt.".to_owned());
+    }
+    Ok(items)
+}
+
+/// What is held for a task, and what its reader did not get back.
+fn paths(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
+    let (sql, args) = path::of_tasks_call(ask.project, &[task.to_owned()]);
+    let held = hold::many(tx.query(sql, &args)?)?;
+    let live = held.iter().filter(|row| row.holder == ask.me && !lapsed(ask.now, row.expires_at));
+    let named: Vec<String> = live.map(|row| quoted(&row.subject, 200)).collect();
+    let mut items = Vec::new();
+    if !named.is_empty() {
+        let more = named.len().saturating_sub(FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        items.push(format!("- Paths you hold for it: {}{more}", named[..named.len().min(FILES)].join(", ")));
+    }
+    for blocker in ask.lost_paths.iter().take(FILES) {
+        let pattern = quoted(blocker.pattern.as_deref().unwrap_or_default(), 200);
+        items.push(format!("- Not yours again: {} holds the path {pattern} by now", blocker.holder));
     }
     Ok(items)
 }

@@ -7,8 +7,9 @@ use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
 use tenure_core::task::{State, Status, Verb, transition, view};
 use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, text};
 use tenure_store::table::project::Class;
-use tenure_store::table::{agent, dep, hold, project, shown, task};
+use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 
+use crate::paths::{self, Regained};
 use crate::shape;
 use crate::unit::{Grant, Loaded, Unit, held_by};
 
@@ -41,12 +42,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Cla
             Some(found) => found,
             None => {
                 let counts = counts(&unit.project);
-                return Ok(shape::Claimed {
-                    task: None,
-                    hold: None,
-                    rule: Rule::None,
-                    reason: nothing(&counts, !request.labels.is_empty()),
-                });
+                return Ok(shape::Claimed::nothing(nothing(&counts, !request.labels.is_empty())));
             }
         },
     };
@@ -67,26 +63,22 @@ pub(crate) fn renew(
     let project = unit.project.id.clone();
     let task = loaded.full.task.id.clone();
     let Some(held) = loaded.full.held.as_mut() else { return Err(Error::bug("an own hold that is none")) };
+    let before = held.ttl;
     held.ttl = ttl_s.map_or(held.ttl, Span::seconds);
     held.expires_at = unit.now + held.ttl;
     hold::renew(unit.tx, &project, &held.id, held.expires_at, held.ttl)?;
+    path::renew_with_task(unit.tx, &project, &task, unit.now, before, (held.expires_at, held.ttl))?;
     let row = hold::Row {
-        id: held.id.clone(),
-        kind: "task".to_owned(),
-        subject: task.clone(),
-        holder: held.holder.clone(),
-        fence: held.fence,
         granted_at: held.granted_at,
         expires_at: held.expires_at,
         ttl: held.ttl,
         reason: held.reason.clone(),
-        ended_at: tenure_core::Time(0),
-        ended_how: String::new(),
+        ..hold::Row::of_task(held.id.clone(), &task, &held.holder, held.fence)
     };
     let me = unit.me();
     agent::set_focus(unit.tx, &project, me, &task)?;
     shown::put(unit.tx, &project, me, &task, row.fence)?;
-    Ok(claimed(unit, &loaded, &row, chosen_by, None))
+    Ok(claimed(unit, &loaded, &row, chosen_by, None, Regained::default()))
 }
 
 /// A free task: a new hold, whose fence is the number of its event.
@@ -106,6 +98,7 @@ pub(crate) fn take(
     let lapsed_from = Some(full.task.last_holder.clone()).filter(|from| full.task.lapsed && !from.is_empty());
     let chosen_by = if chosen_by == Rule::Ready && lapsed_from.is_some() { Rule::Lapsed } else { chosen_by };
     let before = full.task.class();
+    let last_fence = full.task.last_fence;
     let ttl = ttl_s.map_or(rule::TASK_TTL, Span::seconds);
     let grant =
         Grant { kind: event::kind::TASK_CLAIMED, data: json!({ "rule": chosen_by, "lapsed_from": lapsed_from }) };
@@ -117,15 +110,28 @@ pub(crate) fn take(
     unit.store_task(before, &full.task)?;
     let project = unit.project.id.clone();
     shown::put(unit.tx, &project, me, &full.task.id, hold.fence)?;
-    Ok(claimed(unit, &loaded, &hold, chosen_by, lapsed_from.as_deref()))
+    let regained = match lapsed_from {
+        Some(_) => paths::take_over(unit, &hold, last_fence)?,
+        None => Regained::default(),
+    };
+    Ok(claimed(unit, &loaded, &hold, chosen_by, lapsed_from.as_deref(), regained))
 }
 
-fn claimed(unit: &Unit<'_>, loaded: &Loaded, hold: &hold::Row, by: Rule, lapsed_from: Option<&str>) -> shape::Claimed {
+fn claimed(
+    unit: &Unit<'_>,
+    loaded: &Loaded,
+    hold: &hold::Row,
+    by: Rule,
+    lapsed_from: Option<&str>,
+    regained: Regained,
+) -> shape::Claimed {
     shape::Claimed {
         task: Some(unit.view(&loaded.full, &loaded.edges)),
         hold: Some(shape::Hold::granted(hold, unit.now)),
         rule: by,
         reason: reason(by, loaded.full.task.priority, lapsed_from),
+        paths: regained.holds,
+        lost_paths: regained.lost,
     }
 }
 

@@ -8,6 +8,7 @@ use tenure_core::task::{Status, Verb, transition};
 use tenure_store::table::task;
 
 use super::claim::finished;
+use crate::paths;
 use crate::shape;
 use crate::unit::{Loaded, Unit};
 
@@ -74,6 +75,7 @@ impl Leaving {
         full.task.updated_at = unit.now;
         change(&mut full.task);
         unit.store_task(before, &full.task)?;
+        paths::end_with_task(unit, std::mem::take(&mut self.loaded.bound), (ending, number), self.overrode.as_deref())?;
         Ok(number)
     }
 

@@ -18,8 +18,10 @@ pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
 pub mod release;
+mod release_paths;
 pub mod remember;
 pub mod reopen;
+pub mod reserve;
 pub mod resume;
 pub mod send;
 pub mod session_end;
@@ -58,8 +60,10 @@ pub enum Op {
     Block(block::Request),
     /// Says that it can.
     Unblock(unblock::Request),
-    /// Gives a task back.
+    /// Gives a task or paths back.
     Release(release::Request),
+    /// Takes paths.
+    Reserve(reserve::Request),
     /// Opens a finished task again.
     Reopen(reopen::Request),
     /// Gives a task up.
@@ -109,7 +113,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 27] = [
+pub const ALL: [About; 28] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -162,9 +166,15 @@ pub const ALL: [About; 27] = [
     },
     About {
         name: "release",
-        what: "Gives a task back",
+        what: "Gives a task or paths back",
         doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(release::Request),
+    },
+    About {
+        name: "reserve",
+        what: "Takes paths, all or none",
+        doors: &[Door::Cli, Door::Mcp],
+        schema: || schema_for!(reserve::Request),
     },
     About {
         name: "reopen",
@@ -274,6 +284,7 @@ impl Op {
             Op::Block(_) => "block",
             Op::Unblock(_) => "unblock",
             Op::Release(_) => "release",
+            Op::Reserve(_) => "reserve",
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
@@ -310,6 +321,7 @@ impl Op {
             Op::Note(request) => request.check(),
             Op::Block(request) => request.check(),
             Op::Release(request) => request.check(),
+            Op::Reserve(request) => request.check(),
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
@@ -346,6 +358,7 @@ impl Op {
             Op::Block(request) => json(request),
             Op::Unblock(request) => json(request),
             Op::Release(request) => json(request),
+            Op::Reserve(request) => json(request),
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
@@ -379,6 +392,7 @@ impl Op {
             Op::Block(request) => json(&block::apply(unit, request)?),
             Op::Unblock(request) => json(&unblock::apply(unit, request)?),
             Op::Release(request) => json(&release::apply(unit, request)?),
+            Op::Reserve(request) => json(&reserve::apply(unit, request)?),
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),

@@ -1,4 +1,4 @@
-//! Gives a task back.
+//! Gives a task or paths back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,8 @@ use tenure_core::{Error, Kind, Result, event, text};
 use tenure_store::table::task;
 
 use super::leaving::{Acting, Leaving};
+use super::release_paths;
+use crate::paths;
 use crate::shape;
 use crate::unit::Unit;
 
@@ -16,9 +18,18 @@ use crate::unit::Unit;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The task; without it the one in focus.
+    /// The task; without it, and without a hold or paths, the one in focus.
     #[serde(default)]
     pub task: Option<String>,
+    /// The hold, in place of a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
+    /// Patterns, in place of a task: all own holds that they cover are given back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fold_case: bool,
     /// Why.
     #[serde(default)]
     pub reason: String,
@@ -32,16 +43,35 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        text::body(&self.reason, "reason").map(|_| ())
+        text::body(&self.reason, "reason")?;
+        let named = [self.task.is_some(), self.hold.is_some(), !self.paths.is_empty()];
+        if named.into_iter().filter(|named| *named).count() > 1 {
+            return Err(Error::usage(
+                "release_what",
+                "a task, a hold or paths are released, not several of them at once",
+            )
+            .hint("Make one call for each."));
+        }
+        if self.paths.is_empty() { Ok(()) } else { paths::read(&self.paths, self.fold_case).map(|_| ()) }
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Released> {
+    if !request.paths.is_empty() {
+        return release_paths::by_pattern(unit, request).map(shape::Released::Paths);
+    }
+    let mut task = request.task.clone();
+    if let Some(named) = &request.hold {
+        match release_paths::by_id(unit, named, request)? {
+            Ok(its) => task = Some(its),
+            Err(ended) => return Ok(shape::Released::Paths(ended)),
+        }
+    }
+    let acting = Acting { task: task.as_deref(), fence: request.fence, force: request.force };
     let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
     let reason = text::body(&request.reason, "reason")?;
     leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
-    Ok(leaving.view(unit))
+    Ok(shape::Released::Task(Box::new(leaving.view(unit))))
 }
 
 /// What is over cannot be given back: finishing late is allowed, this is not.

@@ -89,6 +89,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let ask = Ask {
         project: &project,
         me,
+        checkout: &unit.checkout,
         now: unit.now,
         tools: unit.uses_tools(),
         tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
@@ -96,6 +97,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         task: task.as_deref().map(|task| (task, true)),
         nothing: &claimed.reason,
         lost: lost.as_deref(),
+        lost_paths: &claimed.lost_paths,
         news: &items,
         offered: Some(offered),
         mail: &mail,
@@ -108,6 +110,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         rule: claimed.rule,
         reason: claimed.reason,
         lost,
+        paths: claimed.paths,
+        lost_paths: claimed.lost_paths,
         brief,
         events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
         mail,
@@ -129,7 +133,7 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Resu
             Some(((loaded, fresh), by)) => (loaded, fresh, by),
             None => {
                 let reason = tenure_core::choice::nothing(&counts(&unit.project), !labels.is_empty());
-                return Ok(shape::Claimed { task: None, hold: None, rule: Rule::None, reason });
+                return Ok(shape::Claimed::nothing(reason));
             }
         },
     };

@@ -1,4 +1,4 @@
-//! Hands a held task to another agent: the remaining time stays, the fence is new, the focus goes along.
+//! Hands a held task to another agent: the remaining time stays, the fence is new, the focus and the paths go along.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::{Error, Kind, Result, event, id, name};
 
+use crate::paths;
 use crate::shape;
 use crate::unit::{Grant, Unit};
 
@@ -60,6 +61,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tra
             .entity(&task)
             .attempt(format!("tenure show {task}")));
     }
+    paths::refuse_split(unit, &task, &loaded.bound, &to)?;
     let full = &mut loaded.full;
     let before = full.task.class();
     let next_number = unit.project.last_event + 1;
@@ -73,5 +75,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Tra
     full.task.version += 1;
     full.task.updated_at = unit.now;
     unit.store_task(before, &full.task)?;
-    Ok(shape::Transferred { holds: vec![shape::Hold::granted(&hold, unit.now)] })
+    let mut holds = vec![shape::Hold::granted(&hold, unit.now)];
+    holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_deref())?);
+    Ok(shape::Transferred { holds })
 }

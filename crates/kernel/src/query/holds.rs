@@ -2,29 +2,52 @@
 
 use std::collections::HashMap;
 
+use tenure_core::pattern::Pattern;
 use tenure_core::{Result, Time, id, name};
 use tenure_store::Tx;
-use tenure_store::table::{agent, hold};
+use tenure_store::table::{agent, checkout, hold};
 
-use super::{Scene, bad_cursor, limit};
+use super::{Scene, bad_cursor, check, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::paths;
 use crate::shape::{Hold, Page};
+
+/// Which holds are shown.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only those of an agent.
+    pub holder: Option<String>,
+    /// Only those of a kind: `task` or `path`.
+    pub kind: Option<String>,
+    /// Only those that have a file in common with one of these patterns, in the checkout of the asker.
+    pub paths: Vec<String>,
+    /// Whether that checkout's file system does not tell `A` from `a`.
+    pub fold_case: bool,
+}
 
 impl Kernel {
     /// A page of live holds, the next to end first, of all agents or of one.
     pub fn holds(&self, call: &Call, holder: Option<&str>, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
+        let filter = Filter { holder: holder.map(str::to_owned), ..Filter::default() };
+        self.holds_where(call, &filter, rows, cursor)
+    }
+
+    /// The same of those that a filter lets through.
+    pub fn holds_where(&self, call: &Call, filter: &Filter, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
         limit(rows)?;
-        holder.map(name::check).transpose()?;
+        filter.holder.as_deref().map(name::check).transpose()?;
+        check::kind(filter.kind.as_deref().unwrap_or_default())?;
+        let patterns = if filter.paths.is_empty() { Vec::new() } else { paths::read(&filter.paths, filter.fold_case)? };
         let start = cursor.map(parse).transpose()?;
-        self.ask(call, |tx, scene| page(tx, scene, holder, rows, start.as_ref()))
+        self.ask(call, |tx, scene| page(tx, scene, (filter, &patterns), rows, start.as_ref()))
     }
 }
 
 fn page(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    holder: Option<&str>,
+    (filter, patterns): (&Filter, &[Pattern]),
     rows: usize,
     start: Option<&(Time, String)>,
 ) -> Result<Page<Hold>> {
@@ -32,16 +55,21 @@ fn page(
     // A lapsed hold is over, settled or not: the page begins after now.
     let now = (scene.now, "\u{7f}".to_owned());
     let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
-    let mut found = match holder {
-        None => soonest(tx, scene, begin, rows + 1)?,
-        Some(holder) => {
-            let mut own = hold::all_of_holder(tx, project, holder)?;
-            own.sort_by(|a, b| (a.expires_at, &a.id).cmp(&(b.expires_at, &b.id)));
-            own.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin && !scene.dead.contains(&hold.holder));
-            own.truncate(rows + 1);
-            own
+    let kind = filter.kind.as_deref().unwrap_or_default();
+    let mut found = match (&filter.holder, patterns) {
+        (None, []) => soonest(tx, scene, kind, begin, rows + 1)?,
+        (holder, []) => {
+            let own = hold::all_of_holder(tx, project, holder.as_deref().unwrap_or_default())?;
+            sorted(own, begin)
         }
+        (_, patterns) => sorted(meeting(tx, scene, patterns)?, begin),
     };
+    let is_wanted = |hold: &hold::Row| {
+        filter.holder.as_ref().is_none_or(|holder| hold.holder == *holder)
+            && (kind.is_empty() || hold.kind == kind)
+            && !scene.dead.contains(&hold.holder)
+    };
+    found.retain(is_wanted);
     let more = found.len() > rows;
     found.truncate(rows);
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
@@ -53,13 +81,14 @@ fn page(
 pub(super) fn soonest(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
+    kind: &str,
     begin: &(Time, String),
     limit: usize,
 ) -> Result<Vec<hold::Row>> {
     let mut found = Vec::new();
     let mut after = begin.clone();
     loop {
-        let page = hold::page(tx, scene.project_id(), (after.0, &after.1), limit)?;
+        let page = hold::page(tx, scene.project_id(), kind, (after.0, &after.1), limit)?;
         let last = page.last().filter(|_| page.len() == limit).map(|hold| (hold.expires_at, hold.id.clone()));
         found.extend(page.into_iter().filter(|hold| !scene.dead.contains(&hold.holder)));
         match last {
@@ -70,6 +99,25 @@ pub(super) fn soonest(
             }
         }
     }
+}
+
+fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
+    found.sort_by(|a, b| (a.expires_at, &a.id).cmp(&(b.expires_at, &b.id)));
+    found.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin);
+    found
+}
+
+/// The live holds that have a file in common with some patterns, whoever has them.
+fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+    let here = check::here(tx, scene)?;
+    let mut met = Vec::new();
+    for row in check::live(tx, scene, &here, patterns)? {
+        let its = paths::pattern(&row)?;
+        if patterns.iter().any(|pattern| its.overlap(pattern).is_some()) {
+            met.push(row);
+        }
+    }
+    Ok(met)
 }
 
 /// Holds with the liveness of their holders.
@@ -87,7 +135,25 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
         }
         Hold::of(&hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)
     };
-    Ok(found.iter().map(seen).collect())
+    let mut views: Vec<Hold> = found.iter().map(seen).collect();
+    name_checkouts(tx, scene, &mut views)?;
+    Ok(views)
+}
+
+/// Puts the place of a checkout where its id stands.
+pub(crate) fn name_checkouts(tx: &mut dyn Tx, scene: &Scene<'_>, holds: &mut [Hold]) -> Result<()> {
+    if holds.iter().all(|hold| hold.checkout.is_none()) {
+        return Ok(());
+    }
+    let here = scene.call.checkout.as_ref().map_or("", |here| here.host.as_str());
+    let known: HashMap<String, String> = checkout::all(tx, scene.project_id())?
+        .into_iter()
+        .map(|(id, host, path)| (id, if host == here { path } else { format!("{host}:{path}") }))
+        .collect();
+    for hold in holds {
+        hold.checkout = hold.checkout.take().map(|id| known.get(&id).cloned().unwrap_or(id));
+    }
+    Ok(())
 }
 
 fn parse(text: &str) -> Result<(Time, String)> {

@@ -1,6 +1,7 @@
 //! Queries: they read one snapshot, settle nothing, and show the same view that a write would find.
 
 pub mod agents;
+pub mod check;
 pub mod export;
 pub mod fired;
 pub mod health;

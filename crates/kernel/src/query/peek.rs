@@ -52,10 +52,12 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
     let mail = mail.seen();
     let held = task.as_ref().is_some_and(|task| task.holder.as_ref().is_some_and(|holder| holder.agent == me));
     let lost = lost(tx, project, me, focus, &over)?;
+    let here = super::check::here(tx, scene)?;
     let nowhere = Tree::default();
     let ask = Ask {
         project,
         me,
+        checkout: &here,
         now: scene.now,
         tools: scene.call.actor.door == Door::Mcp || row.as_ref().is_some_and(|row| row.mcp),
         tree: scene.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
@@ -63,6 +65,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         task: task.as_ref().map(|task| (task.id.as_str(), held)),
         nothing: &reason,
         lost: lost.as_deref(),
+        lost_paths: &[],
         news: &items,
         offered: None,
         mail: &mail,
@@ -75,6 +78,8 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         rule: chosen_by,
         reason,
         lost,
+        paths: Vec::new(),
+        lost_paths: Vec::new(),
         brief,
         events: shape::Offered { items, more: reached.is_some(), offered: None, kept_from },
         mail,

@@ -33,7 +33,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
     for agent in &scene.dead {
         over.extend(hold::all_of_holder(tx, &project.id, agent)?);
     }
-    let mut lapsed: Vec<String> = over.into_iter().map(|hold| hold.subject).collect();
+    let mut lapsed: Vec<String> = over.into_iter().filter(hold::Row::is_task).map(|hold| hold.subject).collect();
     lapsed.sort();
     lapsed.dedup();
     if lapsed.is_empty() {
@@ -65,7 +65,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let stuck = first(tx, State::Stuck)?;
     let blocked_by = blocked_by(tx, project, &blocked)?;
     let stuck_by = stuck_by(tx, project, &stuck)?;
-    let soonest = super::holds::soonest(tx, scene, &(scene.now, "\u{7f}".to_owned()), FIRST)?;
+    let soonest = super::holds::soonest(tx, scene, "", &(scene.now, "\u{7f}".to_owned()), FIRST)?;
     let holds = super::holds::views(tx, scene, &soonest)?;
     let agents = agent::recent(tx, project, scene.now - rule::TASK_TTL, FIRST)?;
     let next_expiry_s = next_expiry.map(|at| (at - scene.now).as_seconds());

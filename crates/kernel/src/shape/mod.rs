@@ -196,6 +196,12 @@ pub struct Hold {
     pub state: String,
     /// Whether the holder is there.
     pub liveness: Liveness,
+    /// The task that a path is held for, and ends with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The checkout that a path is held in; none for a hold over all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<String>,
 }
 
 impl Hold {
@@ -214,7 +220,7 @@ impl Hold {
             subject: row.subject.clone(),
             holder: row.holder.clone(),
             fence: row.fence,
-            mode: "exclusive".to_owned(),
+            mode: row.mode.as_str().to_owned(),
             reason: row.reason.clone(),
             granted_at: row.granted_at.to_string(),
             expires_at: until.to_string(),
@@ -225,6 +231,8 @@ impl Hold {
                 Some(sign) if state == "live" => liveness(now, &sign),
                 _ => Liveness::Gone,
             },
+            task: some(&row.task),
+            checkout: some(&row.checkout),
         }
     }
 
@@ -279,6 +287,54 @@ impl Blocker {
     }
 }
 
+impl Blocker {
+    /// A live hold on a path as whoever it blocks sees it.
+    pub(crate) fn of_path(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Blocker {
+        let last_seen = holder.map_or(row.granted_at, |agent| agent.last_seen);
+        Blocker {
+            id: row.id.clone(),
+            state: "held".to_owned(),
+            holder: row.holder.clone(),
+            pattern: Some(row.subject.clone()),
+            mode: row.mode.as_str().to_owned(),
+            reason: row.reason.clone(),
+            age_s: row.granted_at.age(now).as_seconds(),
+            expires_in_s: (rule::until(now, row.expires_at, row.ttl) - now).as_seconds().max(0),
+            last_seen_s: last_seen.age(now).as_seconds(),
+            liveness: Hold::of(row, holder, now).liveness,
+            place: None,
+        }
+    }
+}
+
+/// The answer to `reserve`, and to `release` of paths.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reserved {
+    /// The holds, in the order of the request, each once.
+    pub holds: Vec<Hold>,
+}
+
+/// The answer to `release`: the task as it is now, or the holds that ended.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Released {
+    /// A task was given back.
+    Task(Box<Task>),
+    /// Paths were given back.
+    Paths(Reserved),
+}
+
+/// The answer to `check`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Whether a request for all of them would be granted now.
+    pub free: bool,
+    /// What stands in the way, at most 50.
+    pub blockers: Vec<Blocker>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
 /// The answer to `claim`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Claimed {
@@ -290,6 +346,19 @@ pub struct Claimed {
     pub rule: Rule,
     /// The rule in words, or why there is nothing.
     pub reason: String,
+    /// Paths that were held for the task when its hold lapsed, and are now held anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Hold>,
+    /// What stands in the way of those that are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_paths: Vec<Blocker>,
+}
+
+impl Claimed {
+    /// Nothing was taken.
+    pub(crate) fn nothing(reason: String) -> Claimed {
+        Claimed { task: None, hold: None, rule: Rule::None, reason, paths: Vec::new(), lost_paths: Vec::new() }
+    }
 }
 
 /// The answer to `next`.

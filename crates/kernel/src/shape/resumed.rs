@@ -6,7 +6,7 @@ use tenure_core::Result;
 use tenure_core::choice::Rule;
 use tenure_store::table::event;
 
-use super::{Event, Hold, Inbox, Instant, Task};
+use super::{Blocker, Event, Hold, Inbox, Instant, Task};
 
 /// The answer to `resume`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,12 @@ pub struct Resumed {
     pub reason: String,
     /// That the task that was in focus is somebody else's now, in a sentence.
     pub lost: Option<String>,
+    /// Paths that were held for the task when its hold lapsed, and are now held anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Hold>,
+    /// What stands in the way of those that are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_paths: Vec<Blocker>,
     /// What to know.
     pub brief: Brief,
     /// What happened since the agent was last told.

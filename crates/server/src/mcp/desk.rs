@@ -10,6 +10,9 @@ use tenure_kernel::{Call, Kernel, Op};
 /// A question to the kernel, answered as JSON. It may be asked twice.
 pub type Query<'a> = dyn Fn(&Kernel, &Call) -> Result<Value> + 'a;
 
+/// The op on some patterns of one checkout, and on whether its file system does not tell `A` from `a`.
+pub type OnPaths<'a> = dyn Fn(Vec<String>, bool) -> Op + 'a;
+
 /// Who calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Who {
@@ -43,6 +46,10 @@ pub trait Desk: Send + Sync + 'static {
     /// Runs an op as somebody, and returns its answer as JSON. With a request id the same op is carried out once;
     /// without one an id is drawn. The project is made if need be.
     fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String>;
+
+    /// The same with paths, as they were typed: relative to the directory the server was started in, and in the checkout
+    /// that they are in, which may be another one than the server's. All of them must be in one.
+    fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String>;
 
     /// The same in what belongs to the whole store instead of the project.
     fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String>;

@@ -17,14 +17,14 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
-pub use desk::{Defaults, Desk, Query, Who};
+pub use desk::{Defaults, Desk, OnPaths, Query, Who};
 
 /// What a client is told about the server as a whole.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
      gives you a task and everything known about it. Work, and `note` progress as you go: whoever continues after you \
-     reads it. End with `done`, or `block` with a reason. `add` what you find besides; `memory` keeps what others \
-     should know. Without an id, note, done, block and release mean your task. An error says what stands in the way \
-     and what helps; retry only when `retryable`.";
+     reads it. `reserve` files before you edit them. End with `done`, or `block` with a reason. `add` what you find \
+     besides; `memory` keeps what others should know. Without an id, note, done, block and release mean your task. An \
+     error says what stands in the way and what helps; retry only when `retryable`.";
 
 /// The address of the one resource.
 pub const BRIEF: &str = "tenure://brief";

@@ -52,18 +52,27 @@ const RECENT: Sql = Sql::same(
 const DUE: Sql = Sql::same(
     "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
      FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
-       AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND h.expires_at > $3)
+       AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND +h.expires_at > $3)
      ORDER BY a.last_seen, a.name LIMIT 1000",
 );
 
-/// Looked up from the holds there are: agents that once were remain, and far outnumber those that hold something.
+/// Looked up from the holds there are, from one holder to the next: agents that once were remain and far outnumber those
+/// that hold something, and one that holds something may hold thousands of files.
 const HOLDERS: Sql = Sql::pair(
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
-     FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
-     CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
-     FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
-     JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
+    "WITH RECURSIVE h (holder) AS (
+         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
+         UNION ALL
+         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
+         FROM h WHERE h.holder IS NOT NULL)
+     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+     FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
+    "WITH RECURSIVE h (holder) AS (
+         SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
+         UNION ALL
+         SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
+         FROM h WHERE h.holder IS NOT NULL)
+     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+     FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
 );
 
 fn decode(mut row: crate::Row) -> Result<Row> {

@@ -65,3 +65,10 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, common_path: &str) -> 
     let sql = Sql::same("DELETE FROM checkout WHERE project = $1 AND host = $2 AND common_path = $3");
     tx.defer(sql, vec![project.into(), host.into(), common_path.into()])
 }
+
+/// The ids of all checkouts of a project, each with its machine and top, in order.
+pub fn all(tx: &mut dyn Tx, project: &str) -> Result<Vec<(String, String, String)>> {
+    let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
+    let rows = tx.query(sql, &[project.into()])?;
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.text(2)?))).collect()
+}

@@ -1,19 +1,21 @@
 //! Holds: live, lapsed and ended.
 
-use tenure_core::hold::Ending;
+use tenure_core::hold::{Ending, Mode};
 use tenure_core::{Result, Span, Time};
 
 use crate::tx::{Sql, Tx, Value, first, list};
 
-/// A hold's row. `mode` is `exclusive` for tasks.
+/// A hold's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
     pub id: String,
-    /// `task`, later also `path`, `name` and `slot`.
+    /// `task` or `path`, later also `name` and `slot`.
     pub kind: String,
-    /// What is held.
+    /// What is held: the id of a task, or a pattern.
     pub subject: String,
+    /// Whether others may have it too.
+    pub mode: Mode,
     /// Who has it.
     pub holder: String,
     /// The number of the event that granted it.
@@ -30,25 +32,77 @@ pub struct Row {
     pub ended_at: Time,
     /// How it ended.
     pub ended_how: String,
+    /// The checkout that a pattern is about, empty for all of them.
+    pub checkout: String,
+    /// Whether case does not count in a pattern.
+    pub folded: bool,
+    /// The task that a pattern was taken for, empty for none.
+    pub task: String,
+    /// How many messages are about it.
+    pub asked: i64,
 }
 
+impl Row {
+    /// A live, exclusive hold on a task.
+    pub fn of_task(id: String, task: &str, holder: &str, fence: i64) -> Row {
+        Row {
+            id,
+            kind: TASK.to_owned(),
+            subject: task.to_owned(),
+            mode: Mode::Exclusive,
+            holder: holder.to_owned(),
+            fence,
+            granted_at: Time(0),
+            expires_at: Time(0),
+            ttl: Span(0),
+            reason: String::new(),
+            ended_at: Time(0),
+            ended_how: String::new(),
+            checkout: String::new(),
+            folded: false,
+            task: String::new(),
+            asked: 0,
+        }
+    }
+
+    /// Whether a task is held.
+    pub fn is_task(&self) -> bool {
+        self.kind == TASK
+    }
+
+    /// Whether a path is held.
+    pub fn is_path(&self) -> bool {
+        self.kind == PATH
+    }
+}
+
+/// The kind of a hold on a task.
+pub const TASK: &str = "task";
+/// The kind of a hold on a pattern.
+pub const PATH: &str = "path";
+
 const GET: Sql = Sql::same(
-    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND id = $2",
 );
 
 const DUE: Sql = Sql::same(
-    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
 );
 
 const LIVE: Sql = Sql::same(
-    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
-     WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) ORDER BY expires_at, id LIMIT $4",
+    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+     WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
+     ORDER BY expires_at, id LIMIT $4",
 );
 
 const OF_HOLDER: Sql = Sql::same(
-    "SELECT id, kind, subject, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how FROM hold
+    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
      WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
 );
 
@@ -57,14 +111,19 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         id: row.text(0)?,
         kind: row.text(1)?,
         subject: row.text(2)?,
-        holder: row.text(3)?,
-        fence: row.int(4)?,
-        granted_at: row.time(5)?,
-        expires_at: row.time(6)?,
-        ttl: Span(row.int(7)?),
-        reason: row.text(8)?,
-        ended_at: row.time(9)?,
-        ended_how: row.text(10)?,
+        mode: if row.text(3)? == Mode::Shared.as_str() { Mode::Shared } else { Mode::Exclusive },
+        holder: row.text(4)?,
+        fence: row.int(5)?,
+        granted_at: row.time(6)?,
+        expires_at: row.time(7)?,
+        ttl: Span(row.int(8)?),
+        reason: row.text(9)?,
+        ended_at: row.time(10)?,
+        ended_how: row.text(11)?,
+        checkout: row.text(12)?,
+        folded: row.flag(13)?,
+        task: row.text(14)?,
+        asked: row.int(15)?,
     })
 }
 
@@ -98,9 +157,9 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
         .collect()
 }
 
-/// A page of holds that have not been ended, by expiry.
-pub fn page(tx: &mut dyn Tx, project: &str, after: (Time, &str), limit: usize) -> Result<Vec<Row>> {
-    many(tx.query(LIVE, &[project.into(), after.0.into(), after.1.into(), limit.into()])?)
+/// A page of holds that have not been ended, by expiry: of one kind, or of any where the kind is empty.
+pub fn page(tx: &mut dyn Tx, project: &str, kind: &str, after: (Time, &str), limit: usize) -> Result<Vec<Row>> {
+    many(tx.query(LIVE, &[project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()])?)
 }
 
 /// A page of the holds of one agent that have not been ended, by id.
@@ -150,7 +209,7 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Res
 /// The longest time to live of the live holds of some agents, for each that has one.
 pub fn longest(tx: &mut dyn Tx, project: &str, agents: &[String], now: Time) -> Result<Vec<(String, Span)>> {
     let sql = Sql::pair(
-        "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $3
+        "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
            AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
         "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $3
            AND holder = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
@@ -204,10 +263,11 @@ pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, expires_at: Time, ttl: Sp
 /// Renews an agent's live session holds that have less than three quarters of their time left. A hold whose time is
 /// over is never revived.
 pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<()> {
+    // The sign keeps SQLite from going by the end of holds, which would be a walk through those of everybody.
     let sql = Sql::same(
         "UPDATE hold SET expires_at = $3 + ttl
          WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
-           AND expires_at > $3 AND expires_at < $3 + ttl - ttl / 4",
+           AND +expires_at > $3 AND +expires_at < $3 + ttl - ttl / 4",
     );
     tx.defer(sql, vec![project.into(), holder.into(), now.into()])
 }

@@ -13,6 +13,7 @@ pub mod mail;
 pub mod memory;
 pub mod message;
 pub mod note;
+pub mod path;
 pub mod project;
 pub mod request;
 pub mod session;

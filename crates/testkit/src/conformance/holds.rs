@@ -1,7 +1,7 @@
 //! Holds on tasks: their end, their renewal, and how they are given back.
 
+use tenure_core::Span;
 use tenure_core::task::State;
-use tenure_core::{Span, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim};
 use tenure_kernel::query::{list, log};
@@ -49,17 +49,10 @@ fn ttl_bounds(world: &World) {
 fn no_endless_row(world: &World) {
     let task = world.add("held");
     let good = hold::Row {
-        id: "h-00000".into(),
-        kind: "task".into(),
-        subject: task,
-        holder: "a".into(),
-        fence: 1,
         granted_at: TestClock::START,
         expires_at: TestClock::START + Span::hours(1),
         ttl: Span::hours(1),
-        reason: String::new(),
-        ended_at: Time(0),
-        ended_how: String::new(),
+        ..hold::Row::of_task("h-00000".into(), &task, "a", 1)
     };
     let store = |row: &hold::Row| {
         let name = project::Name { key: "name:p".into(), label: "p".into() };

@@ -29,6 +29,9 @@ mod mail;
 mod memory;
 mod messages;
 mod opening;
+mod paths;
+mod paths_bound;
+mod paths_over;
 mod places;
 mod plans;
 mod purity;
@@ -106,6 +109,9 @@ pub fn cases() -> Vec<&'static Case> {
         memory::CASES,
         messages::CASES,
         opening::CASES,
+        paths::CASES,
+        paths_bound::CASES,
+        paths_over::CASES,
         places::CASES,
         plans::CASES,
         purity::CASES,

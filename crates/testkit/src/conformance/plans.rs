@@ -8,8 +8,8 @@ use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
 use tenure_store::table::{
-    agent, artifact, checkout, delivery, dep, event, hold, label, mail, memory, message, note, project, request, shown,
-    task,
+    agent, artifact, checkout, delivery, dep, event, hold, label, mail, memory, message, note, path, project, request,
+    shown, task,
 };
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
@@ -98,7 +98,8 @@ fn fill(world: &World) -> Vec<String> {
         "shown SELECT p.id, 'a' || n, 't-' || n, n",
         "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
         "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0, 0",
-        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0",
+        "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, '', '', 0, ''",
+        "hold SELECT p.id, 'h-p' || n, 'path', 'src/' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 0, 'c-1', 'src/' || n, 0, 't-' || n",
         "message SELECT p.id, 'g-' || n, n, 'a', '[]', '', 'h-' || n, 'normal', 1, 'x', n, 0, '', ''",
         "mail SELECT p.id, 'a' || n, n, 'g-' || n, 'message', 0",
         "delivery SELECT p.id, 'a' || n, n, n, n, n",
@@ -225,6 +226,15 @@ fn hot_statements(world: &World) {
         hold::summary(tx, p, now, &["agent-1".to_owned()])?;
         event::kinds(tx, p, "t-1", (5, 900), 20)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
+        let starts = ["", "s", "src/"].map(str::to_owned);
+        tx.query_all(vec![
+            path::shorter_call(p, "c-1", &starts),
+            path::longer_call(p, "c-1", "src/1", "src/2"),
+            path::of_tasks_call(p, &some),
+        ])?;
+        path::lapsed_of_task(tx, p, id, 7)?;
+        path::unanchored(tx, p, "agent-1", now)?;
+        path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;
         agent::set_focus(tx, p, "agent-1", id)?;
@@ -309,7 +319,7 @@ fn lists_are_ordered(world: &World) {
         ("task_assigned", of(task::Stream::Assigned(text("agent-1")))),
         ("task_stuck", of(task::Stream::Stuck)),
         ("task_ready", of(task::Stream::ReadyFor(text("")))),
-        ("hold_due", record(world, |tx, p| hold::page(tx, p, (Time(5), "h-1"), 20).map(drop))),
+        ("hold_due", record(world, |tx, p| hold::page(tx, p, "", (Time(5), "h-1"), 20).map(drop))),
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tenure_core::task::State;
 use tenure_core::{Span, Stage};
-use tenure_kernel::query::{list, log, memory};
+use tenure_kernel::query::{check, holds, list, log, memory};
 use tenure_kernel::{Call, Kernel};
 use tenure_store::table::project;
 use tenure_store::{Location, Sql, Verdict};
@@ -67,6 +67,7 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         kernel.next(call, &[]).map(drop),
         kernel.next(call, &["x".into()]).map(drop),
         kernel.holds(call, None, 10, None).map(drop),
+        kernel.check(call, &check::Question { paths: vec!["src/".into()], ..Default::default() }).map(drop),
         kernel.agents(call, None, 10, None).map(drop),
         kernel.suspects(call, "host").map(drop),
         kernel.task_id(call, &task[..4]).map(drop),
@@ -98,7 +99,8 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
 
 fn some_ids(world: &World, kernel: &Kernel) -> (String, String) {
     let call = world.call("person:ann");
-    let hold = kernel.holds(&call, None, 1, None).unwrap().items.remove(0);
+    let tasks = holds::Filter { kind: Some("task".into()), ..holds::Filter::default() };
+    let hold = kernel.holds_where(&call, &tasks, 1, None).unwrap().items.remove(0);
     (hold.subject, hold.id)
 }
 

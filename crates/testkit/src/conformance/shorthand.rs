@@ -171,7 +171,7 @@ pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op
         Op::Done(done::Request { task: task.clone(), fence, force }),
         Op::Block(block::Request { task: task.clone(), reason: reason.clone(), on: None, fence, force }),
         Op::Cancel(cancel::Request { task: task.clone(), reason: reason.clone(), fence, force }),
-        Op::Release(release::Request { task, reason, fence, force }),
+        Op::Release(release::Request { task, reason, fence, force, ..release::Request::default() }),
     ]
 }
 

@@ -5,8 +5,8 @@ use tenure_core::session::Start;
 use tenure_core::{Result, tool};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, resume, send, session_end, session_start, switch_on, tool_used,
-    transfer, unblock,
+    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
+    tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -110,7 +110,12 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let acked = go("a", Op::Inbox(inbox::Request { ack: vec![id(&sent)], limit: Some(7) }));
     go("a", Op::Confirm(confirm::Request { events: None, mail: acked["offered"].as_i64() }));
     go(ann, Op::SwitchOn(switch_on::Request::default()));
-    send(joined, Op::Join(join::Request::default()));
+    let paths = words(&["src/a.rs", "docs/"]);
+    send(
+        Call { actor: world.call("a").actor, ..joined.clone() },
+        Op::Reserve(reserve::Request { paths, ..reserve::Request::default() }),
+    );
+    send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };
     send(Call { project: elsewhere, ..world.call(ann) }, Op::Forget(forget));

@@ -254,7 +254,11 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Done(_) => one(kind::TASK_DONE),
         Op::Block(_) => one(kind::TASK_BLOCKED),
         Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
+        Op::Release(request) if request.task.is_none() && !own.is_empty() => {
+            own.iter().all(|(found, _)| *found == kind::PATH_RELEASED) || one(kind::TASK_RELEASED)
+        }
         Op::Release(_) => one(kind::TASK_RELEASED),
+        Op::Reserve(_) => own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found)),
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),

@@ -133,7 +133,7 @@ impl Cast {
             }
             Request::Release { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Release(release::Request { task, reason: String::new(), fence, force })
+                Op::Release(release::Request { task, fence, force, ..release::Request::default() })
             }
             Request::Cancel { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);

@@ -10,7 +10,7 @@ use tenure_kernel::shape::Resumed;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 use super::*;
-use crate::mcp::desk::{Defaults, Query};
+use crate::mcp::desk::{Defaults, OnPaths, Query};
 
 /// Writes down what is asked of it, and answers an op only when it is let through.
 struct Clerk {
@@ -55,6 +55,10 @@ impl Desk for Clerk {
             .to_string(),
             _ => "{}".to_owned(),
         })
+    }
+
+    fn run_on_paths(&self, _: &Who, _: Option<&str>, _: &[String], _: &OnPaths<'_>) -> Result<String> {
+        Err(Error::bug("not asked for"))
     }
 
     fn run_in_store(&self, _: &Who, _: Option<&str>, _: &Op) -> Result<String> {

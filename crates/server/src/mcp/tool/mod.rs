@@ -8,6 +8,7 @@ mod mail;
 mod memory;
 mod note;
 mod release;
+mod reserve;
 mod resume;
 
 use std::cell::Cell;
@@ -22,7 +23,7 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::{Call, Kernel, Op};
 
 use super::answer::Answer;
-use super::desk::{Defaults, Desk, Who};
+use super::desk::{Defaults, Desk, OnPaths, Who};
 use super::schema;
 
 /// All tools, in the order of a working day.
@@ -33,6 +34,7 @@ pub(crate) const ALL: &[Tool] = &[
     block::TOOL,
     add::TOOL,
     list::TOOL,
+    reserve::TOOL,
     release::TOOL,
     mail::TOOL,
     memory::TOOL,
@@ -122,6 +124,13 @@ impl<'a> Visit<'a> {
         Answer::read(&body)
     }
 
+    /// Runs an op on paths, as they were typed.
+    fn run_on_paths(&self, typed: &[String], op: &OnPaths<'_>) -> Result<Answer> {
+        let body = self.desk.run_on_paths(self.who, self.request_id, typed, op)?;
+        self.acted.set(true);
+        Answer::read(&body)
+    }
+
     /// Runs an op on what belongs to the whole store.
     fn run_in_store(&self, op: &Op) -> Result<Answer> {
         let body = self.desk.run_in_store(self.who, self.request_id, op)?;
@@ -144,6 +153,11 @@ impl<'a> Visit<'a> {
     /// The same where the focus is meant when none is given.
     fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<String>> {
         typed.map(|typed| self.task_id(typed)).transpose()
+    }
+
+    /// The full id of a task or a hold from a beginning of it.
+    fn any_id(&self, typed: &str) -> Result<String> {
+        read(self.ask(|kernel, call| kernel.any_id(call, typed))?)
     }
 
     /// A file as it is now.

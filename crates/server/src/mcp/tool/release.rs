@@ -1,6 +1,8 @@
 //! `release`
 
-use tenure_kernel::op::release::Request;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tenure_kernel::op::release;
 use tenure_kernel::{Op, shape};
 
 use super::{Nature, Tool, read};
@@ -8,14 +10,42 @@ use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
     name: "release",
-    about: "Give your task back unfinished, for another agent to take",
-    input: || schema::input::<Request>(&["fence", "force"]),
-    output: &[schema::output::<shape::Task>],
+    about: "Give your task back unfinished, for another agent to take; or paths, or one hold",
+    input: || schema::input::<Request>(&[]),
+    output: &[schema::output::<shape::Task>, schema::output::<shape::Reserved>],
     nature: Nature::Settles,
     ops: &["release"],
     call: |visit, arguments| {
-        let mut request: Request = read(arguments)?;
-        request.task = visit.task_or_focus(request.task.as_deref())?;
-        visit.run(&Op::Release(request))
+        let request: Request = read(arguments)?;
+        let op = release::Request {
+            task: visit.task_or_focus(request.task.as_deref())?,
+            hold: request.hold.as_deref().map(|hold| visit.any_id(hold)).transpose()?,
+            reason: request.reason,
+            ..release::Request::default()
+        };
+        if request.paths.is_empty() {
+            return visit.run(&Op::Release(op));
+        }
+        visit.run_on_paths(&request.paths, &|paths, fold_case| {
+            Op::Release(release::Request { paths, fold_case, ..op.clone() })
+        })
     },
 };
+
+// The op's request, with paths as an agent knows them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    /// Any task by id, in place of yours.
+    #[serde(default)]
+    task: Option<String>,
+    /// A hold by id, in place of a task.
+    #[serde(default)]
+    hold: Option<String>,
+    /// In place of a task: what you hold of these.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Why.
+    #[serde(default)]
+    reason: String,
+}

@@ -41,17 +41,24 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let defaults = visit.defaults()?;
     let ttl_s = defaults.task_ttl_s;
     let mut labels = if request.labels.is_empty() { defaults.labels } else { request.labels };
+    let mut claimed = None;
     if let Some(typed) = request.task.as_deref() {
         // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
         labels = Vec::new();
         let task = Some(visit.task_id(typed)?);
-        visit.run(&Op::Claim(claim::Request { task, ttl_s, labels: Vec::new() }))?;
+        claimed = Some(visit.run(&Op::Claim(claim::Request { task, ttl_s, labels: Vec::new() }))?);
     }
     let request = resume::Request { labels, ttl_s, budget: request.budget, limit: None };
     let mut answer = visit.run(&Op::Resume(request))?;
     let resumed: Resumed = serde_json::from_value(answer.value.clone()).map_err(|error| {
         tenure_core::Error::bug(format!("the answer to resume cannot be read: {error}")).at(Stage::Reply)
     })?;
+    // What a take-over made of the task's paths is known to the claim alone.
+    for told in ["paths", "lost_paths"] {
+        if let Some(paths) = claimed.as_ref().and_then(|claimed| claimed.value.get(told)) {
+            answer.value[told] = paths.clone();
+        }
+    }
     answer.offered = offered(&resumed);
     answer.text = Some(resumed.brief.text);
     Ok(answer)

@@ -1,7 +1,7 @@
 //! Measures Tenure on stores that are thrown away: whole processes as somebody feels them, and calls of the library.
 //!
 //! `floor` sets single calls against `tenure-floor`, `library` single ops against the database alone, `growth` the same
-//! calls among 100 to 100,000 tasks, `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
+//! calls among 100 to 100,000 tasks, `paths` reservations among 10 to 10,000 holds, `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
 //! `trips` counts the waits for PostgreSQL. What counts are the ratios; docs/performance.md says how they are meant. It
 //! needs `cargo build --release --workspace` first, and a machine with nothing else to do.
 
@@ -27,6 +27,7 @@ mod caller;
 mod growth;
 mod home;
 mod library;
+mod paths;
 mod plot;
 mod postgres;
 mod race;
@@ -34,13 +35,13 @@ mod table;
 mod tape;
 mod trips;
 
-const USAGE: &str = "usage: tenure-bench [floor] [library] [growth] [many] [race] [trips]
+const USAGE: &str = "usage: tenure-bench [floor] [library] [growth] [paths] [many] [race] [trips]
                     [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
 
   --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
-const SECTIONS: [&str; 6] = ["floor", "library", "growth", "many", "race", "trips"];
+const SECTIONS: [&str; 7] = ["floor", "library", "growth", "paths", "many", "race", "trips"];
 /// Rounds before those that count: caches fill, the first write-ahead log is made.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;
@@ -102,6 +103,9 @@ fn run(options: &Options, programs: &Programs) {
                 options.keep(&plot);
             }
         }
+    }
+    if options.wants("paths") {
+        engines.iter().for_each(|engine| print(paths::paths(*engine, options.runs)));
     }
     if options.wants("many") {
         print(many(programs, engines));

@@ -65,6 +65,7 @@ impl Model {
                 unreachable!("no plan has hooks")
             }
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
+            Op::Reserve(_) => unreachable!("no plan reserves paths"),
         }
     }
 

@@ -1,0 +1,49 @@
+//! `tenure check`
+
+use std::ffi::OsString;
+
+use clap::Args as _;
+use tenure_kernel::query::check::Question;
+
+use super::{Group, Spec, read};
+use crate::output::path::checked;
+use crate::place::typed;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "check",
+    aliases: &[],
+    group: Group::Everyday,
+    about: "Ask whether paths are free for you; exits 1 when they are not",
+    examples: &["tenure check src/lib.rs", "tenure check src/ --json"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        let typed = typed::read(context, &args.paths)?;
+        let question = Question {
+            paths: typed.paths,
+            shared: args.shared,
+            all_checkouts: args.all_checkouts,
+            fold_case: typed.fold_case,
+        };
+        let answer = context.ask(|kernel, call| kernel.check(call, &question))?;
+        if context.out.is_json() {
+            context.out.data(&answer);
+        } else {
+            context.out.text(&checked(context.out, &answer));
+        }
+        Ok(u8::from(!answer.free))
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// A path, a directory (everything below it), or a glob after `glob:`
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<OsString>,
+    /// Sharing them would do
+    #[arg(long)]
+    shared: bool,
+    /// In every checkout of the project, not only in this one
+    #[arg(long)]
+    all_checkouts: bool,
+}

@@ -1,0 +1,66 @@
+//! `tenure reserve`
+
+use std::ffi::OsString;
+
+use clap::Args as _;
+use tenure_core::{Span, hold};
+use tenure_kernel::Op;
+use tenure_kernel::op::reserve::Request;
+use tenure_kernel::shape::Reserved;
+
+use super::{Group, Spec, read};
+use crate::output::path::reserved;
+use crate::place::typed;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "reserve",
+    aliases: &["hold"],
+    group: Group::Everyday,
+    about: "Take paths for yourself, all or none, so that nobody else edits them",
+    examples: &[
+        "tenure reserve src/lib.rs src/store/ --reason \"new index\"",
+        "tenure reserve 'glob:src/**/*.sql' --shared",
+        "tenure reserve Cargo.lock --ttl 10m",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
+        let typed = typed::read(context, &args.paths)?;
+        let request = Request {
+            paths: typed.paths,
+            shared: args.shared,
+            ttl_s: ttl.map(Span::as_seconds),
+            reason: args.reason.unwrap_or_default(),
+            all_checkouts: args.all_checkouts,
+            fold_case: typed.fold_case,
+        };
+        let (answer, reply) = context.answer::<Reserved>(&Op::Reserve(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+        } else {
+            context.out.text(&reserved(context.out, &answer.holds));
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// A path, a directory (everything below it), or a glob after `glob:`
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<OsString>,
+    /// Others may have them too, if they share them
+    #[arg(long)]
+    shared: bool,
+    /// How long the holds live without a call of yours: 1s to 24h; by default as your task, else 1h
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    ttl: Option<String>,
+    /// What they are for
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    /// In every checkout of the project, not only in this one
+    #[arg(long)]
+    all_checkouts: bool,
+}

@@ -1,0 +1,193 @@
+//! Paths as they were typed, turned into patterns relative to the checkout that they are in.
+//!
+//! A path belongs to the checkout whose `.git` is nearest above *it*, whatever the working directory. Parents that are
+//! symbolic links are resolved, the last name is not: a link is a file of its own. Bytes that are not UTF-8 become `%XX`.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use tenure_core::pattern::{Case, GLOB, Pattern};
+use tenure_core::{Error, Result};
+
+use super::git;
+use super::remote::Settings;
+use crate::context::Context;
+
+/// What was typed, as a request says it.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    pub(crate) paths: Vec<String>,
+    pub(crate) fold_case: bool,
+}
+
+/// What stands after the part of a path that was looked up.
+#[derive(Debug, PartialEq, Eq)]
+enum Tail {
+    File,
+    Below,
+    Glob(String),
+}
+
+/// Turns typed paths into patterns, and moves the command to the checkout that they are in.
+pub(crate) fn read(context: &Context<'_>, typed: &[OsString]) -> Result<Typed> {
+    if typed.is_empty() {
+        return Ok(Typed { paths: Vec::new(), fold_case: false });
+    }
+    let cwd = context.env.cwd()?;
+    let looked_up = typed.iter().map(|typed| look_up(cwd, typed)).collect::<Result<Vec<_>>>()?;
+    let mut top: Option<PathBuf> = None;
+    for (real, tail) in &looked_up {
+        let dir = if *tail == Tail::File { real.parent().unwrap_or(real) } else { real };
+        let found = git::locate(dir)?.map(|checkout| (checkout.top, dir));
+        if let Some((found, dir)) = &found {
+            context.move_to(dir)?;
+            if top.as_ref().is_some_and(|top| top != found) {
+                return Err(several());
+            }
+        }
+        let here = found.map_or_else(|| Ok(context.place()?.dir.clone()), |(found, _)| Ok::<_, Error>(found))?;
+        if top.get_or_insert(here.clone()) != &here {
+            return Err(several());
+        }
+    }
+    let top = top.unwrap_or_else(|| cwd.to_owned());
+    // The command has looked around elsewhere before it came to its paths.
+    if context.place()?.dir != top {
+        return Err(several());
+    }
+    let paths = looked_up.iter().map(|(real, tail)| relative(&top, real, tail)).collect::<Result<Vec<_>>>()?;
+    Ok(Typed { paths, fold_case: folds_case(context)? })
+}
+
+/// git found out when it made the repository, and wrote it down.
+fn folds_case(context: &Context<'_>) -> Result<bool> {
+    let Some(checkout) = &context.place()?.checkout else { return Ok(false) };
+    Ok(Settings::read(&checkout.common)?.flag("core", "ignorecase").unwrap_or(false))
+}
+
+fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
+    let bytes = typed.as_bytes();
+    if let Some(body) = bytes.strip_prefix(GLOB.as_bytes()) {
+        let body = String::from_utf8_lossy(body);
+        let is_wild = |segment: &&str| segment.contains(['*', '?', '[', '{']);
+        let literal: usize = body.split('/').take_while(|segment| !is_wild(segment)).map(|part| part.len() + 1).sum();
+        if literal <= body.len() {
+            let (base, rest) = body.split_at(literal);
+            return Ok((git::canonical(&cwd.join(base))?, Tail::Glob(rest.to_owned())));
+        }
+        return look_up(cwd, OsStr::from_bytes(&bytes[GLOB.len()..]));
+    }
+    let path = cwd.join(typed);
+    let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    match (bytes, last) {
+        // Refused by the same words as everywhere.
+        (b"", _) => Pattern::parse("", Case::Kept).map(|_| (path, Tail::File)),
+        (_, b"" | b"." | b"..") => Ok((git::canonical(&path)?, Tail::Below)),
+        (_, name) => {
+            let parent = path.parent().unwrap_or(&path);
+            let real = git::canonical(parent)?.join(OsStr::from_bytes(name));
+            let below = fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_dir());
+            Ok((real, if below { Tail::Below } else { Tail::File }))
+        }
+    }
+}
+
+fn relative(top: &Path, real: &Path, tail: &Tail) -> Result<String> {
+    let inside = real.strip_prefix(top).map_err(|_| outside(real))?;
+    let text = spelled(inside);
+    Ok(match tail {
+        Tail::Glob(rest) if text.is_empty() => format!("{GLOB}{rest}"),
+        Tail::Glob(rest) => format!("{GLOB}{}/{rest}", escaped(&text)),
+        Tail::Below => format!("./{text}/"),
+        Tail::File => format!("./{text}"),
+    })
+}
+
+/// A path as text: bytes that are not UTF-8 as `%XX`, everything else as it is.
+fn spelled(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| _ = write!(text, "%{byte:02X}"));
+    }
+    text
+}
+
+/// The name of a directory inside a glob: what would be a wildcard there stands in a class of its own.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::new(), |mut out, c| {
+        match c {
+            '*' | '?' | '[' | '{' => _ = write!(out, "[{c}]"),
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+fn outside(path: &Path) -> Error {
+    let shown = tenure_core::text::cut(&spelled(path), 120);
+    Error::usage("path_outside", format!("{shown} is outside of the checkout"))
+        .entity(shown)
+        .hint("Only what is inside a checkout of the project can be held.")
+}
+
+fn several() -> Error {
+    Error::usage("several_checkouts", "the paths are in several checkouts")
+        .hint("Make one call for each checkout: holds in one have nothing to do with the other.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn spell(top: &Path, cwd: &Path, typed: &str) -> Result<String> {
+        let (real, tail) = look_up(cwd, OsStr::new(typed))?;
+        let typed = relative(top, &real, &tail)?;
+        Ok(Pattern::parse(&typed, Case::Kept)?.text().to_owned())
+    }
+
+    #[test]
+    fn inv_r1_typed_paths_become_patterns_of_their_checkout() {
+        let area = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(area.path()).unwrap().join("top");
+        let cwd = top.join("src/[id]");
+        fs::create_dir_all(&cwd).unwrap();
+        symlink(top.join("src"), top.join("link")).unwrap();
+        symlink(top.join("src"), top.join("src/other")).unwrap();
+        for (typed, text) in [
+            ("a.rs", "src/[id]/a.rs"),
+            ("./x//b.rs", "src/[id]/x/b.rs"),
+            ("../c.rs", "src/c.rs"),
+            ("..", "src/"),
+            ("../../src", "src/"),
+            (".", "src/[id]/"),
+            ("../..", "./"),
+            ("new/", "src/[id]/new/"),
+            ("../../link/c.rs", "src/c.rs"),
+            ("../other", "src/other"),
+            ("../glob:x", "src/glob:x"),
+            ("../../glob:x", "./glob:x"),
+            ("glob:*.rs", "glob:src/[[]id]/*.rs"),
+            ("glob:../**/t_?.py", "glob:src/**/t_?.py"),
+            ("glob:../../link/*", "glob:src/*"),
+            ("glob:../../*", "glob:*"),
+            ("glob:../c.rs", "src/c.rs"),
+            ("-x", "src/[id]/-x"),
+            ("tab\tand space", "src/[id]/tab\tand space"),
+        ] {
+            assert_eq!(spell(&top, &cwd, typed).unwrap(), text, "{typed}");
+        }
+        let absolute = top.join("src/d.rs");
+        assert_eq!(spell(&top, &cwd, absolute.to_str().unwrap()).unwrap(), "src/d.rs");
+        for typed in ["../../../x", "/etc/passwd", "glob:/etc/*"] {
+            assert_eq!(spell(&top, &cwd, typed).unwrap_err().code(), "path_outside", "{typed}");
+        }
+        assert_eq!(spell(&top, &cwd, "").unwrap_err().code(), "bad_pattern");
+        assert_eq!(spelled(Path::new(OsStr::from_bytes(b"a\xffb"))), "a%FFb");
+    }
+}

@@ -1,0 +1,161 @@
+//! Patterns: sets of files of one checkout, and the exact answer to whether two of them have a file in common.
+//!
+//! A pattern is a path as it is (whatever characters it has), a directory with everything below it (a trailing `/`), or
+//! a glob (prefix `glob:`). All three have one shape: a literal beginning, and an automaton for what comes after it. Two
+//! patterns overlap exactly when the product of their automata reaches an end in both; the automata are walked, never
+//! made deterministic, because sixteen `?` after `*a` would have 131,000 deterministic states.
+
+mod automaton;
+mod parse;
+mod product;
+mod set;
+#[cfg(test)]
+mod tests;
+
+use crate::error::Result;
+use automaton::Automaton;
+use parse::Shape;
+pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
+
+/// What a typed glob begins with.
+pub const GLOB: &str = "glob:";
+
+/// Longest beginning that the index keeps, in bytes. Longer ones share a place in it, which only makes more candidates.
+const INDEXED: usize = 512;
+
+/// Whether the file system of a checkout tells `A` from `a`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Case {
+    /// It does.
+    #[default]
+    Kept,
+    /// It does not.
+    Folded,
+}
+
+/// What a pattern is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One file.
+    Path,
+    /// Everything below a directory.
+    Directory,
+    /// A glob.
+    Glob,
+}
+
+/// A set of files of one checkout.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    form: Form,
+    text: String,
+    case: Case,
+    prefix: String,
+    rest: Automaton,
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        (&self.text, self.case) == (&other.text, other.case)
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Pattern {
+    /// Reads a pattern relative to the top of its checkout. What it returns prints as its one spelling, and that
+    /// spelling is read as the same pattern again.
+    pub fn parse(typed: &str, case: Case) -> Result<Pattern> {
+        let Shape { form, text, segments } = parse::read(typed)?;
+        let (prefix, rest) = automaton::compile(&segments, case);
+        parse::check_states(typed, rest.size())?;
+        Ok(Pattern { form, text, case, prefix, rest })
+    }
+
+    /// The one spelling of this pattern.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it is made of.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether it folds case.
+    pub fn case(&self) -> Case {
+        self.case
+    }
+
+    /// Whether every file of it begins with the same text. A pattern that is not anchored may be looked for only among
+    /// all holds of a checkout, so there may be few of those.
+    pub fn is_anchored(&self) -> bool {
+        !self.prefix.is_empty()
+    }
+
+    /// What every file of this pattern begins with, as the index keeps it: always folded, so that holds of both cases
+    /// stand in one order.
+    pub fn prefix(&self) -> String {
+        let folded: String = self.prefix.chars().map(set::fold).collect();
+        folded[..folded.floor_char_boundary(INDEXED.min(folded.len()))].to_owned()
+    }
+
+    /// The prefixes in the index under which everything stands that may overlap this pattern and is not longer than it.
+    pub fn shorter_prefixes(&self) -> Vec<String> {
+        let prefix = self.prefix();
+        let ends = prefix.char_indices().map(|(at, _)| at).chain([prefix.len()]);
+        ends.map(|end| prefix[..end].to_owned()).collect()
+    }
+
+    /// The range of the index in which everything stands that may overlap this pattern and is longer than it: from the
+    /// first text up to, but without, the second. `None` for a path, which has nothing longer; an empty end for a
+    /// pattern that is not anchored.
+    pub fn longer_prefixes(&self) -> Option<(String, String)> {
+        if self.form == Form::Path {
+            return None;
+        }
+        let begin = self.prefix();
+        let mut end = begin.clone();
+        while let Some(last) = end.pop() {
+            // Over the surrogates, which no text has.
+            let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(u32::from(last) + 1) };
+            if let Some(next) = next {
+                end.push(next);
+                break;
+            }
+        }
+        Some((begin, end))
+    }
+
+    /// Whether a path, normalised and relative to the same checkout, is in this pattern.
+    pub fn matches(&self, path: &str) -> bool {
+        let folded;
+        let path = match self.case {
+            Case::Kept => path,
+            Case::Folded => {
+                folded = path.chars().map(set::fold).collect::<String>();
+                &folded
+            }
+        };
+        path.strip_prefix(self.prefix.as_str()).is_some_and(|rest| self.rest.matches(rest))
+    }
+
+    /// A path that is in both patterns, if there is one. Case counts only where it counts for both.
+    pub fn overlap(&self, other: &Pattern) -> Option<String> {
+        if self.case == other.case {
+            return product::witness((&self.prefix, &self.rest), (&other.prefix, &other.rest));
+        }
+        let fold = |pattern: &Pattern| Pattern::parse(&pattern.text, Case::Folded).ok();
+        let (one, two) = (fold(self)?, fold(other)?);
+        product::witness((&one.prefix, &one.rest), (&two.prefix, &two.rest))
+    }
+
+    /// Whether every file of another pattern is in this one. A yes is always right; of two globs that are hard to
+    /// compare it may say no, which costs a hold more than needed and nothing else.
+    pub fn covers(&self, other: &Pattern) -> bool {
+        if self.text == other.text && (self.case == other.case || self.case == Case::Folded) {
+            return true;
+        }
+        self.case == other.case && product::covers((&self.prefix, &self.rest), (&other.prefix, &other.rest))
+    }
+}

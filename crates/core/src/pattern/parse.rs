@@ -1,0 +1,298 @@
+//! Reading a pattern: normalising it, and the limits that keep every comparison cheap.
+
+use super::{Form, GLOB};
+use crate::error::{Error, Result};
+use crate::text::excerpt;
+
+/// Most bytes of a pattern: no program can name a longer path to the system.
+pub const BYTES_MAX: usize = 4_096;
+/// Most segments of a glob.
+pub const SEGMENTS_MAX: usize = 64;
+/// Most `**` of a glob.
+pub const DEEP_MAX: usize = 16;
+/// Most `*`, `?` and classes of a glob.
+pub const WILDCARDS_MAX: usize = 32;
+/// Most texts that the alternatives of a glob stand for.
+pub const ALTERNATIVES_MAX: usize = 256;
+/// Most steps of what comes after the literal beginning of a glob. Two such globs are compared in some milliseconds,
+/// whatever they are.
+pub const STATES_MAX: usize = 1_024;
+/// How deep alternatives may stand in alternatives.
+const NESTED_MAX: usize = 8;
+
+/// One part of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Char(char),
+    /// `?`
+    One,
+    /// `*`
+    Many,
+    /// Ranges, and whether all but those are meant.
+    Class(Vec<(char, char)>, bool),
+    Either(Vec<Vec<Node>>),
+}
+
+/// What stands between two slashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Segment {
+    Plain(Vec<Node>),
+    /// `**`
+    Deep,
+}
+
+impl Segment {
+    fn literal(text: &str) -> Segment {
+        Segment::Plain(text.chars().map(Node::Char).collect())
+    }
+
+    fn is_literal(&self) -> bool {
+        matches!(self, Segment::Plain(nodes) if nodes.iter().all(|node| matches!(node, Node::Char(_))))
+    }
+}
+
+/// A pattern that was read.
+pub(super) struct Shape {
+    pub(super) form: Form,
+    pub(super) text: String,
+    pub(super) segments: Vec<Segment>,
+}
+
+pub(super) fn read(typed: &str) -> Result<Shape> {
+    if typed.len() > BYTES_MAX {
+        return Err(limit(typed, &format!("{} bytes", typed.len()), &format!("{BYTES_MAX}")));
+    }
+    if typed.contains('\0') {
+        return Err(bad(typed, "a NUL is in it, and no path has one"));
+    }
+    let (body, glob) = match typed.strip_prefix(GLOB) {
+        Some(body) => (body, true),
+        None => (typed, false),
+    };
+    if body.is_empty() {
+        return Err(bad(typed, "it is empty"));
+    }
+    if body.starts_with('/') {
+        return Err(outside(typed));
+    }
+    let parts = if glob { glob_parts(typed, body)? } else { body.split('/').map(|text| (text, None)).collect() };
+    let below = matches!(parts.last(), Some(("" | "." | "..", _)));
+    let mut kept: Vec<(&str, Segment)> = Vec::new();
+    for (text, segment) in parts {
+        match text {
+            "" | "." => {}
+            ".." => match kept.pop() {
+                None => return Err(outside(typed)),
+                Some((_, before)) if !before.is_literal() => {
+                    return Err(bad(typed, "`..` after a wildcard leads nowhere that can be told"));
+                }
+                Some(_) => {}
+            },
+            text => kept.push((text, segment.unwrap_or_else(|| Segment::literal(text)))),
+        }
+    }
+    if below {
+        kept.push(("**", Segment::Deep));
+    }
+    Ok(shaped(kept))
+}
+
+/// The one spelling: a glob that is only a path or a directory is written as one.
+fn shaped(kept: Vec<(&str, Segment)>) -> Shape {
+    let literal = kept.iter().take_while(|(_, segment)| segment.is_literal()).count();
+    let joined = |parts: &[(&str, Segment)]| parts.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("/");
+    let (form, text) = match &kept[literal..] {
+        [] => (Form::Path, joined(&kept)),
+        [(_, Segment::Deep)] => (Form::Directory, format!("{}/", joined(&kept[..literal]))),
+        _ => (Form::Glob, format!("{GLOB}{}", joined(&kept))),
+    };
+    // The top itself, and a name that would be read as a glob.
+    let text = match form {
+        Form::Directory if text == "/" => "./".to_owned(),
+        Form::Path | Form::Directory if text.starts_with(GLOB) => format!("./{text}"),
+        _ => text,
+    };
+    Shape { form, text, segments: kept.into_iter().map(|(_, segment)| segment).collect() }
+}
+
+/// The segments of a glob, each with what it says; slashes inside braces do not part them.
+fn glob_parts<'a>(typed: &'a str, body: &'a str) -> Result<Vec<(&'a str, Option<Segment>)>> {
+    let slashes = body.matches('/').count();
+    if slashes + 1 > SEGMENTS_MAX {
+        return Err(limit(typed, &format!("{} segments", slashes + 1), &SEGMENTS_MAX.to_string()));
+    }
+    let mut reader = Reader { typed, rest: body, wildcards: 0 };
+    let (mut parts, mut deep, mut product) = (Vec::new(), 0, 1_usize);
+    loop {
+        let before = reader.rest;
+        if let Some(rest) = before.strip_prefix("**")
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            deep += 1;
+            reader.rest = rest;
+            parts.push(("**", Some(Segment::Deep)));
+        } else {
+            let nodes = reader.sequence(0)?;
+            product = product.saturating_mul(texts(&nodes));
+            let text = &before[..before.len() - reader.rest.len()];
+            parts.push((text, Some(Segment::Plain(nodes))));
+        }
+        match reader.rest.strip_prefix('/') {
+            Some(rest) => reader.rest = rest,
+            None => break,
+        }
+    }
+    for (count, most, what) in [
+        (deep, DEEP_MAX, "`**`"),
+        (reader.wildcards, WILDCARDS_MAX, "wildcards"),
+        (product, ALTERNATIVES_MAX, "combinations of alternatives"),
+    ] {
+        if count > most {
+            return Err(limit(typed, &format!("{count} {what}"), &most.to_string()));
+        }
+    }
+    Ok(parts)
+}
+
+/// How many texts the alternatives of a sequence stand for.
+fn texts(nodes: &[Node]) -> usize {
+    nodes.iter().fold(1, |product: usize, node| match node {
+        Node::Either(ways) => {
+            product.saturating_mul(ways.iter().fold(0, |sum: usize, way| sum.saturating_add(texts(way))))
+        }
+        _ => product,
+    })
+}
+
+struct Reader<'a> {
+    typed: &'a str,
+    rest: &'a str,
+    wildcards: usize,
+}
+
+impl Reader<'_> {
+    fn take(&mut self) -> Option<char> {
+        let c = self.rest.chars().next()?;
+        self.rest = &self.rest[c.len_utf8()..];
+        Some(c)
+    }
+
+    fn bad<T>(&self, why: &str) -> Result<T> {
+        Err(bad(self.typed, why))
+    }
+
+    /// Nodes up to the end of the segment or, inside braces, of the alternative.
+    fn sequence(&mut self, nested: usize) -> Result<Vec<Node>> {
+        let mut nodes = Vec::new();
+        loop {
+            match self.rest.chars().next() {
+                None => break,
+                Some('/') if nested == 0 => break,
+                Some(',' | '}') if nested > 0 => break,
+                _ => {}
+            }
+            let Some(c) = self.take() else { break };
+            nodes.push(match c {
+                '*' if self.rest.starts_with('*') || nodes.last() == Some(&Node::Many) => {
+                    return self.bad("`**` stands alone between two slashes, outside of braces");
+                }
+                '*' => self.wildcard(Node::Many),
+                '?' => self.wildcard(Node::One),
+                '[' => {
+                    let class = self.class()?;
+                    self.wildcard(class)
+                }
+                '{' => self.either(nested + 1)?,
+                c => Node::Char(c),
+            });
+        }
+        Ok(nodes)
+    }
+
+    fn wildcard(&mut self, node: Node) -> Node {
+        self.wildcards += 1;
+        node
+    }
+
+    fn either(&mut self, nested: usize) -> Result<Node> {
+        if nested > NESTED_MAX {
+            return self.bad("its braces stand too deep in each other");
+        }
+        let mut ways = Vec::new();
+        loop {
+            ways.push(self.sequence(nested)?);
+            match self.take() {
+                Some(',') => {}
+                Some('}') => return Ok(Node::Either(ways)),
+                _ => return self.bad("a `{` is not closed; write `[{]` for the character itself"),
+            }
+        }
+    }
+
+    fn class(&mut self) -> Result<Node> {
+        const OPEN: &str = "a `[` is not closed; write `[[]` for the character itself";
+        if self.rest.starts_with('^') {
+            return self.bad("`[!…]` is all but the characters named; a class does not begin with `^`");
+        }
+        let negated = self.rest.starts_with('!');
+        if negated {
+            self.take();
+        }
+        let mut ranges = Vec::new();
+        loop {
+            let low = match self.take() {
+                None => return self.bad(OPEN),
+                Some('/') => return self.bad("no class takes a slash"),
+                // The first may be the bracket itself.
+                Some(']') if !ranges.is_empty() => return Ok(Node::Class(ranges, negated)),
+                Some(c) => c,
+            };
+            let mut ahead = self.rest.chars();
+            let high = match (ahead.next(), ahead.next()) {
+                (Some('-'), Some(high)) if high != ']' => {
+                    self.take();
+                    self.take();
+                    high
+                }
+                _ => low,
+            };
+            if high == '/' {
+                return self.bad("no class takes a slash");
+            }
+            if low > high {
+                return self.bad("a range in a class goes backwards");
+            }
+            ranges.push((low, high));
+        }
+    }
+}
+
+/// Refuses a glob that would be too much to compare.
+pub(super) fn check_states(typed: &str, states: usize) -> Result<()> {
+    if states > STATES_MAX {
+        return Err(limit(typed, &format!("{states} steps after its first wildcard"), &STATES_MAX.to_string()));
+    }
+    Ok(())
+}
+
+fn bad(typed: &str, why: &str) -> Error {
+    let shown = excerpt(typed);
+    Error::usage("bad_pattern", format!("`{shown}` is not a pattern: {why}")).entity(shown).hint(
+        "A path means itself, whatever its characters; a trailing `/` means everything below; after `glob:` there are * ? [a-z] \
+         [!a-z] {a,b} and ** between two slashes.",
+    )
+}
+
+fn limit(typed: &str, found: &str, most: &str) -> Error {
+    let shown = excerpt(typed);
+    Error::usage("pattern_limit", format!("`{shown}` has {found}, at most {most} are allowed"))
+        .entity(shown)
+        .hint("Name the files or the directory, or give several patterns.")
+}
+
+fn outside(typed: &str) -> Error {
+    let shown = excerpt(typed);
+    Error::usage("path_outside", format!("`{shown}` is outside of the checkout"))
+        .entity(shown)
+        .hint("Paths are relative to the top of their checkout; only what is inside can be held.")
+}

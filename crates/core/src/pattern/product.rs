@@ -1,0 +1,172 @@
+//! Two automata at once: a text that both take, and whether one takes all that the other does.
+//!
+//! Only texts that are paths count: `{,a}/b` and `{,c}/b` both take `/b`, which is none. So the product has a third part,
+//! the four things that can be true of the segment so far; it is what makes the answer exact.
+
+use std::collections::{HashMap, HashSet};
+
+use super::automaton::{Automaton, Standing};
+use super::set::common;
+
+/// A pattern's literal beginning and the automaton of the rest.
+type Half<'a> = (&'a str, &'a Automaton);
+
+/// How much of two globs is compared before `covers` gives up.
+const COMPARED_MAX: usize = 4_096;
+
+/// What is known of the segment so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Within {
+    Start,
+    Dot,
+    DotDot,
+    Name,
+}
+
+impl Within {
+    /// After one more character; `None` where no path goes on so.
+    fn after(self, c: char) -> Option<Within> {
+        match (self, c) {
+            (_, '\0') => None,
+            (Within::Name, '/') => Some(Within::Start),
+            (_, '/') => None,
+            (Within::Start, '.') => Some(Within::Dot),
+            (Within::Dot, '.') => Some(Within::DotDot),
+            _ => Some(Within::Name),
+        }
+    }
+
+    fn after_text(text: &str) -> Option<Within> {
+        text.chars().try_fold(Within::Start, Within::after)
+    }
+}
+
+/// Where both walks stand: the step each takes next, and how the last character came to be.
+struct Pair {
+    one: u32,
+    two: u32,
+    within: Within,
+    from: Option<(u32, char)>,
+}
+
+/// Which pairs have been seen: a flat table where it is small, as it nearly always is.
+enum Seen {
+    Flat(Vec<bool>),
+    Wide(HashSet<usize>),
+}
+
+impl Seen {
+    fn of(size: usize) -> Seen {
+        if size <= 1 << 16 { Seen::Flat(vec![false; size]) } else { Seen::Wide(HashSet::new()) }
+    }
+
+    fn insert(&mut self, at: usize) -> bool {
+        match self {
+            Seen::Flat(table) => !std::mem::replace(&mut table[at], true),
+            Seen::Wide(set) => set.insert(at),
+        }
+    }
+}
+
+/// A path that both patterns have, and none shorter.
+pub(super) fn witness(one: Half<'_>, two: Half<'_>) -> Option<String> {
+    // The one with the shorter beginning walks along that of the other first: literal text never multiplies.
+    let (short, long) = if one.0.len() <= two.0.len() { (one, two) } else { (two, one) };
+    let between = long.0.strip_prefix(short.0)?;
+    let within = Within::after_text(long.0)?;
+    let (standing, other) = (short.1.walk(between), long.1.start());
+    if standing.end && other.end && within == Within::Name {
+        return Some(long.0.to_owned());
+    }
+    let tail = walk_both((short.1, &standing), (long.1, &other), within)?;
+    Some(format!("{}{tail}", long.0))
+}
+
+fn walk_both(
+    (one, from_one): (&Automaton, &Standing),
+    (two, from_two): (&Automaton, &Standing),
+    within: Within,
+) -> Option<String> {
+    let mut seen = Seen::of(one.size() * two.size() * 4);
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut meet = |pairs: &mut Vec<Pair>, (ones, twos): (&[u32], &[u32]), within: Within, from| {
+        for a in ones {
+            for b in twos {
+                if seen.insert((*a as usize * two.size() + *b as usize) * 4 + within as usize) {
+                    pairs.push(Pair { one: *a, two: *b, within, from });
+                }
+            }
+        }
+    };
+    meet(&mut pairs, (&from_one.steps, &from_two.steps), within, None);
+    let mut at = 0;
+    while at < pairs.len() {
+        let (a, b, within) = (one.step(pairs[at].one), two.step(pairs[at].two), pairs[at].within);
+        let here = u32::try_from(at).ok()?;
+        for c in common(&a.label, &b.label) {
+            let Some(next) = within.after(c) else { continue };
+            if a.end && b.end && next == Within::Name {
+                return Some(spell(&pairs, here, c));
+            }
+            meet(&mut pairs, (&a.next, &b.next), next, Some((here, c)));
+        }
+        at += 1;
+    }
+    None
+}
+
+fn spell(pairs: &[Pair], at: u32, last: char) -> String {
+    let mut text = vec![last];
+    let mut at = at;
+    while let Some((before, c)) = pairs[at as usize].from {
+        text.push(c);
+        at = before;
+    }
+    text.iter().rev().collect()
+}
+
+/// Whether `one` takes every path that `two` does, as far as can be said at a bounded cost.
+pub(super) fn covers(one: Half<'_>, two: Half<'_>) -> bool {
+    let Some(between) = two.0.strip_prefix(one.0) else { return false };
+    let Some(within) = Within::after_text(two.0) else { return true };
+    let standing = one.1.walk(between);
+    if two.1.end && within == Within::Name && !standing.end {
+        return false;
+    }
+    let alphabet = alphabet(one.1, two.1);
+    let mut known: HashMap<(u32, Within), Vec<Standing>> = HashMap::new();
+    let mut open: Vec<(u32, Within, Standing)> =
+        two.1.first.iter().map(|step| (*step, within, standing.clone())).collect();
+    let mut compared = 0;
+    while let Some((step, within, standing)) = open.pop() {
+        let before = known.entry((step, within)).or_default();
+        if before.contains(&standing) {
+            continue;
+        }
+        before.push(standing.clone());
+        compared += 1;
+        if compared > COMPARED_MAX {
+            return false;
+        }
+        let step = two.1.step(step);
+        for c in alphabet.iter().copied().filter(|c| step.label.takes(*c)) {
+            let Some(next) = within.after(c) else { continue };
+            let standing = one.1.after(&standing, c);
+            if step.end && next == Within::Name && !standing.end {
+                return false;
+            }
+            open.extend(step.next.iter().map(|after| (*after, next, standing.clone())));
+        }
+    }
+    true
+}
+
+/// One character for each part of the alphabet that the labels of two automata tell apart.
+fn alphabet(one: &Automaton, two: &Automaton) -> Vec<char> {
+    let ranges = one.steps.iter().chain(&two.steps).flat_map(|step| step.label.ranges());
+    let mut edges: Vec<u32> = ranges.flat_map(|(low, high)| [u32::from(low), u32::from(high) + 1]).collect();
+    edges.extend([1, u32::from('.'), u32::from('/'), u32::from('/') + 1, 0x11_0000]);
+    edges.sort_unstable();
+    edges.dedup();
+    edges.windows(2).filter_map(|pair| (pair[0]..pair[1]).find_map(char::from_u32)).collect()
+}

@@ -1,0 +1,196 @@
+//! Characters that one step of a pattern takes.
+
+use std::sync::LazyLock;
+
+use super::Case;
+
+/// Beyond this, characters are their own fold: what has two cases there is not written in file names of programs.
+const FOLDED_BELOW: char = '\u{2000}';
+
+/// The one spelling of a character where case does not count.
+pub(super) fn fold(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    if c >= FOLDED_BELOW {
+        return c;
+    }
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(only), None) => only,
+        _ => c,
+    }
+}
+
+/// What one step takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Label {
+    /// One character.
+    One(char),
+    /// Any character within a segment.
+    Inside,
+    /// Any character, slashes too.
+    Any,
+    /// The characters of these ranges, in order and apart; never a slash.
+    Of(Vec<(char, char)>),
+}
+
+impl Label {
+    /// The label of a class, as it was typed.
+    pub(super) fn class(typed: &[(char, char)], negated: bool, case: Case) -> Label {
+        let mut ranges = typed.to_vec();
+        if case == Case::Folded {
+            for (low, high) in typed {
+                ranges.extend((*low..=(*high).min(FOLDED_BELOW)).map(fold).map(|c| (c, c)));
+            }
+        }
+        let ranges = joined(ranges);
+        let mut ranges = without_slash(if negated { complement(&ranges) } else { ranges });
+        if case == Case::Folded {
+            // What no folded text has must not be taken for something that two classes have in common.
+            ranges = ranges.iter().flat_map(|(low, high)| shared(*low, *high, &SPELLINGS)).collect();
+        }
+        Label::Of(ranges)
+    }
+
+    pub(super) fn takes(&self, c: char) -> bool {
+        match self {
+            Label::One(one) => *one == c,
+            Label::Inside => c != '/',
+            Label::Any => true,
+            Label::Of(ranges) => {
+                let at = ranges.partition_point(|(_, high)| *high < c);
+                ranges.get(at).is_some_and(|(low, _)| *low <= c)
+            }
+        }
+    }
+
+    /// The ranges of a label that has them.
+    pub(super) fn ranges(&self) -> Vec<(char, char)> {
+        match self {
+            Label::One(c) => vec![(*c, *c)],
+            Label::Of(ranges) => ranges.clone(),
+            Label::Inside | Label::Any => Vec::new(),
+        }
+    }
+}
+
+/// The characters that a folded text can have.
+static SPELLINGS: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+    let others = ('\0'..FOLDED_BELOW).filter(|c| fold(*c) != *c).map(|c| (c, c)).collect();
+    complement(&joined(others))
+});
+
+/// The characters that matter of those that two labels have in common: a slash and a dot, because they decide whether a
+/// text is a path, and any one of all others.
+pub(super) fn common(one: &Label, two: &Label) -> impl Iterator<Item = char> {
+    let both = |c: char| one.takes(c) && two.takes(c);
+    let other = match (one, two) {
+        (Label::One(c), label) | (label, Label::One(c)) => (!matches!(c, '/' | '.') && label.takes(*c)).then_some(*c),
+        (Label::Of(ranges), label) | (label, Label::Of(ranges)) => {
+            let plain = ('a'..='z').chain('0'..='9').find(|c| both(*c));
+            let any = || {
+                let chars = ranges.iter().flat_map(|(low, high)| meeting(*low, *high, label));
+                chars.flat_map(|(low, high)| low..=high).find(|c| *c != '.')
+            };
+            plain.or_else(any)
+        }
+        _ => Some('a'),
+    };
+    let special = |c: char| both(c).then_some(c);
+    [other, special('.'), special('/')].into_iter().flatten()
+}
+
+/// The parts of a range that a label takes too.
+fn meeting(low: char, high: char, label: &Label) -> Vec<(char, char)> {
+    match label {
+        Label::Of(ranges) => shared(low, high, ranges),
+        _ => vec![(low, high)],
+    }
+}
+
+/// The parts of a range that are in some ranges too.
+fn shared(low: char, high: char, ranges: &[(char, char)]) -> Vec<(char, char)> {
+    let parts = ranges.iter().map(|(from, to)| (low.max(*from), high.min(*to)));
+    parts.filter(|(from, to)| from <= to).collect()
+}
+
+fn next(c: char) -> Option<char> {
+    if c == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(u32::from(c) + 1) }
+}
+
+fn previous(c: char) -> Option<char> {
+    if c == '\u{e000}' { Some('\u{d7ff}') } else { u32::from(c).checked_sub(1).and_then(char::from_u32) }
+}
+
+/// Ranges in order, none touching another.
+fn joined(mut ranges: Vec<(char, char)>) -> Vec<(char, char)> {
+    ranges.sort_unstable();
+    let mut out: Vec<(char, char)> = Vec::with_capacity(ranges.len());
+    for (low, high) in ranges {
+        match out.last_mut() {
+            Some((_, end)) if low <= *end || next(*end) == Some(low) => *end = (*end).max(high),
+            _ => out.push((low, high)),
+        }
+    }
+    out
+}
+
+/// All characters but NUL that are in none of some ranges in order.
+fn complement(ranges: &[(char, char)]) -> Vec<(char, char)> {
+    let mut out = Vec::new();
+    let mut from = Some('\u{1}');
+    for (low, high) in ranges {
+        if let (Some(start), Some(end)) = (from, previous(*low))
+            && start <= end
+        {
+            out.push((start, end));
+        }
+        from = next(*high);
+    }
+    out.extend(from.map(|start| (start, char::MAX)));
+    out
+}
+
+fn without_slash(ranges: Vec<(char, char)>) -> Vec<(char, char)> {
+    let mut out = Vec::with_capacity(ranges.len() + 1);
+    for (low, high) in ranges {
+        if low < '/' {
+            out.push((low, high.min('.')));
+        }
+        if high > '/' {
+            out.push((low.max('0'), high));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_never_takes_a_slash() {
+        for (ranges, negated) in [(&[('+', '9')][..], false), (&[('a', 'z')], true), (&[], true)] {
+            let label = Label::class(ranges, negated, Case::Kept);
+            assert!(!label.takes('/') && label.takes('0'), "{label:?}");
+        }
+    }
+
+    #[test]
+    fn a_class_takes_what_it_says() {
+        let label = Label::class(&[('a', 'c'), ('b', 'd'), ('x', 'x')], false, Case::Kept);
+        assert_eq!(label, Label::Of(vec![('a', 'd'), ('x', 'x')]));
+        let not = Label::class(&[('a', 'd')], true, Case::Kept);
+        assert!(!not.takes('b') && not.takes('e') && not.takes('\u{10ffff}') && !not.takes('\0'));
+        let folded = Label::class(&[('A', 'B')], true, Case::Folded);
+        assert!(!folded.takes('a') && folded.takes('c'));
+    }
+
+    #[test]
+    fn what_two_classes_share_is_never_missed_for_its_case() {
+        // All that is left of the first is `a` in another case, which a folded text does not have.
+        let one = Label::class(&[('\u{1}', '@'), ('B', char::MAX)], true, Case::Folded);
+        assert_eq!(common(&one, &Label::Inside).collect::<Vec<_>>(), Vec::<char>::new());
+    }
+}

@@ -1,0 +1,178 @@
+//! The decision on a request for paths: which own holds already answer it, what is granted, and who stands in the way.
+
+use crate::hold::Mode;
+use crate::pattern::Pattern;
+
+/// Most patterns of one request.
+pub const PATTERNS_MAX: usize = 256;
+/// Most live patterns of a project that may be anywhere.
+pub const UNANCHORED_PROJECT: i64 = 256;
+/// Most of those of one agent.
+pub const UNANCHORED_AGENT: i64 = 16;
+
+/// A live hold on a pattern.
+#[derive(Clone, Debug)]
+pub struct Held<'a> {
+    /// Who has it.
+    pub holder: &'a str,
+    /// What is held.
+    pub pattern: Pattern,
+    /// Whether others may have it too.
+    pub mode: Mode,
+    /// The checkout, empty for all of them.
+    pub checkout: &'a str,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// By whom.
+    pub agent: &'a str,
+    /// Where; empty for all checkouts.
+    pub checkout: &'a str,
+    /// Whether others may have it too.
+    pub mode: Mode,
+    /// What.
+    pub patterns: &'a [Pattern],
+}
+
+/// What becomes of one pattern of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The own hold at this place covers it.
+    Keep(usize),
+    /// The own hold at this place is the same pattern in another mode.
+    Change(usize),
+    /// The pattern at this place of the same request covers it.
+    Within(usize),
+    /// A new hold.
+    Grant,
+}
+
+/// Whether two places have a checkout in common.
+fn meet(one: &str, other: &str) -> bool {
+    one == other || one.is_empty() || other.is_empty()
+}
+
+/// Whether a hold stands in the way of a pattern: another's, in the same checkout, with a file in common, unless both
+/// are shared.
+pub fn blocks(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
+    held.holder != wanted.agent
+        && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
+        && meet(held.checkout, wanted.checkout)
+        && held.pattern.overlap(pattern).is_some()
+}
+
+/// Decides a request as a whole: a step for each pattern, or everything that stands in the way.
+pub fn decide(wanted: &Wanted<'_>, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<usize>> {
+    let mut steps: Vec<Step> = Vec::with_capacity(wanted.patterns.len());
+    let mut blockers: Vec<usize> = Vec::new();
+    for (at, pattern) in wanted.patterns.iter().enumerate() {
+        let step = own(wanted, held, at, &steps);
+        let asks_more = match step {
+            Step::Grant => true,
+            Step::Change(own) => held[own].mode < wanted.mode,
+            Step::Keep(_) | Step::Within(_) => false,
+        };
+        if asks_more {
+            blockers.extend((0..held.len()).filter(|other| blocks(&held[*other], wanted, pattern)));
+        }
+        steps.push(step);
+    }
+    if blockers.is_empty() {
+        return Ok(steps);
+    }
+    blockers.sort_unstable();
+    blockers.dedup();
+    Err(blockers)
+}
+
+/// How the agent's own holds, and what comes earlier in the request, answer a pattern.
+fn own(wanted: &Wanted<'_>, held: &[Held<'_>], at: usize, before: &[Step]) -> Step {
+    let pattern = &wanted.patterns[at];
+    let mine = |other: &Held<'_>| other.holder == wanted.agent;
+    let same =
+        |other: &Held<'_>| mine(other) && other.checkout == wanted.checkout && other.pattern.text() == pattern.text();
+    if let Some(found) = held.iter().position(same) {
+        return if held[found].mode == wanted.mode { Step::Keep(found) } else { Step::Change(found) };
+    }
+    let covers = |other: &Held<'_>| {
+        mine(other)
+            && other.mode >= wanted.mode
+            && (other.checkout == wanted.checkout || other.checkout.is_empty())
+            && other.pattern.covers(pattern)
+    };
+    if let Some(found) = held.iter().position(covers) {
+        return Step::Keep(found);
+    }
+    let earlier = (0..at).find(|earlier| {
+        matches!(before[*earlier], Step::Grant | Step::Change(_)) && wanted.patterns[*earlier].covers(pattern)
+    });
+    earlier.map_or(Step::Grant, Step::Within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Case;
+
+    fn patterns(typed: &[&str]) -> Vec<Pattern> {
+        typed.iter().map(|typed| Pattern::parse(typed, Case::Kept).unwrap()).collect()
+    }
+
+    fn held<'a>(holder: &'a str, typed: &str, mode: Mode, checkout: &'a str) -> Held<'a> {
+        Held { holder, pattern: patterns(&[typed]).remove(0), mode, checkout }
+    }
+
+    fn ask(typed: &[&str], mode: Mode, checkout: &str, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<usize>> {
+        decide(&Wanted { agent: "a", checkout, mode, patterns: &patterns(typed) }, held)
+    }
+
+    use Mode::{Exclusive, Shared};
+
+    #[test]
+    fn inv_r2_who_conflicts_with_whom() {
+        let src = |holder, mode, checkout| [held(holder, "src/", mode, checkout)];
+        for (held, mode, checkout, free) in [
+            (src("b", Exclusive, "c1"), Exclusive, "c1", false),
+            (src("b", Exclusive, "c1"), Shared, "c1", false),
+            (src("b", Shared, "c1"), Exclusive, "c1", false),
+            (src("b", Shared, "c1"), Shared, "c1", true),
+            (src("b", Exclusive, "c1"), Exclusive, "c2", true),
+            (src("b", Exclusive, ""), Exclusive, "c2", false),
+            (src("b", Exclusive, "c1"), Exclusive, "", false),
+            (src("a", Shared, "c1"), Exclusive, "c1", true),
+        ] {
+            assert_eq!(ask(&["src/x.rs"], mode, checkout, &held).is_ok(), free, "{held:?} {mode:?} {checkout}");
+        }
+        assert!(ask(&["srcs/x.rs"], Exclusive, "c1", &src("b", Exclusive, "c1")).is_ok());
+    }
+
+    #[test]
+    fn inv_r5_own_holds_answer_what_they_cover() {
+        let own = |mode| vec![held("a", "src/", mode, "c1")];
+        assert_eq!(ask(&["src/x"], Exclusive, "c1", &own(Exclusive)), Ok(vec![Step::Keep(0)]));
+        assert_eq!(ask(&["src/x"], Shared, "c1", &own(Exclusive)), Ok(vec![Step::Keep(0)]));
+        assert_eq!(ask(&["src/x"], Exclusive, "c1", &own(Shared)), Ok(vec![Step::Grant]));
+        assert_eq!(ask(&["src/"], Shared, "c1", &own(Exclusive)), Ok(vec![Step::Change(0)]));
+        assert_eq!(ask(&["src/"], Exclusive, "c1", &own(Shared)), Ok(vec![Step::Change(0)]));
+        assert_eq!(ask(&["src/"], Exclusive, "c2", &own(Exclusive)), Ok(vec![Step::Grant]));
+        // Up only if it is free, down always.
+        let mut shared = own(Shared);
+        shared.push(held("b", "src/y", Shared, "c1"));
+        assert_eq!(ask(&["src/"], Exclusive, "c1", &shared), Err(vec![1]));
+        shared[0].mode = Exclusive;
+        assert_eq!(ask(&["src/"], Shared, "c1", &shared), Ok(vec![Step::Change(0)]));
+    }
+
+    #[test]
+    fn inv_r6_all_or_none_and_every_blocker_once() {
+        let others =
+            [held("b", "a", Exclusive, "c"), held("c", "glob:[ab]", Shared, "c"), held("b", "z", Exclusive, "c")];
+        assert_eq!(ask(&["a", "b", "x"], Exclusive, "c", &others), Err(vec![0, 1]));
+        assert_eq!(
+            ask(&["src/", "src/a", "src/"], Exclusive, "c", &[]),
+            Ok(vec![Step::Grant, Step::Within(0), Step::Within(0)])
+        );
+    }
+}

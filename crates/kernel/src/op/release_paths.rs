@@ -1,0 +1,131 @@
+//! The part of `release` that gives paths back.
+
+use serde_json::json;
+use tenure_core::hold::{Ending, lapsed};
+use tenure_core::pattern::Pattern;
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result, event, id};
+use tenure_store::table::{event as log, hold};
+
+use super::release::Request;
+use crate::paths;
+use crate::shape;
+use crate::unit::{Unit, people_only};
+
+/// Gives a hold back that is named by its id. Returns the task where it is one on a task.
+pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Result<Result<String, shape::Reserved>> {
+    id::named(named, id::Sort::Hold)?;
+    let project = unit.project.id.clone();
+    let row = hold::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
+    if row.is_task() {
+        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)) };
+    }
+    if row.ended_at.0 != 0 || lapsed(unit.now, row.expires_at) {
+        return Err(over(unit, &row));
+    }
+    if row.holder != unit.me() && !request.force {
+        let patterns = [paths::pattern(&row)?];
+        return Err(paths::held_by(unit.tx, &project, (&patterns, &[&row]), unit.now)?);
+    }
+    finish(unit, request, vec![row]).map(Err)
+}
+
+/// Gives back all own holds that some patterns cover; a person may end those of others.
+pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Reserved> {
+    let patterns = paths::read(&request.paths, request.fold_case)?;
+    // A call from no checkout means its holds wherever they are.
+    let here = unit.checkout.clone();
+    let live = paths::live(unit, &here, &patterns)?;
+    let me = unit.me();
+    let mut ending: Vec<hold::Row> = Vec::new();
+    for pattern in &patterns {
+        let mut found = false;
+        for row in &live {
+            if (row.holder == me || request.force) && pattern.covers(&paths::pattern(row)?) {
+                found = true;
+                if !ending.iter().any(|other| other.id == row.id) {
+                    ending.push(row.clone());
+                }
+            }
+        }
+        if !found {
+            return Err(nothing(unit, pattern, &live)?);
+        }
+    }
+    finish(unit, request, ending)
+}
+
+/// Why there is nothing to give back: another has it, a wider hold has it, it has lapsed, or nobody has it.
+fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
+    let me = unit.me();
+    let shown = cut(pattern.text(), 120);
+    let mut others = Vec::new();
+    for row in live {
+        if paths::pattern(row)?.overlap(pattern).is_none() {
+            continue;
+        }
+        if row.holder == me {
+            return Ok(not_held(&shown)
+                .hint(format!("You hold {}, which is more than that.", cut(&row.subject, 120)))
+                .attempt(format!("tenure release {}", row.id)));
+        }
+        others.push(row);
+    }
+    if !others.is_empty() {
+        return paths::held_by(unit.tx, &unit.project.id, (std::slice::from_ref(pattern), &others), unit.now);
+    }
+    let filter = log::Filter { subject: pattern.text().to_owned(), ..log::Filter::default() };
+    let story = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 20)?;
+    let last = story.iter().find_map(|row| {
+        let data: serde_json::Value = serde_json::from_str(&row.data).unwrap_or_default();
+        (data["holder"] == me).then(|| row.kind.clone())
+    });
+    Ok(if last.as_deref() == Some(event::kind::HOLD_EXPIRED) { stale(&shown) } else { not_held(&shown) })
+}
+
+/// The refusal of a hold that has ended.
+fn over(unit: &Unit<'_>, row: &hold::Row) -> Error {
+    let shown = cut(&row.subject, 120);
+    let lapsed = row.ended_how.is_empty() || row.ended_how == Ending::Expired.as_str();
+    if lapsed && row.holder == unit.me() { stale(&shown) } else { not_held(&shown) }.detail("hold", row.id.clone())
+}
+
+fn stale(shown: &str) -> Error {
+    Error::refused(Kind::Stale, "lapsed", format!("your hold on {shown} has lapsed: there is nothing to give back"))
+        .entity(shown)
+        .attempt("tenure holds --mine")
+}
+
+fn not_held(shown: &str) -> Error {
+    Error::refused(Kind::Conflict, "not_held", format!("{shown} is not held by you"))
+        .entity(shown)
+        .attempt("tenure holds --mine")
+}
+
+fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::Row>) -> Result<shape::Reserved> {
+    if request.force && !unit.call.actor.is_person() {
+        return Err(people_only("--force"));
+    }
+    let me = unit.me();
+    let mut holds = Vec::with_capacity(ending.len());
+    for mut row in ending {
+        if request.fence.is_some_and(|fence| fence != row.fence) {
+            return Err(Error::refused(
+                Kind::Stale,
+                "stale_fence",
+                format!("the hold on {} has another fence", cut(&row.subject, 120)),
+            )
+            .entity(&row.id)
+            .attempt(format!("tenure show {}", row.id))
+            .detail("fence", request.fence)
+            .detail("current_fence", row.fence));
+        }
+        let overrode = (row.holder != me).then(|| row.holder.clone());
+        let how = if overrode.is_some() { Ending::Forced } else { Ending::Released };
+        paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
+        row.ended_at = unit.now;
+        row.ended_how = how.as_str().to_owned();
+        holds.push(paths::shown(unit, &row));
+    }
+    Ok(shape::Reserved { holds })
+}

@@ -1,0 +1,168 @@
+//! Paths that are held for a task: they end with it, lapse with it, are granted anew to whoever takes it over, and go
+//! along when it is handed over.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::json;
+use tenure_core::hold::{Ending, Mode, lapsed};
+use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result, event};
+use tenure_store::table::{hold, path};
+
+use super::{Granting, blockers, candidates, end, expire, fresh_ids, grant, held, live, pattern, scope};
+use crate::shape;
+use crate::unit::Unit;
+
+/// What a take-over made of the paths of its task.
+#[derive(Default)]
+pub(crate) struct Regained {
+    /// Held anew.
+    pub(crate) holds: Vec<shape::Hold>,
+    /// What stands in the way of the others.
+    pub(crate) lost: Vec<shape::Blocker>,
+}
+
+/// Ends what was held for a task by the op that `number` is the event of.
+pub(crate) fn end_with_task(
+    unit: &mut Unit<'_>,
+    bound: Vec<hold::Row>,
+    (how, number): (Ending, i64),
+    overrode: Option<&str>,
+) -> Result<()> {
+    for row in bound {
+        if lapsed(unit.now, row.expires_at) {
+            expire(unit, &row)?;
+            continue;
+        }
+        let how = if overrode.is_some() { Ending::Forced } else { how };
+        end(unit, &row, how, Some(number), json!({ "task": row.task, "overrode": overrode }))?;
+    }
+    Ok(())
+}
+
+/// Grants the paths of a lapsed task to whoever has taken it over, where they are free. `last_fence` is that of the hold
+/// that lapsed: everything that was held for it came after it.
+pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last_fence: i64) -> Result<Regained> {
+    let project = unit.project.id.clone();
+    let mut by_checkout: BTreeMap<String, Vec<hold::Row>> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    for row in path::lapsed_of_task(unit.tx, &project, &task.subject, last_fence)? {
+        if row.fence < task.fence && seen.insert((row.checkout.clone(), row.subject.clone())) {
+            by_checkout.entry(row.checkout.clone()).or_default().push(row);
+        }
+    }
+    let mut regained = Regained::default();
+    for (checkout, lost) in by_checkout {
+        let patterns = lost.iter().map(pattern).collect::<Result<Vec<_>>>()?;
+        let mut around = live(unit, &checkout, &patterns)?;
+        for (at, row) in lost.iter().enumerate() {
+            let held = around.iter().map(held).collect::<Result<Vec<_>>>()?;
+            let asked = &patterns[at..=at];
+            let wanted = Wanted { agent: &task.holder, checkout: &checkout, mode: row.mode, patterns: asked };
+            match decide(&wanted, &held) {
+                Ok(steps) if steps == [Step::Grant] => {
+                    let fresh = fresh_ids(unit, 1)?.remove(0);
+                    let granting = Granting {
+                        pattern: &patterns[at],
+                        mode: row.mode,
+                        checkout: &checkout,
+                        holder: &task.holder,
+                        task: &task.subject,
+                        reason: &row.reason,
+                        until: (task.expires_at, task.ttl),
+                    };
+                    let data = json!({ "lapsed_from": row.holder });
+                    let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
+                    regained.holds.push(super::shown(unit, &granted));
+                    around.push(granted);
+                }
+                // Its own already.
+                Ok(_) => {}
+                Err(these) => {
+                    let rows: Vec<&hold::Row> = these.iter().map(|at| &around[*at]).collect();
+                    regained.lost.extend(blockers(unit.tx, &project, &rows, unit.now)?);
+                }
+            }
+        }
+    }
+    regained.lost.truncate(super::BLOCKERS_MAX);
+    Ok(regained)
+}
+
+/// Refuses to hand a task over where the paths that go with it would stand in the way of something that stays.
+pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row], to: &str) -> Result<()> {
+    let project = unit.project.id.clone();
+    for row in bound {
+        let moved = [pattern(row)?];
+        let checkouts = scope(unit.tx, &project, &row.checkout)?;
+        let wanted = Wanted { agent: to, checkout: &row.checkout, mode: row.mode, patterns: &moved };
+        for other in candidates(unit.tx, &project, &checkouts, &moved)? {
+            let stays = other.task != task && !lapsed(unit.now, other.expires_at);
+            if stays && tenure_core::reserve::blocks(&held(&other)?, &wanted, &moved[0]) {
+                let shown = cut(&other.subject, 120);
+                return Err(Error::refused(
+                    Kind::Conflict,
+                    "transfer_splits",
+                    format!("{} goes with {task}, and {} keeps {shown}", cut(&row.subject, 120), other.holder),
+                )
+                .entity(task)
+                .hint("Nothing was handed over. Release the one that stays, or reserve it for the task.")
+                .attempt(format!("tenure release {}", other.id))
+                .attempt("tenure holds --mine"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Hands the paths of a task to its new holder: the remaining time stays, the fences are new.
+pub(crate) fn hand_over(
+    unit: &mut Unit<'_>,
+    bound: Vec<hold::Row>,
+    to: &str,
+    overrode: Option<&str>,
+) -> Result<Vec<shape::Hold>> {
+    let project = unit.project.id.clone();
+    let mut moved = Vec::new();
+    for row in bound {
+        if lapsed(unit.now, row.expires_at) {
+            expire(unit, &row)?;
+            continue;
+        }
+        let its = pattern(&row)?;
+        let checkouts = scope(unit.tx, &project, &row.checkout)?;
+        let same = |other: &hold::Row| {
+            other.holder == to
+                && other.subject == row.subject
+                && other.checkout == row.checkout
+                && !lapsed(unit.now, other.expires_at)
+        };
+        let has = candidates(unit.tx, &project, &checkouts, std::slice::from_ref(&its))?
+            .into_iter()
+            .any(|other| same(&other));
+        if has {
+            // Both share it: one row for a holder and a pattern is enough.
+            debug_assert_eq!(row.mode, Mode::Shared);
+            end(unit, &row, Ending::Transferred, None, json!({ "task": row.task }))?;
+            continue;
+        }
+        let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
+        hold::end(unit.tx, &project, &row.id, unit.now, how)?;
+        let fresh = fresh_ids(unit, 1)?.remove(0);
+        let granting = Granting {
+            pattern: &its,
+            mode: row.mode,
+            checkout: &row.checkout,
+            holder: to,
+            task: &row.task,
+            reason: &row.reason,
+            until: (row.expires_at, row.ttl),
+        };
+        let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
+        let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;
+        unit.ended(&row.id, row.asked, how, granted.fence);
+        moved.push(super::shown(unit, &granted));
+    }
+    Ok(moved)
+}

@@ -1,0 +1,227 @@
+//! Holds on paths: which of them meet a request, how they begin and end, and how they are told to whom they block.
+
+mod bound;
+mod refusal;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use tenure_core::hold::{Ending, Mode, lapsed};
+use tenure_core::pattern::{Case, Pattern};
+use tenure_core::reserve::{Held, PATTERNS_MAX};
+use tenure_core::{Error, Result, Span, Time, event, id};
+use tenure_store::Tx;
+use tenure_store::error::corrupt;
+use tenure_store::table::{checkout, hold, path};
+
+pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
+pub(crate) use self::refusal::{BLOCKERS_MAX, blockers, held_by};
+use crate::mail::Over;
+use crate::shape;
+use crate::unit::Unit;
+
+/// Reads the patterns of a request: one spelling each, and each once.
+pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
+    if typed.is_empty() {
+        return Err(Error::usage("no_path", "no path is named").hint("Name at least one path or pattern."));
+    }
+    if typed.len() > PATTERNS_MAX {
+        return Err(Error::usage("too_many_paths", format!("{} paths, at most {PATTERNS_MAX} fit", typed.len()))
+            .hint("Name a directory, or give several requests."));
+    }
+    let case = if folded { Case::Folded } else { Case::Kept };
+    let mut seen = BTreeSet::new();
+    let mut patterns = Vec::with_capacity(typed.len());
+    for typed in typed {
+        let pattern = Pattern::parse(typed, case)?;
+        if seen.insert(pattern.text().to_owned()) {
+            patterns.push(pattern);
+        }
+    }
+    Ok(patterns)
+}
+
+/// The pattern of a row.
+pub(crate) fn pattern(row: &hold::Row) -> Result<Pattern> {
+    let case = if row.folded { Case::Folded } else { Case::Kept };
+    Pattern::parse(&row.subject, case)
+        .map_err(|error| corrupt(format!("the pattern of {} cannot be read", row.id)).entity(&row.id).cause(error))
+}
+
+/// A row as a decision sees it.
+pub(crate) fn held(row: &hold::Row) -> Result<Held<'_>> {
+    Ok(Held { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: &row.checkout })
+}
+
+/// The checkouts whose holds meet a request in one of them, or, where that is empty, in all of them.
+pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<String>> {
+    let mut checkouts = vec![String::new()];
+    if here.is_empty() {
+        checkouts.extend(checkout::all(tx, project)?.into_iter().map(|(id, ..)| id));
+    } else {
+        checkouts.push(here.to_owned());
+    }
+    Ok(checkouts)
+}
+
+/// The holds that may overlap some patterns, settled or not, out of the index on what files begin with.
+pub(crate) fn candidates(
+    tx: &mut dyn Tx,
+    project: &str,
+    checkouts: &[String],
+    patterns: &[Pattern],
+) -> Result<Vec<hold::Row>> {
+    let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
+    let prefixes: Vec<String> = prefixes.into_iter().collect();
+    let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
+    let mut calls = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
+    for checkout in checkouts {
+        calls.push(path::shorter_call(project, checkout, &prefixes));
+        calls.extend(ranges.iter().map(|(begin, end)| path::longer_call(project, checkout, begin, end)));
+    }
+    let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
+    for rows in tx.query_all(calls)? {
+        found.extend(hold::many(rows)?.into_iter().map(|row| (row.fence, row)));
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
+fn is_over(unit: &Unit<'_>, row: &hold::Row) -> bool {
+    lapsed(unit.now, row.expires_at) || unit.dead.contains(&row.holder)
+}
+
+/// The live holds that may overlap some patterns. What is over and does overlap is ended first.
+pub(crate) fn live(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+    let project = unit.project.id.clone();
+    let checkouts = scope(unit.tx, &project, here)?;
+    let (over, live): (Vec<_>, Vec<_>) =
+        candidates(unit.tx, &project, &checkouts, patterns)?.into_iter().partition(|row| is_over(unit, row));
+    for row in over {
+        let its = pattern(&row)?;
+        if patterns.iter().any(|pattern| its.overlap(pattern).is_some()) {
+            expire(unit, &row)?;
+        }
+    }
+    Ok(live)
+}
+
+/// Ends a hold on a path because its time is over, its holder is proven dead, or its task has lapsed.
+pub(crate) fn expire(unit: &mut Unit<'_>, row: &hold::Row) -> Result<()> {
+    let dead = unit.dead.contains(&row.holder);
+    cut_short(unit, row, dead.then_some("proven_dead"))
+}
+
+/// Ends a hold on a path now; `why` names what cut it short, if its time was not over anyway.
+pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>) -> Result<()> {
+    let over = lapsed(unit.now, row.expires_at);
+    let ended_at = if over { row.expires_at } else { unit.now };
+    let mut data = json!({
+        "holder": row.holder,
+        "fence": row.fence,
+        "granted_at": row.granted_at,
+        "expires_at": row.expires_at,
+        "ended_at": ended_at,
+        "proven_dead": false,
+        "task": row.task,
+        "checkout": row.checkout,
+    });
+    if let Some(why) = why.filter(|_| !over) {
+        data[why] = json!(true);
+    }
+    let cause = unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
+    if row.asked > 0 {
+        let by = row.holder.clone();
+        unit.over.push(Over { hold: row.id.clone(), how: Ending::Expired.as_str(), by, cause });
+    }
+    hold::end(unit.tx, &unit.project.id, &row.id, ended_at, Ending::Expired)
+}
+
+/// Ends a hold on a path for good. `data` says more about how it came to that.
+pub(crate) fn end(
+    unit: &mut Unit<'_>,
+    row: &hold::Row,
+    how: Ending,
+    cause: Option<i64>,
+    mut data: Value,
+) -> Result<()> {
+    data["holder"] = json!(row.holder);
+    data["fence"] = json!(row.fence);
+    data["checkout"] = json!(row.checkout);
+    let number = unit.append(event::kind::PATH_RELEASED, &row.subject, &row.id, cause, &data)?;
+    unit.ended(&row.id, row.asked, how, number);
+    hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
+}
+
+/// A hold that is about to be granted.
+pub(crate) struct Granting<'a> {
+    pub(crate) pattern: &'a Pattern,
+    pub(crate) mode: Mode,
+    pub(crate) checkout: &'a str,
+    pub(crate) holder: &'a str,
+    pub(crate) task: &'a str,
+    pub(crate) reason: &'a str,
+    pub(crate) until: (Time, Span),
+}
+
+/// Grants a hold on a path: the fence is the number of the event that says so.
+pub(crate) fn grant(
+    unit: &mut Unit<'_>,
+    fresh: String,
+    granting: &Granting<'_>,
+    (kind, mut data): (&str, Value),
+) -> Result<hold::Row> {
+    let (expires_at, ttl) = granting.until;
+    data["holder"] = json!(granting.holder);
+    data["mode"] = json!(granting.mode.as_str());
+    data["checkout"] = json!(granting.checkout);
+    data["task"] = json!(granting.task);
+    data["reason"] = json!(granting.reason);
+    data["ttl_s"] = json!(ttl.as_seconds());
+    data["expires_at"] = json!(expires_at);
+    let fence = unit.append(kind, granting.pattern.text(), &fresh, None, &data)?;
+    let row = hold::Row {
+        kind: hold::PATH.to_owned(),
+        mode: granting.mode,
+        granted_at: unit.now,
+        expires_at,
+        ttl,
+        reason: granting.reason.to_owned(),
+        checkout: granting.checkout.to_owned(),
+        folded: granting.pattern.case() == Case::Folded,
+        task: granting.task.to_owned(),
+        ..hold::Row::of_task(fresh, granting.pattern.text(), granting.holder, fence)
+    };
+    path::insert(unit.tx, &unit.project.id, &row, &granting.pattern.prefix())?;
+    unit.project.holds_issued += 1;
+    Ok(row)
+}
+
+/// A hold as the response shows it: with the place of the checkout that the call comes from.
+pub(crate) fn shown(unit: &Unit<'_>, row: &hold::Row) -> shape::Hold {
+    let mut hold = match row.ended_at.0 {
+        0 => shape::Hold::granted(row, unit.now),
+        _ => shape::Hold::of(row, None, unit.now),
+    };
+    if !row.checkout.is_empty() && row.checkout == unit.checkout {
+        hold.checkout = unit.call.checkout.as_ref().map(|here| here.path.clone());
+    }
+    hold
+}
+
+/// Ids for some holds, all free.
+pub(crate) fn fresh_ids(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
+    let mut drawn: Vec<String> = (0..count).map(|_| unit.draw_next(id::Sort::Hold)).collect();
+    let calls = drawn.iter().map(|id| hold::exists_call(&unit.project.id, id)).collect();
+    let taken = if count == 0 { Vec::new() } else { unit.tx.query_all(calls)? };
+    for at in 0..count {
+        while !taken[at].is_empty() || drawn[..at].contains(&drawn[at]) {
+            let again = unit.redraw(id::Sort::Hold)?;
+            if !drawn.contains(&again) {
+                drawn[at] = again;
+                break;
+            }
+        }
+    }
+    Ok(drawn)
+}

@@ -1,0 +1,80 @@
+//! `check`: whether paths are free for the asker, and who has them if not.
+
+use tenure_core::hold::{Mode, lapsed};
+use tenure_core::pattern::Pattern;
+use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::{Error, Result, Stage};
+use tenure_store::Tx;
+use tenure_store::table::{checkout, hold};
+
+use super::Scene;
+use crate::call::{Call, checkout_id};
+use crate::kernel::Kernel;
+use crate::paths;
+use crate::shape::Checked;
+
+/// What is asked about paths.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Patterns relative to the top of the checkout.
+    pub paths: Vec<String>,
+    /// Whether sharing them would do.
+    pub shared: bool,
+    /// Whether they are meant in every checkout.
+    pub all_checkouts: bool,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    pub fold_case: bool,
+}
+
+impl Kernel {
+    /// Whether `reserve` of these paths would be granted now. What is held by the asker stands in nobody's way.
+    pub fn check(&self, call: &Call, question: &Question) -> Result<Checked> {
+        let patterns = paths::read(&question.paths, question.fold_case)?;
+        self.ask(call, |tx, scene| check(tx, scene, question, &patterns))
+    }
+}
+
+/// The checkout that the asker is in. One that was never written from has no id: only holds over all checkouts are in it.
+pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
+    let Some(place) = &scene.call.checkout else { return Ok(UNSEEN.to_owned()) };
+    let rows = tx.query(checkout::OF_HOST, &[scene.project_id().into(), (&place.host).into()])?;
+    let rows = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+    Ok(Some(checkout_id(scene.call, &rows)).filter(|id| !id.is_empty()).unwrap_or_else(|| UNSEEN.to_owned()))
+}
+
+/// An id that no checkout has.
+const UNSEEN: &str = "-";
+
+fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pattern]) -> Result<Checked> {
+    let project = scene.project_id();
+    let here = if question.all_checkouts { String::new() } else { here(tx, scene)? };
+    let live = live(tx, scene, &here, patterns)?;
+    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
+    let mode = if question.shared { Mode::Shared } else { Mode::Exclusive };
+    let wanted = Wanted { agent: &scene.call.actor.name, checkout: &here, mode, patterns };
+    let steps: Result<Vec<Step>, Vec<usize>> = decide(&wanted, &held);
+    let rows: Vec<&hold::Row> = steps.err().unwrap_or_default().iter().map(|at| &live[*at]).collect();
+    let blockers = paths::blockers(tx, project, &rows, scene.now)?;
+    Ok(Checked { free: rows.is_empty(), blockers, total: rows.len() })
+}
+
+/// The live holds that may overlap some patterns, as a write would find them.
+pub(super) fn live(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+    let project = scene.project_id();
+    let checkouts = paths::scope(tx, project, here)?;
+    let mut found = paths::candidates(tx, project, &checkouts, patterns)?;
+    found.retain(|row| !lapsed(scene.now, row.expires_at));
+    Ok(found)
+}
+
+/// Refuses a kind of hold that there is not.
+pub(super) fn kind(text: &str) -> Result<&str> {
+    match text {
+        "" | "task" | "path" => Ok(text),
+        other => {
+            Err(Error::usage("bad_kind", format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
+                .at(Stage::Arguments)
+                .hint("Give task or path."))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Holds on patterns: the same table, looked up by what the files of a pattern begin with.
+
+use tenure_core::hold::Mode;
+use tenure_core::{Result, Span, Time};
+
+use super::hold::{Row, many};
+use crate::tx::{Sql, Tx, Value, first, list};
+
+/// A statement that reads candidates for an overlap, live or lapsed; see [`many`](super::hold::many).
+pub type Call = (Sql, Vec<Value>);
+
+/// Holds whose beginning is one of these, in one checkout. SQLite is told to go from the list to the index; one checkout at
+/// a time, because PostgreSQL takes every list for ten long, and a hundred lookups for more than a walk.
+pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call {
+    let sql = Sql::pair(
+        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked
+         FROM json_each($3) p CROSS JOIN hold h
+         WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix = p.value
+         ORDER BY h.prefix, h.id",
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2
+           AND prefix = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
+         ORDER BY prefix, id",
+    );
+    (sql, vec![project.into(), checkout.into(), list(prefixes)])
+}
+
+/// Holds whose beginning is longer than the first text and before the second, in one checkout.
+pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Call {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2 AND prefix > $3 AND prefix < $4
+         ORDER BY prefix, id",
+    );
+    // A pattern that may be anywhere has no end: every beginning that the index keeps is before this text.
+    let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
+    (sql, vec![project.into(), checkout.into(), begin.into(), end.into()])
+}
+
+/// The statement that reads the holds that were taken for some tasks and have not been ended, in the order of their
+/// grants.
+pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
+    let sql = Sql::pair(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND task IN (SELECT value FROM json_each($2)) AND task <> '' AND ended_at = 0
+         ORDER BY fence, id",
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND task = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
+           AND task <> '' AND ended_at = 0 ORDER BY fence, id",
+    );
+    (sql, vec![project.into(), list(tasks)])
+}
+
+/// The holds that were taken for a task after a number and ran out of time, in the order of their grants.
+pub fn lapsed_of_task(tx: &mut dyn Tx, project: &str, task: &str, above: i64) -> Result<Vec<Row>> {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND task = $2 AND task <> '' AND fence > $3 AND ended_how = 'expired'
+         ORDER BY fence, id LIMIT 1000",
+    );
+    many(tx.query(sql, &[project.into(), task.into(), above.into()])?)
+}
+
+/// How many live patterns may be anywhere: in the project, and of one agent.
+pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
+    let sql = Sql::same(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
+         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND prefix = '' AND holder > '' AND +expires_at > $3",
+    );
+    match first(tx.query(sql, &[project.into(), holder.into(), now.into()])?) {
+        Some(row) => Ok((row.int(0)?, row.int(1)?)),
+        None => Ok((0, 0)),
+    }
+}
+
+/// Grants a hold on a pattern. `prefix` is what its files begin with.
+pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
+             ended_at, ended_how, checkout, prefix, folded, task)
+         VALUES ($1, $2, 'path', $3, $4, $5, $6, $7, $8, $9, 'session', $10, 0, '', $11, $12, $13, $14)",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        (&row.subject).into(),
+        row.mode.as_str().into(),
+        (&row.holder).into(),
+        row.fence.into(),
+        row.granted_at.into(),
+        row.expires_at.into(),
+        row.ttl.0.into(),
+        (&row.reason).into(),
+        (&row.checkout).into(),
+        prefix.into(),
+        row.folded.into(),
+        (&row.task).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// What a new request of its holder makes of a hold.
+pub struct Change<'a> {
+    /// Whether others may have it too.
+    pub mode: Mode,
+    /// When it ends unless it is renewed.
+    pub expires_at: Time,
+    /// By how much a renewal lengthens it.
+    pub ttl: Span,
+    /// What it is for.
+    pub reason: &'a str,
+    /// The task it goes with.
+    pub task: &'a str,
+}
+
+/// Changes a hold in place.
+pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7
+         WHERE project = $1 AND id = $2 AND ended_at = 0",
+    );
+    let args = vec![
+        project.into(),
+        id.into(),
+        change.mode.as_str().into(),
+        change.expires_at.into(),
+        change.ttl.0.into(),
+        change.reason.into(),
+        change.task.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Gives the live holds of a task the end that its own hold has, but for those that were given a time of their own:
+/// they do not have the one that the task had `before`.
+pub fn renew_with_task(
+    tx: &mut dyn Tx,
+    project: &str,
+    task: &str,
+    now: Time,
+    before: Span,
+    (expires_at, ttl): (Time, Span),
+) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE hold SET expires_at = $3, ttl = $4
+         WHERE project = $1 AND task = $2 AND task <> '' AND ended_at = 0 AND +expires_at > $5 AND ttl = $6",
+    );
+    tx.defer(sql, vec![project.into(), task.into(), expires_at.into(), ttl.0.into(), now.into(), before.0.into()])
+}

@@ -1,0 +1,162 @@
+//! Paths that are held for a task: they end with it, move with it, and are granted anew to whoever takes it over.
+
+use serde_json::{Value, json};
+use tenure_core::Span;
+use tenure_core::event::kind;
+use tenure_kernel::Op;
+use tenure_kernel::op::release;
+
+use super::Case;
+use super::shorthand::claiming;
+use crate::fixture::{World, code_of};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_l12_paths_live_as_long_as_their_task", as_the_task),
+    Case::everywhere("inv_l12_paths_end_with_their_task", end_with_it),
+    Case::everywhere("inv_l12_paths_lapse_with_their_task_and_go_to_who_takes_it_over", taken_over),
+    Case::everywhere("inv_l12_a_take_over_names_the_paths_that_are_not_free", not_free),
+    Case::everywhere("inv_l12_paths_move_with_their_task", moved),
+    Case::everywhere("inv_r9_a_transfer_that_would_leave_a_conflict_behind_is_refused", would_split),
+];
+
+/// The paths that an agent holds, in order.
+fn held(world: &World, agent: &str) -> Vec<String> {
+    let page = world.kernel.holds(&world.call(agent), Some(agent), 100, None).unwrap();
+    let mut paths: Vec<String> =
+        page.items.into_iter().filter(|hold| hold.kind == "path").map(|hold| hold.subject).collect();
+    paths.sort();
+    paths
+}
+
+fn as_the_task(world: &World) {
+    let task = world.add("one");
+    world.claim_for("a", &task, 600).unwrap();
+    world.advance(Span::seconds(100));
+    let hold = &world.reserve("a", &["src/"]).unwrap()["holds"][0];
+    assert_eq!((&hold["task"], &hold["ttl_s"], &hold["expires_in_s"]), (&json!(task), &json!(600), &json!(500)));
+    for _ in 0..10 {
+        world.advance(Span::seconds(300));
+        world.note("a", &task, "here").unwrap();
+    }
+    assert_eq!(held(world, "a"), ["src/"]);
+    // A claim of the own task renews what goes with it, too.
+    world.claim_for("a", &task, 60).unwrap();
+    let page = world.kernel.holds(&world.call("a"), Some("a"), 10, None).unwrap();
+    assert!(page.items.iter().all(|hold| hold.expires_in_s == 60), "{page:?}");
+    // One that was given a time of its own keeps it.
+    world.reserve_with("a", &["docs/"], |request| request.ttl_s = Some(30)).unwrap();
+    world.claim_for("a", &task, 60).unwrap();
+    let page = world.kernel.holds(&world.call("a"), Some("a"), 10, None).unwrap();
+    let own: Vec<i64> = page.items.iter().filter(|hold| hold.subject == "docs/").map(|hold| hold.ttl_s).collect();
+    assert_eq!(own, [30]);
+    world.advance(Span::seconds(60));
+    assert!(world.check("b", &["src/"]).free);
+    world.sound();
+}
+
+fn end_with_it(world: &World) {
+    type End = fn(&World, &str) -> tenure_core::Result<Value>;
+    let ends: [End; 4] = [
+        |world, task| world.done("a", task),
+        |world, task| world.block("a", task, "waits"),
+        |world, task| world.release("a", task),
+        |world, task| world.cancel("a", task),
+    ];
+    for end in ends {
+        let task = world.add("one");
+        world.reserve("a", &["own"]).unwrap();
+        world.claim("a", &task).unwrap();
+        world.reserve("a", &["src/a.rs", "src/b.rs"]).unwrap();
+        let number = world.last_event();
+        end(world, &task).unwrap();
+        assert_eq!(held(world, "a"), ["own"], "what was not taken for the task stays");
+        let ended: Vec<_> = world
+            .events()
+            .into_iter()
+            .filter(|event| event.number > number && event.kind == kind::PATH_RELEASED)
+            .collect();
+        assert!(ended.len() == 2 && ended.iter().all(|event| event.cause == Some(number + 1)), "{ended:?}");
+        assert!(world.check("b", &["src/"]).free);
+        world.release_paths("a", &["own"]).unwrap();
+    }
+    // A person who ends the hold ends what goes with it.
+    let task = world.add("two");
+    world.claim("a", &task).unwrap();
+    world.reserve("a", &["src/"]).unwrap();
+    let request = release::Request { task: Some(task), force: true, ..release::Request::default() };
+    world.run("person:ann", Op::Release(request)).unwrap();
+    assert!(world.check("b", &["src/"]).free);
+    world.sound();
+}
+
+fn taken_over(world: &World) {
+    let task = world.add("one");
+    world.claim_for("a", &task, 60).unwrap();
+    let before = world.reserve("a", &["src/a.rs"]).unwrap();
+    world.share("a", &["docs/"]).unwrap();
+    world.advance(Span::seconds(60));
+    let claimed = world.run_call(&world.from("main", "b"), &claiming(&task)).unwrap();
+    assert_eq!(claimed["paths"].as_array().unwrap().len(), 2, "{claimed}");
+    assert!(claimed["paths"][0]["fence"].as_i64() > before["holds"][0]["fence"].as_i64());
+    assert_eq!(claimed["paths"][0]["expires_in_s"], claimed["hold"]["expires_in_s"]);
+    assert_eq!(held(world, "b"), ["docs/", "src/a.rs"]);
+    assert_eq!(code_of(world.reserve("c", &["src/a.rs"])), "path_held");
+    assert_eq!(code_of(world.reserve("a", &["src/a.rs"])), "path_held");
+    assert_eq!(world.count(kind::HOLD_EXPIRED), 3);
+    // Given back and taken again, nothing is left to be granted anew.
+    world.release("b", &task).unwrap();
+    let again = world.claim("c", &task).unwrap();
+    assert_eq!(again.get("paths"), None);
+    world.sound();
+}
+
+fn not_free(world: &World) {
+    let task = world.add("one");
+    world.claim_for("a", &task, 60).unwrap();
+    world.reserve("a", &["src/a.rs", "src/b.rs"]).unwrap();
+    world.advance(Span::seconds(60));
+    world.reserve("c", &["src/a.rs"]).unwrap();
+    let claimed = world.run_call(&world.from("main", "b"), &claiming(&task)).unwrap();
+    assert_eq!(claimed["paths"][0]["subject"], "src/b.rs");
+    assert_eq!(
+        (&claimed["lost_paths"][0]["holder"], &claimed["lost_paths"][0]["pattern"]),
+        (&json!("c"), &json!("src/a.rs"))
+    );
+    world.sound();
+}
+
+fn moved(world: &World) {
+    let task = world.add("one");
+    world.note("b", &task, "known").unwrap();
+    world.claim_for("a", &task, 600).unwrap();
+    world.share("b", &["docs/"]).unwrap();
+    let before = world.reserve("a", &["src/a.rs"]).unwrap();
+    world.share("a", &["docs/"]).unwrap();
+    world.advance(Span::seconds(100));
+    let moved = world.transfer("a", &task, "b").unwrap();
+    let [of_task, of_path] = moved["holds"].as_array().unwrap().as_slice() else { panic!("{moved}") };
+    assert_eq!(
+        (&of_task["kind"], &of_path["subject"], &of_path["holder"]),
+        (&json!("task"), &json!("src/a.rs"), &json!("b"))
+    );
+    assert!(of_path["fence"].as_i64() > before["holds"][0]["fence"].as_i64());
+    assert_eq!(of_path["expires_in_s"], of_task["expires_in_s"], "the remaining time stays");
+    assert_eq!((held(world, "a"), held(world, "b")), (vec![], vec!["docs/".to_owned(), "src/a.rs".to_owned()]));
+    world.sound();
+}
+
+fn would_split(world: &World) {
+    let task = world.add("one");
+    world.note("b", &task, "known").unwrap();
+    world.reserve("a", &["src/"]).unwrap();
+    world.claim("a", &task).unwrap();
+    // Wider than the own hold that stays: that is another hold, and it goes with the task.
+    world.reserve("a", &["./"]).unwrap();
+    let number = world.last_event();
+    assert_eq!(code_of(world.transfer("a", &task, "b")), "transfer_splits");
+    assert_eq!(world.last_event(), number);
+    world.release_paths("a", &["src/"]).unwrap();
+    world.transfer("a", &task, "b").unwrap();
+    assert_eq!(held(world, "b"), ["./"]);
+    world.sound();
+}
