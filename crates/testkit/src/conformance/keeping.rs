@@ -217,7 +217,7 @@ fn forgotten(world: &World) {
     run("a", &Op::Inbox(inbox::Request::default()));
     // What hooks write, as they write it.
     for row in [
-        "session SELECT id, 'h', 'b', 'n', 1, 1, 't', 's', 'a', 1, 0",
+        "session SELECT id, 'h', 'b', 'n', 1, 1, 't', 's', 'a', 1, 0, 0",
         "touched SELECT id, '', 'c', 'f', 'a', 1, 1",
         "fired SELECT id, 't', 'e', 1",
     ] {
