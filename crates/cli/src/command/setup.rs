@@ -422,6 +422,7 @@ fn mark(out: &Printer, finding: &Finding) -> String {
     match (finding.state, &finding.problem) {
         (State::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
         (State::Missing, _) => out.ink(Ink::Red, "MISSING"),
+        (State::Changed, _) => format!("{}, not run", out.ink(Ink::Red, "changed by hand")),
         (State::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
         (State::Fails, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
     }
