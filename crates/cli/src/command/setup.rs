@@ -18,7 +18,7 @@ use crate::setup::check::{self, Finding, State};
 use crate::setup::diff;
 use crate::setup::plan::{Change, Way, plan};
 use crate::setup::tool::{Content, File, Ground, Scope, Tool, named};
-use crate::setup::write::{Desk, Record};
+use crate::setup::write::{Desk, Record, left_behind};
 
 pub(super) const SPEC: Spec = Spec {
     name: "setup",
@@ -168,11 +168,18 @@ impl Job<'_> {
         loop {
             let switch_on = way == Way::Set && self.is_off()?;
             let any = shown.iter().any(Change::is_change);
+            let paths: Vec<PathBuf> = shown.iter().map(|change| change.path.clone()).collect();
             if !any && !switch_on {
+                if !left_behind(&paths).is_empty()
+                    && let Ok(desk) = Desk::open(&self.desk)
+                {
+                    desk.sweep(&paths);
+                }
                 return self.report(way, &shown, &[], false);
             }
             self.confirm(&shown, switch_on, yes)?;
             let desk = Desk::open(&self.desk)?;
+            desk.sweep(&paths);
             let now = plan(&self.files(), way, &desk.record())?;
             // Somebody was faster; what was agreed to is not what would be written now.
             if now != shown && !yes {
@@ -415,6 +422,7 @@ fn mark(out: &Printer, finding: &Finding) -> String {
     match (finding.state, &finding.problem) {
         (State::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
         (State::Missing, _) => out.ink(Ink::Red, "MISSING"),
+        (State::Changed, _) => format!("{}, not run", out.ink(Ink::Red, "changed by hand")),
         (State::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
         (State::Fails, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
     }

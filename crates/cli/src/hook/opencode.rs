@@ -32,3 +32,18 @@ pub(super) const TOOL: Tool = Tool {
         _ => Vec::new(),
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_is_one_under_both_of_its_names() {
+        let sent =
+            r#"{"tool_name":"shell","tool_input":{"command":"make"},"tool_response":{"exit_code":2,"output":"x"}}"#;
+        let payload = Payload::read(sent.as_bytes()).unwrap();
+        assert!(TOOL.is_shell("bash") && TOOL.is_shell(payload.tool_name()));
+        let ending = payload.ending(false, TOOL.is_shell(payload.tool_name()));
+        assert_eq!((ending.failed, ending.exit_status), (true, Some(2)));
+    }
+}

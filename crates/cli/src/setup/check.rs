@@ -1,5 +1,5 @@
 //! Whether what was installed works: each command line is run as the tool would run it, with an event of that tool on its
-//! standard input, in a project and on a store that are thrown away.
+//! standard input, in a project and on a store that are thrown away. Only lines that setup would write are run.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tenure_core::{Error, Result};
 
-use super::entries::{own_hooks, own_server};
+use super::entries::{other_hooks, own_hooks, own_server};
 use super::plan::read;
 use super::tool::{Content, File, Tool, is_plugin, quoted};
 use super::{entries, roots};
@@ -39,13 +39,25 @@ pub(crate) enum State {
     Works,
     Missing,
     Fails,
+    /// It is not as setup writes it, so that nobody knows what it would do: it is not run.
+    Changed,
+}
+
+/// A command line that is installed for an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    event: String,
+    command: String,
+    /// Whether it is what setup writes here, to the byte. Files of a repository come from anybody: nothing else is run.
+    written: bool,
 }
 
 /// What is installed for a tool in one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Installed {
-    /// Events and command lines.
-    pub(crate) hooks: Vec<(String, String)>,
+    pub(crate) hooks: Vec<Line>,
+    /// The events of hooks that call this program in a way of their own.
+    pub(crate) others: Vec<String>,
     /// Whether the MCP server is there.
     pub(crate) server: bool,
     pub(crate) section: bool,
@@ -53,7 +65,7 @@ pub(crate) struct Installed {
 
 impl Installed {
     pub(crate) fn is_any(&self) -> bool {
-        !self.hooks.is_empty() || self.server || self.section
+        !self.hooks.is_empty() || !self.others.is_empty() || self.server || self.section
     }
 }
 
@@ -67,24 +79,32 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                 let root = entries::parse(&text).map_err(|problem| problem.of(&file.path))?;
                 for part in parts {
                     match part {
-                        entries::Part::Hooks(..) => {
-                            found
-                                .hooks
-                                .extend(own_hooks(&root, &text).into_iter().map(|hook| (hook.event, hook.command)));
+                        entries::Part::Hooks { hooks, program, .. } => {
+                            let line = |hook: entries::Hook| Line {
+                                written: hooks.iter().any(|own| own.event == hook.event && own.command == hook.command),
+                                event: hook.event,
+                                command: hook.command,
+                            };
+                            found.hooks.extend(own_hooks(&root, &text, program).into_iter().map(line));
+                            found.others.extend(other_hooks(&root, &text, program).into_iter().map(|hook| hook.event));
                         }
-                        entries::Part::Mcp { at, .. } => found.server |= own_server(&root, at) == Some(true),
+                        entries::Part::Mcp { at, value } => found.server |= own_server(&root, at, value) == Some(true),
                         _ => {}
                     }
                 }
             }
-            Content::Roots { .. } => found.server |= roots::is_set_up(&text),
-            Content::Section => found.section = super::marked::find(&text, &super::marked::MARKDOWN).is_some(),
-            Content::Plugin(_) if is_plugin(&text) => {
+            Content::Roots { program, .. } => found.server |= roots::is_set_up(&text, program),
+            Content::Section => found.section = super::marked::has_section(&text),
+            Content::Plugin(plugin) if is_plugin(&text) => {
                 // The plugin starts the program itself, without a shell.
-                let program = text.lines().find_map(|line| line.strip_prefix("const PROGRAM = "));
+                let program = plugin.lines().find_map(|line| line.strip_prefix("const PROGRAM = "));
                 let program: String = program.and_then(|word| serde_json::from_str(word).ok()).unwrap_or_default();
-                let line = |event: &str| format!("{} hook {} {event}", quoted(&program), file.tool.name());
-                found.hooks.extend(file.tool.events().iter().map(|(event, _)| ((*event).to_owned(), line(event))));
+                let line = |event: &str| Line {
+                    event: event.to_owned(),
+                    command: format!("{} hook {} {event}", quoted(&program), file.tool.name()),
+                    written: text == *plugin,
+                };
+                found.hooks.extend(file.tool.events().iter().map(|(event, _)| line(event)));
             }
             Content::Plugin(_) => {}
         }
@@ -98,19 +118,19 @@ pub(crate) fn replay(tool: Tool, scope: &'static str, installed: &Installed, env
     let dir = scratch.file("project");
     std::fs::create_dir_all(&dir).map_err(|error| Error::bug(format!("no scratch project: {error}")))?;
     switch_on(&scratch, &dir, env);
-    let of = |event: &str| installed.hooks.iter().filter(|(name, _)| name == event).collect::<Vec<_>>();
     let mut findings = Vec::new();
     for (event, _) in tool.events() {
-        let commands = of(event);
-        let problem = match commands.as_slice() {
-            [] => None,
-            [(_, command)] => run(command, &fixture(tool, event, &dir), &scratch, &dir, env).err(),
-            _ => Some("it is there more than once".to_owned()),
-        };
-        let state = match (commands.is_empty(), &problem) {
-            (true, _) => State::Missing,
-            (false, None) => State::Works,
-            (false, Some(_)) => State::Fails,
+        let lines: Vec<&Line> = installed.hooks.iter().filter(|line| line.event == *event).collect();
+        let changed = installed.others.iter().any(|other| other == event);
+        let (state, problem) = match lines.as_slice() {
+            [] if changed => (State::Changed, None),
+            [] => (State::Missing, None),
+            [line] if !line.written => (State::Changed, None),
+            [line] => match run(&line.command, &fixture(tool, event, &dir), &scratch, &dir, env) {
+                Ok(()) => (State::Works, None),
+                Err(problem) => (State::Fails, Some(problem)),
+            },
+            _ => (State::Fails, Some("it is there more than once".to_owned())),
         };
         findings.push(Finding { tool: tool.name(), event: (*event).to_owned(), scope, state, problem });
     }

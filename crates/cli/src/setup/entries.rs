@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Problem;
 use super::jsonc::{self, Entry, Item, Kind, Node};
+use super::line::{calls_hooks, is_own_hook, is_program};
 
 /// A hook as a tool is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,17 +28,16 @@ pub(crate) enum Shape {
 /// A part of a JSON file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    Hooks(Shape, Vec<Hook>),
+    Hooks {
+        shape: Shape,
+        hooks: Vec<Hook>,
+        /// This program, whatever its file is called.
+        program: String,
+    },
     /// The server, below a name, as a value; the words of its command line tell whether one is there.
-    Mcp {
-        at: &'static str,
-        value: Value,
-    },
+    Mcp { at: &'static str, value: Value },
     /// A directory that may be written, in a list below names.
-    Grant {
-        at: &'static [&'static str],
-        dir: String,
-    },
+    Grant { at: &'static [&'static str], dir: String },
     /// What a file must have besides, if it is made.
     Version,
 }
@@ -54,24 +54,33 @@ pub(crate) struct Outcome {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Whether a command line is one that this program installs.
-pub(crate) fn is_own_hook(command: &str) -> bool {
-    ["tenure hook ", "tenure' hook ", "tenure\" hook "].iter().any(|own| {
-        let before = |(at, _)| command[..at].chars().next_back();
-        command.match_indices(own).map(before).any(|c| c.is_none_or(|c| " \t/'\";&|(".contains(c)))
-    })
+/// The hooks of Tenure that a file has.
+pub(crate) fn own_hooks(root: &Node, text: &str, program: &str) -> Vec<Hook> {
+    let own = places(root, &|command| is_own_hook(command, program));
+    own.into_iter().map(|(_, hook)| read(root, text, hook)).collect()
 }
 
-/// The hooks of Tenure that a file has.
-pub(crate) fn own_hooks(root: &Node, text: &str) -> Vec<Hook> {
-    places(root).into_iter().map(|(_, hook)| read(root, text, hook)).collect()
+/// Hooks that call this program and are not as it writes them: somebody's own.
+pub(crate) fn other_hooks(root: &Node, text: &str, program: &str) -> Vec<Hook> {
+    let others = places(root, &|command| calls_hooks(command, program));
+    others.into_iter().map(|(_, hook)| read(root, text, hook)).collect()
+}
+
+fn remark_others(root: &Node, text: &str, program: &str, remarks: &mut Vec<String>) {
+    let others = other_hooks(root, text, program);
+    if !others.is_empty() {
+        let events: Vec<&str> = others.iter().map(|hook| hook.event.as_str()).collect();
+        let events = events.join(", ");
+        remarks.push(format!("a hook that calls tenure in a way of its own is left as it is ({events})"));
+    }
 }
 
 /// Where a hook stands: event, group and, in a grouped file, which one of the group.
 type Place = (Vec<usize>, [usize; 4]);
 
-/// The places of Tenure's hooks, in the order of the file: what is to be taken out, and where the hook itself is.
-fn places(root: &Node) -> Vec<Place> {
+/// The places of some hooks, in the order of the file: what is to be taken out, and where the hook itself is.
+fn places(root: &Node, is_meant: &dyn Fn(&str) -> bool) -> Vec<Place> {
+    let own = |node: &Node| node.get("command").and_then(Node::text).is_some_and(is_meant);
     let mut found = Vec::new();
     let Some(hooks) = position(root, "hooks") else { return found };
     for (event, item) in root.items()[hooks].node.items().iter().enumerate() {
@@ -95,10 +104,6 @@ fn places(root: &Node) -> Vec<Place> {
         }
     }
     found
-}
-
-fn own(node: &Node) -> bool {
-    node.get("command").and_then(Node::text).is_some_and(is_own_hook)
 }
 
 fn position(node: &Node, key: &str) -> Option<usize> {
@@ -125,8 +130,9 @@ fn read(root: &Node, text: &str, place: [usize; 4]) -> Hook {
     }
 }
 
-/// Whether the MCP server below a name is Tenure's; None if there is none.
-pub(crate) fn own_server(root: &Node, at: &str) -> Option<bool> {
+/// Whether the MCP server below a name is Tenure's, as it is written in `value` or by an earlier version; None if there is
+/// none.
+pub(crate) fn own_server(root: &Node, at: &str, value: &Value) -> Option<bool> {
     let entry = root.get(at)?.get(SERVER)?;
     let command = entry.get("command")?;
     let mut words: Vec<&str> = command.text().into_iter().collect();
@@ -135,8 +141,9 @@ pub(crate) fn own_server(root: &Node, at: &str) -> Option<bool> {
     words.extend(more.iter().map(String::as_str));
     let args: Vec<String> = entry.get("args").map(list).unwrap_or_default();
     words.extend(args.iter().map(String::as_str));
-    let program = words.first().is_some_and(|word| word.rsplit('/').next() == Some("tenure"));
-    Some(program && words.get(1) == Some(&"mcp"))
+    let program = value["command"].as_str().or(value["command"][0].as_str()).unwrap_or_default();
+    let is_own = words.first().is_some_and(|word| is_program(word, program));
+    Some(is_own && words.get(1) == Some(&"mcp"))
 }
 
 /// Puts the parts into a file, or says that they are there. A file that does not exist is made.
@@ -161,15 +168,16 @@ pub(crate) fn apply(before: Option<&str>, parts: &[Part]) -> Result<Outcome, Pro
 fn apply_part(text: &str, part: &Part, fresh: bool, remarks: &mut Vec<String>) -> Result<String, Problem> {
     let root = parse(text)?;
     match part {
-        Part::Hooks(shape, wanted) => {
-            let mut have = own_hooks(&root, text);
+        Part::Hooks { shape, hooks: wanted, program } => {
+            remark_others(&root, text, program, remarks);
+            let mut have = own_hooks(&root, text, program);
             let mut want = wanted.clone();
             have.sort();
             want.sort();
             if have == want {
                 return Ok(text.to_owned());
             }
-            let mut text = take_hooks(text)?;
+            let mut text = take_hooks(text, program)?;
             for hook in wanted {
                 let value = render(*shape, hook);
                 let path = ["hooks", hook.event.as_str()];
@@ -178,7 +186,7 @@ fn apply_part(text: &str, part: &Part, fresh: bool, remarks: &mut Vec<String>) -
             Ok(text)
         }
         Part::Mcp { at, value } => {
-            match own_server(&root, at) {
+            match own_server(&root, at, value) {
                 // Whatever else stands in it was put there by somebody.
                 Some(true) if same_command(&root, text, at, value) => return Ok(text.to_owned()),
                 Some(true) => {}
@@ -218,9 +226,12 @@ pub(crate) fn strip(before: &str, parts: &[Part], made: impl Fn(&str) -> bool) -
     let begun = begun_here(before)?;
     for part in parts {
         match part {
-            Part::Hooks(..) => text = take_hooks(&text)?,
-            Part::Mcp { at, .. } => {
-                if own_server(&parse(&text)?, at) == Some(true) {
+            Part::Hooks { program, .. } => {
+                text = take_hooks(&text, program)?;
+                remark_others(&parse(&text)?, &text, program, &mut remarks);
+            }
+            Part::Mcp { at, value } => {
+                if own_server(&parse(&text)?, at, value) == Some(true) {
                     text = take_server(&text, at)?;
                 }
             }
@@ -250,12 +261,12 @@ fn begun_here(text: &str) -> Result<bool, Problem> {
     Ok(text.starts_with("{\n") && first.is_some_and(|item| text[1..item.start].trim().is_empty()))
 }
 
-fn take_hooks(text: &str) -> Result<String, Problem> {
+fn take_hooks(text: &str, program: &str) -> Result<String, Problem> {
     let mut text = text.to_owned();
     loop {
         let root = parse(&text)?;
         // From the end, as they came in.
-        let Some((cut, _)) = places(&root).pop() else { return Ok(text) };
+        let Some((cut, _)) = places(&root, &|command| is_own_hook(command, program)).pop() else { return Ok(text) };
         text = jsonc::remove(&text, &root, &cut);
     }
 }

@@ -7,9 +7,11 @@ pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod entries;
 mod jsonc;
+mod line;
 pub(crate) mod marked;
 pub(crate) mod plan;
 mod roots;
+mod statement;
 pub(crate) mod tool;
 pub(crate) mod write;
 
@@ -24,8 +26,8 @@ pub(crate) enum Problem {
     Malformed { line: usize, what: String },
     /// Something else stands where entries belong; named from the top of the file, empty for the file itself.
     NotAContainer(String),
-    /// The entries cannot be brought in without rewriting what is there.
-    NoRoom { entry: String },
+    /// Entries cannot be changed without changing what others wrote.
+    Tangled,
 }
 
 impl Problem {
@@ -44,9 +46,9 @@ impl Problem {
                 format!("{file}: `{}` is of another kind than the tool expects", text::excerpt(&name)),
                 None,
             ),
-            Problem::NoRoom { entry } => (
+            Problem::Tangled => (
                 "tool_config_invalid",
-                format!("{file} is written in a way that `{}` cannot be added to", text::excerpt(&entry)),
+                format!("{file} is written in a way that Tenure's entries cannot be told from the others"),
                 None,
             ),
         };

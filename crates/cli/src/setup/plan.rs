@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::entries::{self, Outcome, Part};
-use super::marked::{self, MARKDOWN};
+use super::marked;
 use super::tool::{Content, File, Scope, Tool, is_plugin};
 use super::write::Record;
 use super::{Problem, roots};
@@ -55,7 +55,7 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
     let outcome = match (way, &file.content, &before) {
         (Way::Set, Content::Json(parts), _) => entries::apply(before.as_deref(), parts),
         (Way::Set, Content::Roots { program, dir }, _) => roots::apply(before.as_deref(), program, dir.as_deref()),
-        (Way::Set, Content::Section, _) => Ok(whole(marked::put(before.as_deref(), &MARKDOWN, SECTION))),
+        (Way::Set, Content::Section, _) => marked::put_section(before.as_deref(), &SECTIONS),
         (Way::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
             let remark = "a file of that name that is not Tenure's is left as it is".to_owned();
             _ = text;
@@ -64,10 +64,10 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
         (Way::Set, Content::Plugin(text), _) => Ok(whole(text.clone())),
         (Way::Remove, _, None) => Ok(Outcome { text: None, remarks: Vec::new() }),
         (Way::Remove, Content::Json(parts), Some(before)) => entries::strip(before, parts, made),
-        (Way::Remove, Content::Roots { dir, .. }, Some(before)) => roots::strip(before, dir.as_deref(), made),
-        (Way::Remove, Content::Section, Some(before)) => {
-            Ok(Outcome { text: marked::take(before, &MARKDOWN), remarks: Vec::new() })
+        (Way::Remove, Content::Roots { program, dir }, Some(before)) => {
+            roots::strip(before, program, dir.as_deref(), made)
         }
+        (Way::Remove, Content::Section, Some(before)) => marked::take_section(before, &SECTIONS),
         (Way::Remove, Content::Plugin(_), Some(found)) => {
             Ok(Outcome { text: (!is_plugin(found)).then(|| found.clone()), remarks: Vec::new() })
         }
@@ -141,8 +141,11 @@ fn unusable(path: &Path, why: &str) -> Error {
         .hint("Nothing was written. Put the file right, or name the other tools.")
 }
 
+/// The section as it is written now, and then as it ever was: by that it is told from what a person wrote.
+const SECTIONS: [&str; 1] = [SECTION];
+
 /// What a tool that has no hooks is told.
-pub(crate) const SECTION: &str = "\
+const SECTION: &str = "\
 ## Tenure
 
 Several agents may work in this repository at the same time. Tenure keeps the list of tasks and says who works on what.

@@ -3,7 +3,10 @@
 import { spawn } from "node:child_process"
 
 const PROGRAM = "@PROGRAM@"
-const WATCHED = ["edit", "write", "patch", "apply_patch", "multiedit", "bash", "shell"]
+const SHELLS = ["bash", "shell"]
+const WATCHED = ["edit", "write", "patch", "apply_patch", "multiedit", ...SHELLS]
+// More of what a tool said than this is never kept.
+const MOST = 16 * 1024
 
 // Runs one hook. Whatever goes wrong, the answer is empty and the session goes on.
 function hook(event, input, directory, limit = 5000) {
@@ -33,77 +36,150 @@ function hook(event, input, directory, limit = 5000) {
   })
 }
 
-async function before(directory, session, tool, input) {
-  if (!WATCHED.includes(tool)) return
-  const answer = await hook("tool.execute.before", { session_id: session, tool_name: tool, tool_input: input }, directory)
-  if (answer.deny) throw new Error(answer.deny)
-}
+// What is known of the sessions of this process. `lookup` asks OpenCode for a session that began before this plugin did.
+function sessions(directory, lookup) {
+  const parents = new Map()
+  const begun = new Map()
 
-async function after(directory, session, tool, input, ending) {
-  if (!WATCHED.includes(tool)) return
-  await hook("tool.execute.after", { session_id: session, tool_name: tool, tool_input: input, ...ending }, directory)
-}
+  async function parent(session) {
+    if (!parents.has(session)) {
+      const found = await Promise.resolve()
+        .then(() => lookup(session))
+        .catch(() => undefined)
+      if (!parents.has(session)) parents.set(session, found?.parentID || undefined)
+    }
+    return parents.get(session)
+  }
 
-// What there is to tell a session when it begins; it hears that with its first prompt.
-const begun = new Map()
+  // A session below another one works for the topmost: that is the session, and it is an agent of it.
+  async function who(session) {
+    let top = session
+    for (let depth = 0; depth < 16; depth++) {
+      const above = await parent(top)
+      if (!above) break
+      top = above
+    }
+    return top === session ? { session_id: session } : { session_id: top, agent_id: session }
+  }
 
-async function begin(directory, session) {
-  const answer = await hook("session.created", { session_id: session }, directory)
-  if (answer.context) begun.set(session, answer.context)
-}
+  const self = {
+    knows: (session) => begun.has(session),
 
-async function prompt(directory, session) {
-  const answer = await hook("chat.message", { session_id: session }, directory)
-  const told = [begun.get(session), answer.context].filter(Boolean)
-  begun.delete(session)
-  return told.join("\n\n")
+    learn(info) {
+      if (info?.id) parents.set(info.id, info.parentID || undefined)
+    },
+
+    // What is answered at the beginning waits until something can be put before the model.
+    begin(session, source, event = "session.created") {
+      const answer = who(session).then((who) => hook(event, { ...who, source }, directory))
+      begun.set(session, answer)
+      return answer
+    },
+
+    // The texts for the model with a message: what waited, once, and what there is to say now.
+    async message(session) {
+      if (!begun.has(session)) self.begin(session, "resume")
+      const first = await begun.get(session)
+      begun.set(session, Promise.resolve({}))
+      const now = await hook("chat.message", await who(session), directory)
+      return { first: first.context, now: now.context }
+    },
+
+    async before(session, tool, input) {
+      if (!WATCHED.includes(tool)) return
+      const call = { ...(await who(session)), tool_name: tool, tool_input: input }
+      const answer = await hook("tool.execute.before", call, directory)
+      if (answer.deny) throw new Error(answer.deny)
+    },
+
+    async after(session, tool, input, result, error) {
+      if (!WATCHED.includes(tool)) return
+      const call = { ...(await who(session)), tool_name: tool, tool_input: input }
+      if (error) call.error = String(error.message ?? error).slice(0, MOST)
+      else if (SHELLS.includes(tool)) {
+        const said = typeof result?.output === "string" ? result.output.slice(-MOST) : undefined
+        call.tool_response = { exit_code: result?.metadata?.exit, output: said }
+      }
+      await hook("tool.execute.after", call, directory)
+    },
+
+    async compacting(session) {
+      return (await hook("session.compacting", await who(session), directory)).context
+    },
+
+    async end(session) {
+      const input = await who(session)
+      begun.delete(session)
+      parents.delete(session)
+      await hook("session.deleted", { ...input, reason: "deleted" }, directory, 1000)
+    },
+  }
+  return self
 }
 
 export default {
   id: "tenure",
 
-  async server({ directory }) {
+  async server({ directory, client }) {
+    const lookup = async (session) => (await client?.session?.get({ path: { id: session } }))?.data
+    const known = sessions(directory, lookup)
     return {
       event: async ({ event }) => {
-        const session = event.properties?.info?.id ?? event.properties?.sessionID
-        if (event.type === "session.created") await begin(directory, session)
-        if (event.type === "session.deleted") await hook("session.deleted", { session_id: session }, directory, 1000)
+        const info = event.properties?.info
+        const session = info?.id ?? event.properties?.sessionID
+        if (!session) return
+        if (event.type === "session.created") {
+          known.learn(info)
+          await known.begin(session, "startup")
+        }
+        if (event.type === "session.compacted") await known.begin(session, "compact", "session.compacted")
+        if (event.type === "session.deleted") {
+          known.learn(info)
+          await known.end(session)
+        }
       },
       "chat.message": async (input, output) => {
-        const told = await prompt(directory, input.sessionID)
+        const { first, now } = await known.message(input.sessionID)
         const part = output.parts.find((part) => part.type === "text")
-        if (told && part) part.text += "\n\n" + told
+        if (part) part.text = [part.text, first, now].filter(Boolean).join("\n\n")
       },
-      "tool.execute.before": (input, output) => before(directory, input.sessionID, input.tool, output.args),
-      "tool.execute.after": (input, output) =>
-        after(directory, input.sessionID, input.tool, input.args, {
-          tool_response: { exit_code: output.metadata?.exit },
-        }),
+      "tool.execute.before": (input, output) => known.before(input.sessionID, input.tool, output.args),
+      "tool.execute.after": (input, output) => known.after(input.sessionID, input.tool, input.args, output),
       "experimental.session.compacting": async (input, output) => {
-        const answer = await hook("session.compacting", { session_id: input.sessionID }, directory)
-        if (answer.context) output.context.push(answer.context)
+        const text = await known.compacting(input.sessionID)
+        if (text) output.context.push(text)
       },
     }
   },
 
   async setup(ctx) {
     const directory = ctx.directory ?? process.cwd()
-    const seen = new Set()
+    const lookup = async (session) => {
+      const found = await ctx.session.get?.({ sessionID: session })
+      return found?.data ?? found
+    }
+    const known = sessions(directory, lookup)
+    // What the model is told by this interface counts for one request, so it is told again with each.
+    const told = new Map()
     await ctx.session.hook("context", async (event) => {
-      if (!seen.has(event.sessionID)) {
-        seen.add(event.sessionID)
-        await begin(directory, event.sessionID)
-      }
-      const told = await prompt(directory, event.sessionID)
-      if (told) event.system.push({ type: "text", text: told })
+      const parentID = event.parentID ?? event.session?.parentID
+      if (parentID) known.learn({ id: event.sessionID, parentID })
+      if (!known.knows(event.sessionID)) known.begin(event.sessionID, "startup")
+      const { first, now } = await known.message(event.sessionID)
+      if (first) told.set(event.sessionID, first)
+      for (const text of [told.get(event.sessionID), now]) if (text) event.system.push({ type: "text", text })
     })
     await ctx.session.hook("compaction", async (event) => {
-      const answer = await hook("session.compacting", { session_id: event.sessionID }, directory)
-      if (answer.context) event.system.push({ type: "text", text: answer.context })
+      const text = await known.compacting(event.sessionID)
+      if (text) event.system.push({ type: "text", text })
+      told.delete(event.sessionID)
+      known.begin(event.sessionID, "compact", "session.compacted")
     })
-    await ctx.tool.hook("execute.before", (event) => before(directory, event.sessionID, event.tool, event.input))
-    await ctx.tool.hook("execute.after", (event) =>
-      after(directory, event.sessionID, event.tool, event.input, event.status === "error" ? { error: "failed" } : {}),
-    )
+    await ctx.tool.hook("execute.before", (event) => known.before(event.sessionID, event.tool, event.input))
+    await ctx.tool.hook("execute.after", (event) => {
+      const failed = event.status === "error"
+      const error = failed ? (event.error ?? "the tool failed") : undefined
+      return known.after(event.sessionID, event.tool, event.input, event.result ?? event.output, error)
+    })
   },
 }

@@ -1,5 +1,8 @@
 //! Codex's `config.toml`: the MCP server and the directory that its sandbox may write. Everything that can stand apart goes
 //! between marks at the end of the file; a directory goes into the list that is there, if there is one.
+//!
+//! Other programs write between the marks too: a table that is added at the end comes before the last comment. So entries are
+//! taken by what they say, and in the end everything else must say what it said before.
 
 use std::ops::Range;
 
@@ -9,78 +12,163 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::Problem;
 use super::entries::{Outcome, SERVER};
-use super::marked::{self, TOML};
+use super::line::is_program;
+use super::marked::{self, Span, TOML};
+use super::statement::{Kind, Statement, statements};
 
+static SERVERS: &str = "mcp_servers";
 static TABLE: &str = "sandbox_workspace_write";
 static LIST: &str = "writable_roots";
 /// What a line that was put into a foreign table ends in.
 const LINE_MARK: &str = " # tenure setup";
 
-/// Puts server and directory in, or says that they are there.
+/// Puts server and directory in, or says that they are there. What has no place is left out, with a remark.
 pub(crate) fn apply(before: Option<&str>, program: &str, dir: Option<&str>) -> Result<Outcome, Problem> {
     let mut remarks = Vec::new();
     let mut text = before.unwrap_or_default().to_owned();
     parse(&text)?;
-    // What stands between the marks is ours to write anew; the rest decides what is needed.
-    let mut foreign = marked::take(&text, &TOML).unwrap_or_default();
-    let mut lines = Vec::new();
-    let table = parse(&foreign)?;
-    match table.get_ref().get("mcp_servers").and_then(|servers| servers.get_ref().get(SERVER)) {
-        None => lines.push(format!("[mcp_servers.{SERVER}]\ncommand = {}\nargs = [\"mcp\"]", json!(program))),
-        Some(entry) if is_own(entry.get_ref()) => {}
-        Some(_) => remarks.push(format!("an MCP server named `{SERVER}` that is another program's is left as it is")),
-    }
-    if let Some(dir) = dir.filter(|dir| !roots(&table).1.iter().any(|(root, _)| covers(root, dir))) {
-        match table.get_ref().get(TABLE) {
-            None => lines.push(format!("[{TABLE}]\n{LIST} = [{}]", json!(dir))),
-            Some(_) => {
-                foreign = add_root(&foreign, &table, dir).ok_or_else(|| no_room(LIST))?;
-                let block = marked::find(&text, &TOML).map(str::to_owned);
-                text = block.map_or(foreign.clone(), |block| marked::put(Some(&foreign), &TOML, &block));
-            }
+    span(&text)?;
+    let mut parts = Vec::new();
+    match own_server(&parse(&text)?, program) {
+        None => parts.push((
+            format!("{SERVERS}.{SERVER}"),
+            format!("[{SERVERS}.{SERVER}]\ncommand = {}\nargs = [\"mcp\"]", json!(program)),
+        )),
+        Some(true) => text = renewed(&text, program)?,
+        Some(false) => {
+            remarks.push(format!("an MCP server named `{SERVER}` that is another program's is left as it is"));
         }
     }
-    if lines.is_empty() {
-        let gone = before.is_none();
-        let text = marked::take(&text, &TOML);
-        return Ok(Outcome { text: if gone { None } else { text }, remarks });
+    let missing = |text: &str| Ok(dir.filter(|dir| !is_granted(text, dir)));
+    if let Some(dir) = missing(&text)? {
+        let name = format!("{TABLE}.{LIST}");
+        match add_root(&text, dir)? {
+            Some(after) => text = after,
+            None if roots(&parse(&text)?).0.is_some() => remarks.push(no_place(&name)),
+            None => parts.push((name, format!("[{TABLE}]\n{LIST} = [{}]", json!(dir)))),
+        }
     }
-    let after = marked::put(before.map(|_| text.as_str()), &TOML, &lines.join("\n\n"));
-    // A file that keeps its servers in one line leaves no room for a table of its own.
-    let table = parse(&after).map_err(|_| no_room(&format!("mcp_servers.{SERVER}")))?;
-    if dir.is_some_and(|dir| !roots(&table).1.iter().any(|(root, _)| covers(root, dir))) {
-        return Err(no_room(LIST));
+    let own: Vec<&str> = dir.into_iter().collect();
+    let others = foreign(before.unwrap_or_default(), program, &own);
+    let mut made = before.is_none();
+    for (name, part) in parts {
+        let after = put(if made { None } else { Some(&text) }, &part)?;
+        // A file that keeps its tables in one line leaves no room for one of its own.
+        if is_same(&foreign(&after, program, &own), &others) {
+            (text, made) = (after, false);
+        } else {
+            remarks.push(no_place(&name));
+        }
     }
-    Ok(Outcome { text: Some(after), remarks })
+    if !is_same(&foreign(&text, program, &own), &others) {
+        return Err(Problem::Tangled);
+    }
+    Ok(Outcome { text: (!made).then_some(text), remarks })
 }
 
-/// Takes both out; the directory only if it is known that setup put it there.
-pub(crate) fn strip(before: &str, dir: Option<&str>, made: impl Fn(&str) -> bool) -> Result<Outcome, Problem> {
+fn no_place(name: &str) -> String {
+    format!("`{name}` is not added: the file is written in a way that leaves no place for it")
+}
+
+/// A part between the marks, behind what is there.
+fn put(before: Option<&str>, part: &str) -> Result<String, Problem> {
+    let text = before.unwrap_or_default();
+    let Some(span) = span(text)? else { return Ok(marked::append(before, &TOML, part)) };
+    let newline = marked::newline(text);
+    let lines: String = part.lines().map(|line| format!("{line}{newline}")).collect();
+    let mut after = text.to_owned();
+    after.insert_str(span.inside.end, &format!("{newline}{lines}"));
+    Ok(after)
+}
+
+/// Takes both out; a directory only if setup put it there.
+pub(crate) fn strip(
+    before: &str,
+    program: &str,
+    dir: Option<&str>,
+    made: impl Fn(&str) -> bool,
+) -> Result<Outcome, Problem> {
     parse(before)?;
     let mut remarks = Vec::new();
-    let Some(mut text) = marked::take(before, &TOML) else { return Ok(Outcome { text: None, remarks }) };
-    text = without_marked_line(&text);
-    if let Some(dir) = dir {
-        let table = parse(&text)?;
-        let (_, list) = roots(&table);
-        if let Some(index) = list.iter().position(|(root, _)| root == dir) {
-            if made(dir) {
-                text = cut(&text, &list, index);
-            } else {
-                remarks.push(format!("the right to write {dir} stays: setup has no record that it gave it"));
-            }
-        }
+    let (mut text, taken) = without_roots(before, dir, made, &mut remarks)?;
+    let mut after = Some(text.clone());
+    if let Some(span) = span(&text)? {
+        let rest = without_own(&text, &span, program)?;
+        after = span.leave(&text, &rest);
+        text = after.clone().unwrap_or_default();
     }
-    Ok(Outcome { text: Some(text), remarks })
+    if own_server(&parse(&text)?, program) == Some(true) {
+        remarks.push(format!("the MCP server `{SERVER}` outside of the marks stays: setup did not put it there"));
+    }
+    let own: Vec<&str> = taken.iter().map(String::as_str).collect();
+    if !is_same(&foreign(before, program, &own), &foreign(&text, program, &own)) {
+        return Err(Problem::Tangled);
+    }
+    Ok(Outcome { text: after, remarks })
 }
 
-/// Whether the server or a marked line of Tenure's is in the file.
-pub(crate) fn is_set_up(text: &str) -> bool {
-    let own = |table: &Spanned<DeTable<'_>>| {
-        let servers = table.get_ref().get("mcp_servers");
-        servers.and_then(|servers| servers.get_ref().get(SERVER)).is_some_and(|entry| is_own(entry.get_ref()))
+/// A file without the directories that setup put there, and which they were.
+fn without_roots(
+    text: &str,
+    dir: Option<&str>,
+    made: impl Fn(&str) -> bool,
+    remarks: &mut Vec<String>,
+) -> Result<(String, Vec<String>), Problem> {
+    let table = parse(text)?;
+    let (Some(place), list) = roots(&table) else { return Ok((text.to_owned(), Vec::new())) };
+    let between = span(text)?.is_some_and(|span| span.inside.contains(&place.start));
+    let all = statements(text);
+    let Some(line) = all.iter().find(|statement| statement.range.contains(&place.start)) else {
+        return Err(Problem::Tangled);
     };
-    parse(text).is_ok_and(|table| own(&table))
+    let marked = text[line.range.clone()].trim_end().ends_with(LINE_MARK);
+    // Between the marks a list of one is as it was written, wherever the store is now.
+    let is_own = |root: &str| made(root) || (between || marked) && dir == Some(root) || between && list.len() == 1;
+    let taken: Vec<String> = list.iter().map(|(root, _)| root.clone()).filter(|root| is_own(root)).collect();
+    if let Some(dir) = dir.filter(|dir| list.iter().any(|(root, _)| root == dir) && !taken.iter().any(|own| own == dir))
+    {
+        remarks.push(format!("the right to write {dir} stays: setup has no record that it gave it"));
+    }
+    if taken.is_empty() {
+        return Ok((text.to_owned(), taken));
+    }
+    if taken.len() == list.len() && (between || marked) {
+        // With the newline before it, which came with it.
+        let front = &text[..line.range.start];
+        let front = front.strip_suffix('\n').unwrap_or(front);
+        let front = front.strip_suffix('\r').unwrap_or(front);
+        let end = line.range.start + text[line.range.clone()].trim_end_matches(['\r', '\n']).len();
+        return Ok((format!("{front}{}", &text[end..]), taken));
+    }
+    let mut out = text.to_owned();
+    for _ in &taken {
+        let (_, list) = roots(&parse(&out)?);
+        let Some(index) = list.iter().position(|(root, _)| taken.contains(root)) else { break };
+        out = cut(&out, &list, index);
+    }
+    Ok((out, taken))
+}
+
+/// What is left between the marks without Tenure's own.
+fn without_own(text: &str, span: &Span, program: &str) -> Result<String, Problem> {
+    let own_server = own_server(&parse(text)?, program) == Some(true);
+    let all = statements(text);
+    let inside = |statement: &&Statement| span.inside.contains(&statement.range.start);
+    let is_sandbox = |statement: &Statement| statement.table == [TABLE];
+    let emptied = !all.iter().any(|statement| is_sandbox(statement) && statement.kind == Kind::Pair);
+    // Whatever else stands in the server's table is about the server, and one without a command is none.
+    let goes = |statement: &Statement| {
+        statement.kind != Kind::Comment
+            && (own_server && statement.table.starts_with(&[SERVERS.to_owned(), SERVER.to_owned()])
+                || emptied && is_sandbox(statement))
+    };
+    let stays = all.iter().filter(inside).filter(|statement| !goes(statement));
+    Ok(stays.map(|statement| &text[statement.range.clone()]).collect())
+}
+
+/// Whether the server is in the file.
+pub(crate) fn is_set_up(text: &str, program: &str) -> bool {
+    parse(text).is_ok_and(|table| own_server(&table, program) == Some(true))
 }
 
 fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
@@ -91,15 +179,64 @@ fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
     })
 }
 
-fn no_room(entry: &str) -> Problem {
-    Problem::NoRoom { entry: entry.to_owned() }
+/// Where Tenure's part is: a mark inside of a text is none.
+fn span(text: &str) -> Result<Option<Span>, Problem> {
+    let comments = statements(text).into_iter().filter(|statement| statement.kind == Kind::Comment);
+    marked::locate(text, comments.map(|statement| statement.range), &TOML)
 }
 
-fn is_own(entry: &DeValue<'_>) -> bool {
+/// Everything in a file that is not Tenure's, as it is understood.
+fn foreign(text: &str, program: &str, own: &[&str]) -> Option<toml::Table> {
+    let mut table: toml::Table = text.parse().ok()?;
+    let is_own = own_server(&parse(text).ok()?, program) == Some(true);
+    if let Some(servers) = table.get_mut(SERVERS).and_then(toml::Value::as_table_mut) {
+        if is_own {
+            servers.remove(SERVER);
+        }
+        if servers.is_empty() {
+            table.remove(SERVERS);
+        }
+    }
+    if let Some(sandbox) = table.get_mut(TABLE).and_then(toml::Value::as_table_mut) {
+        if let Some(list) = sandbox.get_mut(LIST).and_then(toml::Value::as_array_mut) {
+            list.retain(|root| !root.as_str().is_some_and(|root| own.contains(&root)));
+            if list.is_empty() {
+                sandbox.remove(LIST);
+            }
+        }
+        if sandbox.is_empty() {
+            table.remove(TABLE);
+        }
+    }
+    Some(table)
+}
+
+/// Whether two files say the same; a number that is none is not even the same as itself, but is written alike.
+fn is_same(one: &Option<toml::Table>, other: &Option<toml::Table>) -> bool {
+    one.is_some() && (one == other || format!("{one:?}") == format!("{other:?}"))
+}
+
+/// Whether the server of that name is Tenure's; None if there is none.
+fn own_server(table: &Spanned<DeTable<'_>>, program: &str) -> Option<bool> {
+    let entry = table.get_ref().get(SERVERS)?.get_ref().get(SERVER)?.get_ref();
     let text = |value: &Spanned<DeValue<'_>>| value.get_ref().as_str().map(str::to_owned);
     let command = entry.get("command").and_then(text).unwrap_or_default();
     let first = entry.get("args").and_then(|args| args.get_ref().get(0)).and_then(text).unwrap_or_default();
-    command.rsplit('/').next() == Some("tenure") && first == "mcp"
+    Some(is_program(&command, program) && first == "mcp")
+}
+
+/// The server between the marks with this program, and everything else of it as it is.
+fn renewed(text: &str, program: &str) -> Result<String, Problem> {
+    let table = parse(text)?;
+    let entry = table.get_ref().get(SERVERS).and_then(|servers| servers.get_ref().get(SERVER));
+    let command = entry.and_then(|entry| entry.get_ref().get("command"));
+    let (Some(command), Some(span)) = (command, span(text)?) else { return Ok(text.to_owned()) };
+    if !span.inside.contains(&command.span().start) || command.get_ref().as_str() == Some(program) {
+        return Ok(text.to_owned());
+    }
+    let mut out = text.to_owned();
+    out.replace_range(command.span(), &json!(program).to_string());
+    Ok(out)
 }
 
 /// Where the list of directories stands, and each of them.
@@ -119,42 +256,39 @@ fn covers(root: &str, dir: &str) -> bool {
     dir == root || !root.is_empty() && dir.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// A directory into a table that is there: into its list, or as a list in a line behind its head.
-fn add_root(text: &str, table: &Spanned<DeTable<'_>>, dir: &str) -> Option<String> {
+/// Whether a directory may be written already.
+fn is_granted(text: &str, dir: &str) -> bool {
+    parse(text).is_ok_and(|table| roots(&table).1.iter().any(|(root, _)| covers(root, dir)))
+}
+
+/// A directory into a table that is there: into its list, or as a list in a line behind its head or behind another value of
+/// it. None: there is no such place.
+fn add_root(text: &str, dir: &str) -> Result<Option<String>, Problem> {
     let mut out = text.to_owned();
-    if let (Some(span), list) = roots(table) {
+    if let (Some(span), list) = roots(&parse(text)?) {
         match list.last() {
             Some((_, last)) => out.insert_str(last.end, &format!(", {}", json!(dir))),
             None if text[span.clone()].starts_with('[') => out.insert_str(span.start + 1, &json!(dir).to_string()),
-            None => return None,
+            None => return Ok(None),
         }
-        return Some(out);
+        return Ok(Some(out));
     }
-    let head = text.split_inclusive('\n').scan(0, |at, line| {
-        *at += line.len();
-        Some((*at - line.len(), line))
-    });
-    let is_head = |line: &str| {
-        let line = line.split('#').next().unwrap_or_default().replace([' ', '\t', '\r', '\n'], "");
-        line == format!("[{TABLE}]")
+    let all = statements(text);
+    let head = all.iter().find(|statement| statement.kind == Kind::Header && statement.table == [TABLE]);
+    let dotted = |statement: &&Statement| {
+        let rest = text[statement.range.clone()].trim_start().strip_prefix(TABLE);
+        statement.kind == Kind::Pair
+            && statement.table.is_empty()
+            && rest.is_some_and(|rest| rest.trim_start().starts_with('.'))
     };
-    let (start, line) = head.into_iter().find(|(_, line)| is_head(line))?;
-    let end = start + line.trim_end_matches(['\r', '\n']).len();
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    out.insert_str(end, &format!("{newline}{LIST} = [{}]{LINE_MARK}", json!(dir)));
-    Some(out)
-}
-
-fn without_marked_line(text: &str) -> String {
-    let Some(mark) = text.find(LINE_MARK) else { return text.to_owned() };
-    let end = mark + LINE_MARK.len();
-    let Some(newline) = text[..mark].rfind('\n') else { return text.to_owned() };
-    let whole = text[end..].chars().next().is_none_or(|c| c == '\n' || c == '\r');
-    if !whole || !text[newline + 1..].starts_with(LIST) {
-        return text.to_owned();
-    }
-    let start = newline - usize::from(text[..newline].ends_with('\r'));
-    format!("{}{}", &text[..start], &text[end..])
+    let (place, name) = match (head, all.iter().rfind(dotted)) {
+        (Some(head), _) => (head, LIST.to_owned()),
+        (None, Some(pair)) => (pair, format!("{TABLE}.{LIST}")),
+        (None, None) => return Ok(None),
+    };
+    let end = place.range.start + text[place.range.clone()].trim_end_matches(['\r', '\n']).len();
+    out.insert_str(end, &format!("{}{name} = [{}]{LINE_MARK}", marked::newline(text), json!(dir)));
+    Ok(Some(out))
 }
 
 fn cut(text: &str, list: &[(String, Range<usize>)], index: usize) -> String {
@@ -175,56 +309,4 @@ fn cut(text: &str, list: &[(String, Range<usize>)], index: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const DIR: &str = "/home/ann/.local/share/tenure";
-
-    #[test]
-    fn what_was_put_in_is_taken_out_without_a_trace() {
-        let cases = [
-            "",
-            "model = \"o\"\n",
-            "model = \"o\"",
-            "# a comment\r\nmodel = \"o\"\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"\r\n",
-            "[sandbox_workspace_write]\nnetwork_access = true # why\n",
-            "[sandbox_workspace_write]",
-            "[ sandbox_workspace_write ] # head\n\n[tui]\nx = 1\n",
-            "[sandbox_workspace_write]\nwritable_roots = []\n",
-            "[sandbox_workspace_write]\nwritable_roots = [\n  \"/a\",\n  '/b', # b\n]\nnetwork_access = true\n",
-            "[sandbox_workspace_write]\nwritable_roots = [\"/a\"]\n[mcp_servers.x]\ncommand = \"y\"",
-            "sandbox_workspace_write = { writable_roots = [ \"/a\" ] }\n",
-        ];
-        for before in cases {
-            let after = apply(Some(before), "tenure", Some(DIR)).unwrap().text.unwrap();
-            let table = parse(&after).unwrap();
-            assert!(roots(&table).1.iter().any(|(root, _)| root == DIR), "{after}");
-            assert!(is_set_up(&after), "{after}");
-            assert_eq!(apply(Some(&after), "tenure", Some(DIR)).unwrap().text.as_deref(), Some(after.as_str()));
-            assert_eq!(strip(&after, Some(DIR), |_| true).unwrap().text.as_deref(), Some(before), "{after}");
-        }
-        let made = apply(None, "tenure", Some(DIR)).unwrap().text.unwrap();
-        assert_eq!(strip(&made, Some(DIR), |_| true).unwrap().text, None);
-    }
-
-    #[test]
-    fn what_is_there_already_is_left() {
-        let own = "[mcp_servers.tenure]\ncommand = \"/opt/tenure\"\nargs = [\"mcp\"]\n\n[sandbox_workspace_write]\nwritable_roots = [\"/home/ann\"]\n";
-        assert_eq!(apply(Some(own), "tenure", Some(DIR)).unwrap().text.as_deref(), Some(own));
-        let theirs = format!("[sandbox_workspace_write]\nwritable_roots = [\"{DIR}\"]\n");
-        let after = apply(Some(&theirs), "tenure", Some(DIR)).unwrap().text.unwrap();
-        let left = strip(&after, Some(DIR), |_| false).unwrap();
-        assert_eq!((left.text.as_deref(), left.remarks.len()), (Some(theirs.as_str()), 1));
-    }
-
-    #[test]
-    fn what_leaves_no_room_is_refused() {
-        for (text, what) in [
-            ("mcp_servers = { a = { command = \"x\" } }\n", "mcp_servers.tenure"),
-            ("[sandbox_workspace_write]\nwritable_roots = 7\n", LIST),
-        ] {
-            assert_eq!(apply(Some(text), "tenure", Some(DIR)), Err(no_room(what)));
-        }
-        assert!(matches!(apply(Some("a = 1\nb = \n"), "tenure", None), Err(Problem::Malformed { line: 2, .. })));
-    }
-}
+mod tests;

@@ -162,7 +162,8 @@ impl Tool {
         }
         let Some(dir) = dir else { return Vec::new() };
         let top = ground.checkout.clone().unwrap_or_default();
-        let hooks = || Part::Hooks(self.shape(), self.hooks(scope, ground));
+        let hooks =
+            || Part::Hooks { shape: self.shape(), hooks: self.hooks(scope, ground), program: ground.program.clone() };
         let store = ground.store.as_ref().filter(|_| scope == Scope::User).and_then(|dir| dir.to_str());
         let server = |at| Part::Mcp { at, value: server(self, scope, ground) };
         match self {

@@ -78,6 +78,14 @@ impl Desk {
         Record::read(&self.dir)
     }
 
+    /// Removes what a setup that was killed left beside files: nobody else writes drafts of setup under this lock.
+    pub(crate) fn sweep(&self, files: &[PathBuf]) {
+        let own = [self.dir.clone(), self.dir.join("backups")];
+        for draft in own.iter().flat_map(|dir| drafts(dir)).chain(left_behind(files)) {
+            _ = fs::remove_file(draft);
+        }
+    }
+
     /// Writes the changes and returns where what was there before is kept, in their order.
     pub(crate) fn write(&self, changes: &[Change], stamp: &str) -> Result<Vec<Option<PathBuf>>> {
         let mut record = self.record();
@@ -239,13 +247,42 @@ fn sweep(record: &mut Record, changes: &[Change]) {
     }
 }
 
+/// What drafts of setup are called: not as those of other commands, which write at the same time.
+const DRAFT: (&str, &str) = (".tenure-setup-", ".tmp");
+
+/// The drafts beside some files, where links lead too.
+pub(crate) fn left_behind(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let targets = files.iter().filter_map(|file| fs::canonicalize(file).ok());
+    let dirs: BTreeSet<PathBuf> =
+        files.iter().cloned().chain(targets).filter_map(|file| file.parent().map(Path::to_owned)).collect();
+    dirs.iter().flat_map(|dir| drafts(dir)).collect()
+}
+
+/// The drafts in a directory that are this user's.
+fn drafts(dir: &Path) -> Vec<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let is_draft = |name: &str| {
+        let drawn = name.strip_prefix(DRAFT.0).and_then(|rest| rest.strip_suffix(DRAFT.1));
+        drawn.is_some_and(|drawn| drawn.len() >= 8 && drawn.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_draft))
+        .map(|entry| entry.path())
+        .filter(|path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.uid() == user))
+        .collect()
+}
+
+fn draft_name() -> String {
+    passing::draft_name().replacen(".tenure-", DRAFT.0, 1)
+}
+
 /// A file with these bytes beside another, safe on the disk.
 #[expect(clippy::disallowed_methods, reason = "a new file; never the database")]
 fn temporary(target: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf> {
     let fail = |error| unwritable(target, error);
     let dir = target.parent().unwrap_or(Path::new("."));
-    passing::sweep(dir);
-    let temp = dir.join(passing::draft_name());
+    let temp = dir.join(draft_name());
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp).map_err(fail)?;
     let written = file
         .write_all(bytes)

@@ -232,14 +232,87 @@ fn whoever_is_killed_leaves_whole_files() {
         // Whatever was done: the next call understands every file, finishes, and leaves no trace.
         setup(&home, &["--yes"]).json().run().data();
         setup(&home, &["--remove", "--yes"]).json().run().data();
-        let left: BTreeMap<_, _> = tree(&home, "home")
-            .into_iter()
-            .filter(|(path, _)| !path.file_name().unwrap().to_str().unwrap().contains("tenure"))
-            .collect();
-        for (path, state) in &before {
-            assert_eq!(left.get(path), Some(state), "{}", path.display());
-        }
+        assert_eq!(tree(&home, "home"), before);
     }
+}
+
+#[test]
+fn what_a_killed_setup_left_goes_with_the_next_call() {
+    let home = Home::new(Engine::File);
+    lay(&home.path("home"), plain);
+    lay(&home.path("tmp/dotfiles"), plain);
+    let link = home.path("home/.claude/settings.json");
+    std::fs::remove_file(&link).unwrap();
+    symlink(home.path("tmp/dotfiles/.claude/settings.json"), &link).unwrap();
+    let drafts = ["home", "home/.claude", "home/.codex", "tmp/dotfiles/.claude"]
+        .map(|dir| home.path(dir).join(".tenure-setup-0123456789abcdef.tmp"));
+    // Of a command that may be at work right now.
+    let others = home.path("home/.tenure-0123456789abcdef.tmp");
+    std::fs::write(&others, "").unwrap();
+    let sweeps = |args: &[&str]| {
+        for draft in &drafts {
+            std::fs::write(draft, "{\"secret\": 1}").unwrap();
+        }
+        setup(&home, args).json().run().data();
+        for draft in &drafts {
+            assert!(!draft.exists(), "{args:?}: {}", draft.display());
+        }
+        assert!(others.exists());
+    };
+    // With something to write, with nothing to write, and the way back.
+    for args in [&["--yes"][..], &["--yes"], &["--remove", "--yes"], &["--remove", "--yes"]] {
+        sweeps(args);
+    }
+}
+
+#[test]
+fn what_others_wrote_among_our_entries_survives_both_ways() {
+    let home = Home::new(Engine::File);
+    let config = home.path("home/.codex/config.toml");
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(&config, "model = \"o\"\n").unwrap();
+    setup(&home, &["codex", "--yes"]).json().run().data();
+    let fresh = std::fs::read_to_string(&config).unwrap();
+    let end = "# tenure setup: end";
+    let project = "[projects.\"/work\"]\ntrust_level = \"trusted\"\n";
+    let edited = fresh
+        .replace(end, &format!("\n{project}{end}"))
+        .replace("[sandbox_workspace_write]", "[sandbox_workspace_write]\nnetwork_access = true");
+    std::fs::write(&config, &edited).unwrap();
+    setup(&home, &["codex", "--yes"]).json().run().data();
+    assert_eq!(std::fs::read_to_string(&config).unwrap(), edited);
+    setup(&home, &["--remove", "--yes"]).json().run().data();
+    let left = std::fs::read_to_string(&config).unwrap();
+    let sandbox = "[sandbox_workspace_write]\nnetwork_access = true\n";
+    assert_eq!(left, format!("model = \"o\"\n\n{sandbox}\n{project}"));
+
+    std::fs::write(home.path("repo/AGENTS.md"), "mine\n<!-- tenure setup: begin -->\nmine too\n").unwrap();
+    for args in [&["agents", "--yes"][..], &["agents", "--remove", "--yes"]] {
+        let refusal = setup(&home, args).json().run().refusal();
+        refusal.is("usage", "tool_config_invalid").names(&["line 2", "no end"]);
+    }
+}
+
+#[test]
+fn a_program_of_another_name_knows_its_own_entries() {
+    let home = Home::new(Engine::File);
+    lay(&home.path("home"), plain);
+    let before = tree(&home, "home");
+    let program = home.path("tmp/tenure-nightly");
+    std::fs::copy(TENURE, &program).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = home.clean(program.as_os_str());
+        let output = command.arg("setup").args(args).env("PATH", "/usr/bin:/bin").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(&["--yes"]);
+    let after = tree(&home, "home");
+    assert!(content(&home, "home/.claude/settings.json").contains("tenure-nightly hook claude SessionStart"));
+    assert!(run(&["--yes"]).starts_with("Already set up"));
+    assert_eq!(tree(&home, "home"), after);
+    run(&["--remove", "--yes"]);
+    assert_eq!(tree(&home, "home"), before);
 }
 
 #[test]

@@ -123,6 +123,46 @@ fn check_runs_what_is_installed_and_touches_nothing_real() {
 }
 
 #[test]
+fn a_check_runs_nothing_but_what_setup_writes() {
+    let home = Home::new(Engine::File);
+    fake(&home, "cat > /dev/null");
+    let ran = home.path("tmp/ran");
+    let settings = home.path("repo/.claude/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let evil = home.path("repo/tenure");
+    std::fs::write(&evil, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+    std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let evil = evil.display();
+    for line in [
+        format!("touch {}; tenure hook claude SessionStart", ran.display()),
+        format!("[ -x {evil} ] && {evil} hook claude SessionStart || exit 0"),
+        format!("{evil} hook claude SessionStart"),
+    ] {
+        let hooks =
+            serde_json::json!({ "hooks": { "SessionStart": [{ "hooks": [{ "type": "command", "command": line }] }] } });
+        std::fs::write(&settings, hooks.to_string()).unwrap();
+        for args in [&["--check"][..], &["--check", "claude"], &["--check", "--scope", "project"]] {
+            let check = with_fake(&home, setup(&home, args)).run();
+            assert_eq!(check.code, 1, "{check:?}");
+            assert!(check.stdout.contains("changed by hand, not run"), "{}", check.stdout);
+        }
+        home.call(&["doctor"]).run();
+        assert!(!ran.exists(), "{line}");
+    }
+    std::fs::remove_file(&settings).unwrap();
+    setup(&home, &["opencode", "--scope", "project", "--yes"]).json().run().data();
+    let plugin = home.path("repo/.opencode/plugins/tenure.js");
+    let file = std::fs::read_to_string(&plugin).unwrap();
+    let works = with_fake(&home, setup(&home, &["--check"])).json().run().data();
+    assert_eq!(works["healthy"], true, "{works}");
+    std::fs::write(&plugin, file.replace("const PROGRAM = \"tenure\"", &format!("const PROGRAM = \"{evil}\"")))
+        .unwrap();
+    let check = with_fake(&home, setup(&home, &["--check"])).run();
+    assert_eq!((check.code, check.stdout.matches("changed by hand, not run").count()), (1, 6), "{check:?}");
+    assert!(!ran.exists());
+}
+
+#[test]
 fn when_a_hook_last_fired_is_shown() {
     let home = Home::new(Engine::File);
     setup(&home, &["claude", "--scope", "project", "--yes"]).json().run().data();

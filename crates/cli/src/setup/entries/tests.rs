@@ -4,12 +4,13 @@ fn hook(event: &str, command: &str) -> Hook {
     Hook { event: event.into(), matcher: String::new(), command: command.into(), timeout: 5 }
 }
 
+fn hooks(shape: Shape, hooks: Vec<Hook>) -> Part {
+    Part::Hooks { shape, hooks, program: "/opt/tn".into() }
+}
+
 fn parts() -> Vec<Part> {
     vec![
-        Part::Hooks(
-            Shape::Grouped,
-            vec![hook("Start", "tenure hook claude Start"), hook("End", "tenure hook claude End")],
-        ),
+        hooks(Shape::Grouped, vec![hook("Start", "tenure hook claude Start"), hook("End", "tenure hook claude End")]),
         Part::Mcp { at: "mcpServers", value: json!({ "command": "tenure", "args": ["mcp"] }) },
         Part::Grant { at: &["sandbox", "filesystem", "allowWrite"], dir: "/store".into() },
     ]
@@ -45,7 +46,7 @@ fn an_older_entry_is_replaced_and_a_foreign_neighbour_stays() {
     let old = r#"{"hooks":{"Start":[{"matcher":"x","hooks":[{"command":"/old/tenure hook claude Start"},{"command":"mine"}]}],
         "Gone":[{"hooks":[{"command":"'/a b/tenure' hook claude Gone"}]}]},"mcpServers":{"tenure":{"command":"/old/tenure","args":["mcp"],"env":{}}}}"#;
     let after = applied(old);
-    let found = own_hooks(&parse(&after).unwrap(), &after);
+    let found = own_hooks(&parse(&after).unwrap(), &after, "tenure");
     assert_eq!(found, [hook("Start", "tenure hook claude Start"), hook("End", "tenure hook claude End")]);
     assert!(after.contains(r#"{"matcher":"x","hooks":[{"command":"mine"}]}"#), "{after}");
     assert!(!after.contains("/old/") && !after.contains("/a b/"), "{after}");
@@ -61,7 +62,7 @@ fn what_another_program_has_under_the_name_is_left() {
 
 #[test]
 fn a_version_comes_with_a_file_that_is_made_and_goes_with_it() {
-    let parts = [Part::Hooks(Shape::Flat, vec![hook("stop", "tenure hook cursor stop")]), Part::Version];
+    let parts = [hooks(Shape::Flat, vec![hook("stop", "tenure hook cursor stop")]), Part::Version];
     let made = apply(None, &parts).unwrap().text.unwrap();
     assert_eq!(serde_json::from_str::<Value>(&made).unwrap()["version"], 1);
     assert_eq!(apply(Some(&made), &parts).unwrap().text.as_deref(), Some(made.as_str()));
@@ -72,11 +73,27 @@ fn a_version_comes_with_a_file_that_is_made_and_goes_with_it() {
 }
 
 #[test]
-fn own_command_lines_are_known_whatever_leads_to_the_program() {
-    for own in ["tenure hook a B", "/x/tenure hook a B || exit 0", "[ -x '/a b/tenure' ] && '/a b/tenure' hook a B"] {
-        assert!(is_own_hook(own), "{own}");
+fn hooks_of_others_that_call_or_name_the_program_stay() {
+    for command in [
+        r#"logger -t agents \"before tenure hook runs\""#,
+        "my-filter | tenure hook claude SessionStart | tee /tmp/log",
+        "cd /x && tn hook claude Start",
+    ] {
+        let text = format!(r#"{{"hooks":{{"Start":[{{"hooks":[{{"type":"command","command":"{command}"}}]}}]}}}}"#);
+        let after = apply(Some(&text), &parts()[..1]).unwrap();
+        assert_eq!(after.remarks.len(), 1, "{:?}", after.remarks);
+        let after = after.text.unwrap();
+        assert!(after.contains(command) && after.contains("tenure hook claude End"), "{after}");
+        let left = strip(&after, &parts()[..1], |_| true).unwrap();
+        assert_eq!((left.text.as_deref(), left.remarks.len()), (Some(text.as_str()), 1));
     }
-    for foreign in ["my-tenure hook a B", "tenure-hook a B", "tenure list", "hook tenure"] {
-        assert!(!is_own_hook(foreign), "{foreign}");
-    }
+}
+
+#[test]
+fn a_server_under_the_name_of_its_own_file_is_known() {
+    let part = [Part::Mcp { at: "mcpServers", value: json!({ "command": "/new/tn", "args": ["mcp"] }) }];
+    let text = r#"{"mcpServers":{"tenure":{"command":"/old/tn","args":["mcp"]}}}"#;
+    let after = apply(Some(text), &part).unwrap().text.unwrap();
+    assert!(after.contains("/new/tn") && !after.contains("/old/"), "{after}");
+    assert!(!strip(&after, &part, |_| true).unwrap().text.unwrap().contains("tn"));
 }
