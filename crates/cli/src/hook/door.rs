@@ -130,7 +130,8 @@ impl<'a> Door<'a> {
             // Hooks that were set up in the middle of a session, or one of another project.
             None => self.start(standing, Start::Resume)?.agent,
         };
-        self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says.clone()), Vec::new()).map(|_| ())
+        let says = tool_used::Request { first: standing.mine.is_none(), ..says.clone() };
+        self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says), Vec::new()).map(|_| ())
     }
 
     /// Proof of which sessions run in processes that are dead.

@@ -122,7 +122,8 @@ fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Stand
             !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
         let quiet =
             agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at != Time(0) || agent.process != process;
-        let settled = !fired_due && !quiet && is_stored(tx, scene, &agent, says)?;
+        let once = !own.again && !process.host.is_empty();
+        let settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
         for row in session::of_agent(tx, project, &agent.name)? {
             if !seen.iter().any(|seen| seen.process == row.seen.process && seen.session == row.seen.session) {
                 seen.push(Seen { last_seen: agent.last_seen, ..row.seen });

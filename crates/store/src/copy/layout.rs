@@ -285,6 +285,7 @@ pub(crate) const TABLES: [Table; 22] = [
             Int("began_at"),
             Int("ended_at"),
             Int("told_at"),
+            Int("again_at"),
         ],
         key: &["project", "host", "boot", "pidns", "pid", "started", "tool", "session"],
     },
