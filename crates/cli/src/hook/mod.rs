@@ -129,12 +129,13 @@ fn outcome(
     let seen = RefCell::new(None);
     let failure = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
         Ok(Ok(output)) => return output,
-        Ok(Err(error)) => format!("{}: {}", error.code(), error.message()),
-        Err(_) => "panic".to_owned(),
+        // The words of an error may quote the event.
+        Ok(Err(error)) => error.code(),
+        Err(_) => "panic",
     };
     let dir = seen.into_inner();
     let settled = catch_unwind(AssertUnwindSafe(|| {
-        log::append(env, &line.typed, &failure);
+        log::append(env, &line.typed, failure);
         refusal.clone().filter(|_| policy(env, dir) == Fail::Closed)
     }));
     // Not even the policy could be read: a guard that somebody may have closed is not opened by that.

@@ -5,6 +5,22 @@ import { spawn } from "node:child_process"
 const PROGRAM = "@PROGRAM@"
 const WATCHED = ["edit", "write", "patch", "apply_patch", "multiedit", "bash", "shell"]
 
+// A sub-session works for another: what it does is that one's.
+const parents = new Map()
+
+function learn(info) {
+  if (info?.id && info.parentID) parents.set(info.id, info.parentID)
+}
+
+function root(session) {
+  const seen = new Set()
+  while (parents.has(session) && !seen.has(session)) {
+    seen.add(session)
+    session = parents.get(session)
+  }
+  return session
+}
+
 // Runs one hook. Whatever goes wrong, the answer is empty and the session goes on.
 function hook(event, input, directory, limit = 5000) {
   return new Promise((resolve) => {
@@ -26,7 +42,8 @@ function hook(event, input, directory, limit = 5000) {
       child.on("close", done)
       child.stdout.on("data", (data) => (text += data))
       child.stdin.on("error", () => {})
-      child.stdin.end(JSON.stringify({ hook_event_name: event, cwd: directory, ...input }))
+      const parent = root(input.session_id)
+      child.stdin.end(JSON.stringify({ hook_event_name: event, cwd: directory, parent_session_id: parent, ...input }))
     } catch {
       resolve({})
     }
@@ -50,6 +67,7 @@ export default {
   async server({ directory }) {
     return {
       event: async ({ event }) => {
+        learn(event.properties?.info)
         const session = event.properties?.info?.id ?? event.properties?.sessionID
         if (event.type === "session.created") await hook("session.created", { session_id: session }, directory)
         if (event.type === "session.deleted") await hook("session.deleted", { session_id: session }, directory, 1000)
@@ -73,6 +91,7 @@ export default {
     const directory = ctx.directory ?? process.cwd()
     const seen = new Set()
     await ctx.session.hook("context", async (event) => {
+      learn({ id: event.sessionID, parentID: event.parentID ?? event.session?.parentID })
       if (!seen.has(event.sessionID)) {
         seen.add(event.sessionID)
         await hook("session.created", { session_id: event.sessionID }, directory)
