@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tenure_core::agent::{Judgement, Process};
+use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::confirm;
 use tenure_kernel::{Actor, Call, Checkout, Door, Evidence, Kernel, Op, Reply, RequestId, Tree, Trust};
@@ -35,16 +36,13 @@ pub(crate) struct Context<'a> {
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
     repins: Cell<bool>,
-    /// Whether this is a hook: it waits for nobody for long, and makes no store.
-    hook: Cell<bool>,
+    /// How long a hook waits for its turn, if this is one: it makes no store.
+    hook: Cell<Option<Duration>>,
     /// The agent that a hook registered for this command, once it was looked for.
-    registered: OnceCell<Option<String>>,
+    registered: OnceCell<Whose>,
     /// Who acts, where a door has found that out by itself.
     acting: Option<Actor>,
 }
-
-/// How long a hook waits for its turn: its tool waits for it.
-const HOOK_PATIENCE: Duration = Duration::from_millis(250);
 
 impl<'a> Context<'a> {
     pub(crate) fn new(globals: Globals, env: &'a Env, out: &'a Printer) -> Context<'a> {
@@ -57,7 +55,7 @@ impl<'a> Context<'a> {
             kernel: OnceCell::new(),
             writes: Cell::new(false),
             repins: Cell::new(false),
-            hook: Cell::new(false),
+            hook: Cell::new(None),
             registered: OnceCell::new(),
             acting: None,
         }
@@ -140,8 +138,8 @@ impl<'a> Context<'a> {
                 config::Durability::Fast => Durability::Fast,
             },
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
-            may_create: !self.hook.get() && (self.repins.get() || self.pin()?.is_none()),
-            patience: if self.hook.get() { HOOK_PATIENCE } else { Options::default().patience },
+            may_create: self.hook.get().is_none() && (self.repins.get() || self.pin()?.is_none()),
+            patience: self.hook.get().unwrap_or(Options::default().patience),
             one_connection: self.writes.get(),
             one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
@@ -174,29 +172,29 @@ impl<'a> Context<'a> {
         if !caller.is_of_a_session() {
             return Ok(caller);
         }
-        let registered = self.registered.get_or_init(|| self.look_up_session().ok().flatten());
-        Ok(caller.registered_as(registered.as_deref()))
+        let registered = self.registered.get_or_init(|| self.look_up_session().unwrap_or(Whose::Unknown));
+        Ok(caller.registered_as(registered))
     }
 
     /// The agent that a hook registered for this session. What stands in the way of looking stands in the way of the
     /// command too, which says so.
-    fn look_up_session(&self) -> Result<Option<String>> {
+    fn look_up_session(&self) -> Result<Whose> {
         let tools = identity::tools(self.env)?;
         let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
         self.session_among(&tools)
     }
 
     /// The agent that a hook registered for a session of one of some tools, in a process above this one.
-    pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Option<String>> {
-        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(None) };
+    pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Whose> {
+        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(Whose::Unknown) };
         let here = HostFacts::read(self.env).process(0, 0);
         let kernel = self.kernel()?;
         self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &ancestors()))
     }
 
-    /// Says that this is a hook.
-    pub(crate) fn is_hook(&self) {
-        self.hook.set(true);
+    /// Says that this is a hook, and how long it waits for its turn.
+    pub(crate) fn is_hook(&self, patience: Duration) {
+        self.hook.set(Some(patience));
         self.will_write();
     }
 

@@ -6,7 +6,7 @@
 //! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
 //! its ops refused, because two sessions under one name would not be fenced from each other.
 
-use tenure_core::session::agent_name;
+use tenure_core::session::{Whose, agent_name};
 use tenure_core::{Error, Kind, Result, Stage, name};
 
 use crate::env::Env;
@@ -82,24 +82,23 @@ pub(crate) enum Caller {
     Pretender(Identity),
     /// An agent tool, but no session to tell it from others: the tools that were recognised.
     Unnamed(Vec<&'static str>),
+    /// A session of a tool whose id several agents have, and no process that tells which of them this is.
+    Several(&'static str),
 }
 
 impl Caller {
     /// Who acts, for an op: without a name it is refused.
     pub(crate) fn for_op(self) -> Result<Identity> {
-        let tools = match self {
+        let (tools, several) = match self {
             Caller::Known(identity) => return Ok(identity),
-            Caller::Pretender(identity) => {
-                let message = format!("an agent tool cannot act as {}", identity.name);
-                return Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, message)
-                    .entity(identity.name)
-                    .hint(
-                        "A person runs this from a terminal of their own; an agent gives a name without `person:`.",
-                    ));
-            }
-            Caller::Unnamed(tools) => tools,
+            Caller::Pretender(identity) => return Err(pretender(identity.name)),
+            Caller::Unnamed(tools) => (tools, false),
+            Caller::Several(tool) => (vec![tool], true),
         };
         let message = match tools.as_slice() {
+            [tool] if several => {
+                format!("this session of {tool} is several agents, and no process above tells which of them acts")
+            }
             [tool] => format!("this runs inside {tool}, which does not say which session it is"),
             several => format!("this runs inside {}, and the environment does not say whose session it is", {
                 several.join(" and ")
@@ -115,23 +114,24 @@ impl Caller {
     pub(crate) fn is_of_a_session(&self) -> bool {
         match self {
             Caller::Known(identity) => matches!(identity.source, Source::Session(_)),
-            Caller::Unnamed(_) => true,
+            Caller::Unnamed(_) | Caller::Several(_) => true,
             Caller::Pretender(_) => false,
         }
     }
 
     /// The same session under the name that a hook registered for it, if one did.
-    pub(crate) fn registered_as(self, name: Option<&str>) -> Caller {
+    pub(crate) fn registered_as(self, whose: &Whose) -> Caller {
         let (known, tool) = match &self {
             Caller::Known(identity) => (identity.name.as_str(), identity.tool),
             Caller::Unnamed(tools) => ("", if let [tool] = tools[..] { Some(tool) } else { None }),
-            Caller::Pretender(_) => return self,
+            Caller::Pretender(_) | Caller::Several(_) => return self,
         };
-        match name.filter(|name| *name != known) {
-            Some(name) => {
-                Caller::Known(Identity { name: name.to_owned(), kind: Who::Agent, source: Source::Hook, tool })
+        match (whose, tool) {
+            (Whose::Agent(name), _) if name != known => {
+                Caller::Known(Identity { name: name.clone(), kind: Who::Agent, source: Source::Hook, tool })
             }
-            None => self,
+            (Whose::Several, Some(tool)) => Caller::Several(tool),
+            _ => self,
         }
     }
 
@@ -139,7 +139,7 @@ impl Caller {
     pub(crate) fn for_query(self) -> Option<Identity> {
         match self {
             Caller::Known(identity) | Caller::Pretender(identity) => Some(identity),
-            Caller::Unnamed(_) => None,
+            Caller::Unnamed(_) | Caller::Several(_) => None,
         }
     }
 }
@@ -159,13 +159,25 @@ pub(crate) fn tools(env: &Env) -> Result<Vec<(&'static str, Option<String>)>> {
     Ok(found)
 }
 
-/// The name that somebody gave with `TENURE_AGENT` or the flag, if one did.
+/// The name that somebody gave a hook with `TENURE_AGENT` or the flag, if one did.
 pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>> {
     let typed = match &globals.agent {
         Some(typed) => Some(typed.as_str()),
         None => env.var("TENURE_AGENT")?,
     };
-    typed.map(|typed| name::check(typed).map(str::to_owned)).transpose()
+    let Some(name) = typed.map(name::check).transpose()? else { return Ok(None) };
+    // A hook is run by an agent tool, whatever its environment says.
+    if name::is_person(name) {
+        return Err(pretender(name.to_owned()));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+fn pretender(name: String) -> Error {
+    let message = format!("an agent tool cannot act as {name}");
+    Error::new(Kind::Denied, "people_only", Stage::Resolve, message)
+        .entity(name)
+        .hint("A person runs this from a terminal of their own; an agent gives a name without `person:`.")
 }
 
 /// Finds out who acts, as far as the environment tells.
@@ -207,7 +219,7 @@ const THREADS: &str = "codex";
 pub(crate) fn through_mcp(
     caller: Caller,
     thread: Option<&str>,
-    registered: impl FnOnce(&[(&str, Option<&str>)]) -> Option<String>,
+    registered: impl FnOnce(&[(&str, Option<&str>)]) -> Whose,
 ) -> Result<Option<Identity>> {
     let caller = match caller {
         Caller::Known(given) if matches!(given.source, Source::Flag | Source::Variable) => match given.kind {
@@ -218,18 +230,24 @@ pub(crate) fn through_mcp(
     };
     match (caller, thread) {
         (caller @ Caller::Pretender(_), _) => caller.for_op().map(Some),
-        (_, Some(thread)) => Ok(Some(Identity {
-            name: registered(&[(THREADS, Some(thread))]).unwrap_or_else(|| agent_name(THREADS, thread)),
-            kind: Who::Agent,
-            source: Source::Session("threadId"),
-            tool: Some(THREADS),
-        })),
+        (_, Some(thread)) => {
+            let name = match registered(&[(THREADS, Some(thread))]) {
+                Whose::Agent(name) => name,
+                Whose::Unknown => agent_name(THREADS, thread),
+                Whose::Several => return Caller::Several(THREADS).for_op().map(Some),
+            };
+            let source = Source::Session("threadId");
+            Ok(Some(Identity { name, kind: Who::Agent, source, tool: Some(THREADS) }))
+        }
         (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
         // A client says nothing of itself in the environment of its servers; its hooks may have.
         (Caller::Known(_), None) => {
             let all: Vec<(&str, Option<&str>)> = TOOLS.iter().map(|tool| (tool.name, None)).collect();
             let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
-            Ok(registered(&all).map(named))
+            Ok(match registered(&all) {
+                Whose::Agent(name) => Some(named(name)),
+                Whose::Unknown | Whose::Several => None,
+            })
         }
         _ => Ok(None),
     }
@@ -270,7 +288,7 @@ mod tests {
 
     #[test]
     fn inv_i1_the_flag_wins_over_the_variable_over_the_session() {
-        let session = ("CLAUDE_CODE_SESSION_ID", "3F2A-77");
+        let session = ("CLAUDE_CODE_SESSION_ID", "3f2a-77");
         let both = env([session, ("TENURE_AGENT", "builder")]);
         let flag = who(Some("reviewer"), &both).unwrap();
         assert_eq!((flag.name.as_str(), flag.source, flag.tool), ("reviewer", Source::Flag, Some("claude")));
@@ -336,12 +354,13 @@ mod tests {
         let through = |agent: Option<&str>, vars: &[(&str, &str)], thread| {
             let env = vars.iter().fold(env([]), |env, (name, value)| env.with(name, value));
             let globals = Globals { agent: agent.map(Into::into), ..Globals::default() };
-            through_mcp(resolve(&globals, &env)?, thread, |_| None).map(|found| found.map(|identity| identity.name))
+            through_mcp(resolve(&globals, &env)?, thread, |_| Whose::Unknown)
+                .map(|found| found.map(|identity| identity.name))
         };
-        let session = ("CLAUDE_CODE_SESSION_ID", "A1");
+        let session = ("CLAUDE_CODE_SESSION_ID", "a1");
         assert_eq!(through(Some("flag"), &[session], Some("t")).unwrap().as_deref(), Some("flag"));
         assert_eq!(through(None, &[("TENURE_AGENT", "v")], Some("t")).unwrap().as_deref(), Some("v"));
-        assert_eq!(through(None, &[session], Some("T 1")).unwrap().as_deref(), Some("codex-t-1"));
+        assert_eq!(through(None, &[session], Some("t1")).unwrap().as_deref(), Some("codex-t1"));
         assert_eq!(through(None, &[session], None).unwrap().as_deref(), Some("claude-a1"));
         assert_eq!(through(None, &[], None).unwrap(), None);
         assert_eq!(through(None, &[("GEMINI_CLI", "1")], None).unwrap(), None);

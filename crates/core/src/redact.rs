@@ -35,8 +35,9 @@ const PREFIXES: [(&str, usize); 27] = [
 ];
 
 /// Parts of a name that make its value a secret.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "accesskey",
+    "accountkey",
     "apikey",
     "authkey",
     "bearer",
@@ -58,6 +59,7 @@ pub fn redact(text: &str) -> String {
     let text = keys(text);
     let text = urls(&text);
     let text = values(&text);
+    let text = short_flags(&text);
     words(&text)
 }
 
@@ -114,7 +116,7 @@ fn urls(text: &str) -> String {
     out
 }
 
-/// Values of names that say that they are secret, and of `Authorization`.
+/// Values of names that say that they are secret, and of `Authorization` and `Cookie`.
 fn values(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -127,15 +129,22 @@ fn values(text: &str) -> String {
         let lower: String =
             name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
         let scheme = matches!(lower.as_str(), "bearer" | "basic");
-        let gap = if scheme { spaces(behind) } else { assignment(behind) };
-        let secret = lower.ends_with("authorization") || NAMES.iter().any(|part| lower.contains(part)) || scheme;
+        let whole_line = lower.ends_with("authorization") || lower.ends_with("cookie");
+        let named = NAMES.iter().any(|part| lower.contains(part));
+        // `--token VALUE`; another flag behind it is no value.
+        let flag = named && name.starts_with("--") && !behind.trim_start_matches(' ').starts_with('-');
+        let gap = match assignment(behind) {
+            _ if scheme => spaces(behind),
+            None if flag => spaces(behind),
+            gap => gap,
+        };
+        let secret = whole_line || named || scheme;
         let Some(gap) = gap.filter(|_| secret) else {
             rest = behind;
             continue;
         };
         out.push_str(&behind[..gap]);
         let value = &behind[gap..];
-        let whole_line = lower.ends_with("authorization");
         let quote = behind[..gap].chars().next_back().filter(|c| "\"'`".contains(*c));
         let ends = |c: char| match quote {
             Some(quote) => c == quote || c == '\n',
@@ -156,6 +165,32 @@ fn values(text: &str) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// Programs that take a password right behind `-p`.
+const SHORT: [&str; 5] = ["mariadb", "mysql", "mysqladmin", "mysqldump", "sshpass"];
+
+/// Passwords behind `-p` of a program that takes them there, on a line that names it.
+fn short_flags(text: &str) -> String {
+    let of_line = |line: &str| -> String {
+        let mut named = false;
+        let mut out = String::with_capacity(line.len());
+        for part in line.split_inclusive([' ', '\t', '\n', '`', '"', '(']) {
+            let word = part.trim_end_matches([' ', '\t', '\n', '`', '"', '(', ':', ')', ';']);
+            named |= SHORT.contains(&word.rsplit('/').next().unwrap_or_default());
+            let password = word.strip_prefix("-p").or_else(|| word.strip_prefix("'-p"));
+            match password.filter(|password| named && !password.is_empty()) {
+                Some(password) => {
+                    out.push_str(&word[..word.len() - password.len()]);
+                    out.push_str(REDACTED);
+                    out.push_str(&part[word.len()..]);
+                }
+                None => out.push_str(part),
+            }
+        }
+        out
+    };
+    text.split_inclusive('\n').map(of_line).collect()
 }
 
 fn is_name_char(c: char) -> bool {
@@ -264,6 +299,13 @@ mod tests {
             (format!("-----BEGIN OPENSSH PRIVATE{} KEY-----\n{}", "", x(64)), x(64)),
             (format!("aws_secret_access_key = {}", x(40)), x(40)),
             (format!("--password={}", x(10)), x(10)),
+            (format!("Cookie: session={}", x(12)), x(12)),
+            (format!("set-cookie: a=b; sid={}; Path=/", x(12)), x(12)),
+            (format!("curl --token {} x", x(12)), x(12)),
+            (format!("tool --api-key '{}'", x(12)), x(12)),
+            (format!("mysql -u root -p{}", x(9)), x(9)),
+            (format!("/usr/bin/mysqldump: -p{} db", x(9)), x(9)),
+            (format!("DefaultEndpointsProtocol=https;AccountKey={}+/==;", x(20)), x(20)),
         ]
     }
 
@@ -290,6 +332,8 @@ mod tests {
             "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----",
             "commit 0123456789abcdef0123456789abcdef01234567",
             "Tests: 3 failed, 12 passed",
+            "unknown option --token --verbose",
+            "mkdir -path and cp -p x",
         ] {
             assert_eq!(redact(text), text);
         }
@@ -300,7 +344,7 @@ mod tests {
     proptest! {
         #[test]
         fn inv_m5_a_secret_is_taken_out_wherever_it_stands(
-            before in "[ -~\n]{0,30}[ \n]", after in "[ \n][ -~\n]{0,30}", which in 0usize..22,
+            before in "[ -~\n]{0,30}[ \n]", after in "[ \n][ -~\n]{0,30}", which in 0usize..29,
         ) {
             let (text, secret) = shapes().swap_remove(which);
             let told = redact(&format!("{before}{text}{after}"));

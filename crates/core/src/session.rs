@@ -177,11 +177,35 @@ pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str
     here.iter().all(|above| above.seen.agent == *first).then_some(first)
 }
 
-/// Which agent a session is that has no registered process above it: the one that is left of its id, if it is one.
-pub fn by_id(of_id: &[Seen]) -> Option<&str> {
-    let mut live = of_id.iter().filter(|seen| !seen.ended);
-    let first = &live.next()?.agent;
-    live.all(|seen| seen.agent == *first).then_some(first)
+/// Whose a command is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Nothing tells.
+    Unknown,
+    /// An agent's.
+    Agent(String),
+    /// That of one of several agents, or of one that is elsewhere: acting as any of them may be acting as another.
+    Several,
+}
+
+/// Whose a command is that no live session is registered above, by all sessions of its id. `above` are the processes above
+/// it: one that said good-bye and lives on is still itself. Where hooks know nothing of the id, it names the agent alone.
+pub fn by_id(tool: &str, session: &str, of_id: &[Seen], here: &Process, above: &[(i64, i64)]) -> Whose {
+    let place = |seen: &&Seen| {
+        let process = &seen.process;
+        let same = (&process.host, &process.boot, &process.pidns) == (&here.host, &here.boot, &here.pidns);
+        above.iter().position(|above| same && *above == (process.pid, process.started))
+    };
+    if let Some(seen) = of_id.iter().filter(|seen| place(seen).is_some()).min_by_key(place) {
+        return Whose::Agent(seen.agent.clone());
+    }
+    let Some(first) = of_id.first() else { return Whose::Agent(agent_name(tool, session)) };
+    let elsewhere =
+        |seen: &Seen| !here.host.is_empty() && !seen.process.host.is_empty() && seen.process.host != here.host;
+    if of_id.iter().all(elsewhere) || of_id.iter().any(|seen| seen.agent != first.agent) {
+        return Whose::Several;
+    }
+    Whose::Agent(first.agent.clone())
 }
 
 fn numbered(base: &str, number: usize) -> String {
@@ -192,8 +216,29 @@ fn numbered(base: &str, number: usize) -> String {
 
 /// The agent of a session whose process says nothing else. Hooks, MCP and the command line all use this one, so that one
 /// session is one agent through every door.
+///
+/// Two ids are two names: one that does not fit as it is, or that looks like a name made here, ends in a hash of the id.
 pub fn agent_name(tool: &str, session: &str) -> String {
-    crate::name::fit_after(&format!("{tool}-"), session)
+    let prefix = format!("{tool}-");
+    let plain = crate::name::fit_after(&prefix, session);
+    // One that is too long has a hash already.
+    let fits = session.chars().count() <= NAME_MAX - prefix.len();
+    if fits && (plain[prefix.len()..] != *session || is_made(session)) {
+        let end = format!("-{:08x}", crate::name::fnv1a(session.as_bytes()) >> 32);
+        let room = NAME_MAX - end.len();
+        return format!("{}{end}", &plain[..plain.len().min(room)]);
+    }
+    plain
+}
+
+/// Whether an id ends as numbered and hashed names do.
+fn is_made(session: &str) -> bool {
+    let hash = session.rsplit_once('-').is_some_and(|(_, end)| {
+        [8, 16].contains(&end.len()) && end.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    });
+    let number =
+        session.rsplit_once('.').is_some_and(|(_, end)| !end.is_empty() && end.bytes().all(|b| b.is_ascii_digit()));
+    hash || number
 }
 
 #[cfg(test)]
@@ -230,102 +275,139 @@ mod tests {
 
     #[test]
     fn inv_i1_a_new_session_in_a_new_process_is_a_new_agent() {
-        assert_eq!(who(1, "A", Start::Startup, &[], &[]), is("claude-a"));
-        assert_eq!(who(2, "B", Start::Startup, &[seen(1, "A", "claude-a", 1)], &[]), is("claude-b"));
+        assert_eq!(who(1, "a", Start::Startup, &[], &[]), is("claude-a"));
+        assert_eq!(who(2, "b", Start::Startup, &[seen(1, "a", "claude-a", 1)], &[]), is("claude-b"));
     }
 
     #[test]
     fn inv_i1_cleared_compacted_or_resumed_in_its_process_a_session_stays_itself() {
-        let known = [seen(1, "A", "claude-a", 1)];
+        let known = [seen(1, "a", "claude-a", 1)];
         for start in [Start::Clear, Start::Resume, Start::Compact] {
-            assert_eq!(who(1, "B", start, &known, &[]), is("claude-a"), "{start:?}");
+            assert_eq!(who(1, "b", start, &known, &[]), is("claude-a"), "{start:?}");
         }
-        assert_eq!(who(1, "A", Start::Compact, &known, &[]), is("claude-a"));
-        assert_eq!(who(1, "A", Start::Startup, &known, &[]), is("claude-a"));
+        assert_eq!(who(1, "a", Start::Compact, &known, &[]), is("claude-a"));
+        assert_eq!(who(1, "a", Start::Startup, &known, &[]), is("claude-a"));
         // The agent of a process is that of the session that began last in it.
-        let cleared = [seen(1, "A", "claude-a", 1), seen(1, "B", "claude-b", 2)];
-        assert_eq!(who(1, "C", Start::Clear, &cleared, &[]), is("claude-b"));
+        let cleared = [seen(1, "a", "claude-a", 1), seen(1, "b", "claude-b", 2)];
+        assert_eq!(who(1, "c", Start::Clear, &cleared, &[]), is("claude-b"));
         // A plain start beside a live session of the same process is another session.
-        assert_eq!(who(1, "B", Start::Startup, &known, &[]), is("claude-b"));
+        assert_eq!(who(1, "b", Start::Startup, &known, &[]), is("claude-b"));
     }
 
     #[test]
     fn inv_i1_another_id_that_starts_anew_after_the_end_of_one_in_its_process_is_another_agent() {
-        let over = [Seen { ended: true, ..seen(1, "A", "claude-a", 1) }];
-        assert_eq!(who(1, "B", Start::Startup, &over, &[]), is("claude-b"));
+        let over = [Seen { ended: true, ..seen(1, "a", "claude-a", 1) }];
+        assert_eq!(who(1, "b", Start::Startup, &over, &[]), is("claude-b"));
         // Cleared or resumed it goes on, whatever was said at the end; and so does the same id.
         for start in [Start::Clear, Start::Resume, Start::Compact] {
-            assert_eq!(who(1, "B", start, &over, &[]), is("claude-a"), "{start:?}");
+            assert_eq!(who(1, "b", start, &over, &[]), is("claude-a"), "{start:?}");
         }
-        assert_eq!(who(1, "A", Start::Startup, &over, &[]), is("claude-a"));
+        assert_eq!(who(1, "a", Start::Startup, &over, &[]), is("claude-a"));
         // The next one that is cleared goes on as the one that began last.
-        let both = [over[0].clone(), seen(1, "B", "claude-b", 2)];
-        assert_eq!(who(1, "C", Start::Clear, &both, &[]), is("claude-b"));
-        assert_eq!(who(1, "C", Start::Startup, &both, &[]), is("claude-c"));
+        let both = [over[0].clone(), seen(1, "b", "claude-b", 2)];
+        assert_eq!(who(1, "c", Start::Clear, &both, &[]), is("claude-b"));
+        assert_eq!(who(1, "c", Start::Startup, &both, &[]), is("claude-c"));
     }
 
     #[test]
     fn inv_i1_one_id_in_two_live_processes_is_two_agents() {
-        let first = seen(1, "A", "claude-a", 1);
+        let first = seen(1, "a", "claude-a", 1);
         let told = |agent: &str| (agent.to_owned(), Some("claude-a".to_owned()));
-        assert_eq!(who(2, "A", Start::Resume, std::slice::from_ref(&first), &[]), told("claude-a.2"));
-        let two = [first.clone(), seen(2, "A", "claude-a.2", 2)];
-        assert_eq!(who(3, "A", Start::Resume, &two, &[]), told("claude-a.3"));
+        assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&first), &[]), told("claude-a.2"));
+        let two = [first.clone(), seen(2, "a", "claude-a.2", 2)];
+        assert_eq!(who(3, "a", Start::Resume, &two, &[]), told("claude-a.3"));
         // It stays itself, and what the first was is free once that one is gone.
-        assert_eq!(who(2, "A", Start::Compact, &two, &[]), is("claude-a.2"));
-        assert_eq!(who(3, "A", Start::Resume, &two, &[1]), is("claude-a"));
-        assert_eq!(who(3, "A", Start::Resume, &two, &[2]), is("claude-a.2"));
+        assert_eq!(who(2, "a", Start::Compact, &two, &[]), is("claude-a.2"));
+        assert_eq!(who(3, "a", Start::Resume, &two, &[1]), is("claude-a"));
+        assert_eq!(who(3, "a", Start::Resume, &two, &[2]), is("claude-a.2"));
         // The process went on under another id: its agent is still there.
-        let cleared = [first, seen(1, "B", "claude-a", 2)];
-        assert_eq!(who(2, "A", Start::Resume, &cleared, &[]), told("claude-a.2"));
-        assert_eq!(who(2, "B", Start::Resume, &cleared, &[]), (String::from("claude-b.2"), Some("claude-a".into())));
+        let cleared = [first, seen(1, "b", "claude-a", 2)];
+        assert_eq!(who(2, "a", Start::Resume, &cleared, &[]), told("claude-a.2"));
+        assert_eq!(who(2, "b", Start::Resume, &cleared, &[]), (String::from("claude-b.2"), Some("claude-a".into())));
     }
 
     #[test]
     fn inv_i1_a_session_goes_on_in_another_process_once_the_first_is_over() {
-        let first = seen(1, "A", "claude-a", 1);
-        assert_eq!(who(2, "A", Start::Resume, std::slice::from_ref(&first), &[1]), is("claude-a"));
+        let first = seen(1, "a", "claude-a", 1);
+        assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&first), &[1]), is("claude-a"));
         let ended = Seen { ended: true, ..first.clone() };
-        assert_eq!(who(2, "A", Start::Resume, &[ended], &[]), is("claude-a"));
+        assert_eq!(who(2, "a", Start::Resume, &[ended], &[]), is("claude-a"));
         let rebooted = Seen { process: Process { boot: "earlier".into(), ..process(1) }, ..first.clone() };
-        assert_eq!(who(2, "A", Start::Resume, &[rebooted], &[]), is("claude-a"));
+        assert_eq!(who(2, "a", Start::Resume, &[rebooted], &[]), is("claude-a"));
         // In a place that cannot be looked at: live while its agent is, and not for ever.
         let elsewhere = Seen { process: Process { host: "other".into(), ..process(1) }, ..first };
-        assert_eq!(who(2, "A", Start::Resume, std::slice::from_ref(&elsewhere), &[]).0, "claude-a.2");
+        assert_eq!(who(2, "a", Start::Resume, std::slice::from_ref(&elsewhere), &[]).0, "claude-a.2");
         let quiet = Seen { last_seen: NOW - TASK_TTL, ..elsewhere };
-        assert_eq!(who(2, "A", Start::Resume, &[quiet], &[]), is("claude-a"));
+        assert_eq!(who(2, "a", Start::Resume, &[quiet], &[]), is("claude-a"));
         // A process that is looked at and lives is live however quiet it is.
-        let idle = Seen { last_seen: Time(0), ..seen(1, "A", "claude-a", 1) };
-        assert_eq!(who(2, "A", Start::Resume, &[idle], &[]).0, "claude-a.2");
+        let idle = Seen { last_seen: Time(0), ..seen(1, "a", "claude-a", 1) };
+        assert_eq!(who(2, "a", Start::Resume, &[idle], &[]).0, "claude-a.2");
     }
 
     #[test]
     fn inv_i1_a_command_is_the_agent_of_the_nearest_registered_process() {
-        let (outer, inner) = (seen(1, "A", "claude-a", 1), seen(2, "B", "codex-b.2", 2));
+        let (outer, inner) = (seen(1, "a", "claude-a", 1), seen(2, "b", "codex-b.2", 2));
         let above = |distance, tool, seen| Above { distance, tool, seen };
         let both = [above(3, "claude", &outer), above(1, "codex", &inner)];
         assert_eq!(nearest(&both, None), Some("codex-b.2"));
-        assert_eq!(nearest(&both, Some("A")), Some("codex-b.2"), "the id of an outer tool is not ours");
-        assert_eq!(nearest(&[], Some("A")), None);
+        assert_eq!(nearest(&both, Some("a")), Some("codex-b.2"), "the id of an outer tool is not ours");
+        assert_eq!(nearest(&[], Some("a")), None);
         // Cleared: two ids, one agent. Two sessions of one process: the id decides, else nobody.
-        let cleared = seen(1, "B", "claude-a", 2);
-        assert_eq!(nearest(&[above(0, "claude", &outer), above(0, "claude", &cleared)], Some("C")), Some("claude-a"));
-        let other = seen(1, "C", "claude-c", 3);
+        let cleared = seen(1, "b", "claude-a", 2);
+        assert_eq!(nearest(&[above(0, "claude", &outer), above(0, "claude", &cleared)], Some("c")), Some("claude-a"));
+        let other = seen(1, "c", "claude-c", 3);
         let two = [above(0, "claude", &outer), above(0, "claude", &other)];
-        assert_eq!(nearest(&two, Some("C")), Some("claude-c"));
+        assert_eq!(nearest(&two, Some("c")), Some("claude-c"));
         assert_eq!(nearest(&two, None), None);
         let over = Seen { ended: true, ..inner.clone() };
         assert_eq!(nearest(&[above(3, "claude", &outer), above(1, "codex", &over)], None), Some("claude-a"));
-        assert_eq!(by_id(&[outer.clone(), cleared]), Some("claude-a"));
-        assert_eq!(by_id(&[outer, other]), None);
+    }
+
+    #[test]
+    fn inv_i1_a_command_that_no_process_names_is_never_another_agent() {
+        let (one, two) = (seen(1, "a", "claude-a", 1), seen(2, "a", "claude-a.2", 2));
+        let here = process(0);
+        let who = |of_id: &[Seen], here: &Process, above: &[(i64, i64)]| by_id("claude", "a", of_id, here, above);
+        let is = |name: &str| Whose::Agent(name.to_owned());
+        assert_eq!(who(&[], &here, &[]), is("claude-a"), "no hooks");
+        assert_eq!(who(&[one.clone(), seen(3, "a", "claude-a", 2)], &here, &[]), is("claude-a"));
+        assert_eq!(who(&[one.clone(), two.clone()], &here, &[(9, 109)]), Whose::Several);
+        // Said good-bye in a process that lives on: still itself, and without that process still not the other.
+        let over = Seen { ended: true, ..two };
+        assert_eq!(who(&[one.clone(), over.clone()], &here, &[(9, 109), (2, 102)]), is("claude-a.2"));
+        assert_eq!(who(&[one.clone(), over], &here, &[]), Whose::Several);
+        let inside = Process { pidns: "own".into(), ..here.clone() };
+        assert_eq!(who(std::slice::from_ref(&one), &inside, &[(1, 101)]), is("claude-a"), "a sandbox of its own");
+        let far = Process { host: "far".into(), ..here };
+        assert_eq!(who(&[one], &far, &[(1, 101)]), Whose::Several, "another machine is another session");
+    }
+
+    #[test]
+    fn inv_i1_two_ids_are_two_names() {
+        let made = agent_name("claude", "ABC");
+        let second = numbered("claude-z9", 2);
+        let ids =
+            ["abc", "Abc", "aBC", "ABC", "a b", "a-b", "a\u{e9}", "a\u{e8}", "z9", "z9.2", &made["claude-".len()..]];
+        let mut names: Vec<String> = ids.iter().map(|id| agent_name("claude", id)).collect();
+        names.push(second);
+        for name in &names {
+            assert!(crate::name::check(name).is_ok(), "{name}");
+        }
+        let before = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), before, "{names:?}");
+        for plain in ["abc", "z9", "0b5e1c9e-8f60-4b6e-9d43-2a9d4c1e77aa", "ses_5f"] {
+            assert_eq!(agent_name("claude", plain), format!("claude-{plain}"));
+        }
     }
 
     #[test]
     fn a_process_with_many_sessions_keeps_them_apart() {
         let process = process(1);
-        let known = [seen(1, "A", "cursor-a", 1)];
+        let known = [seen(1, "a", "cursor-a", 1)];
         for start in [Start::Startup, Start::Resume, Start::Clear] {
-            let asking = Asking { tool: "cursor", session: "B", start, process: &process };
+            let asking = Asking { tool: "cursor", session: "b", start, process: &process };
             assert_eq!(decide(&asking, &known, NOW, |_| false).agent, "cursor-b");
         }
     }
@@ -333,12 +415,12 @@ mod tests {
     #[test]
     fn an_unknown_process_is_told_apart_by_the_id_alone() {
         let process = Process::default();
-        let known = [Seen { process: Process::default(), ..seen(0, "A", "claude-a", 1) }];
+        let known = [Seen { process: Process::default(), ..seen(0, "a", "claude-a", 1) }];
         let ask = |session| {
             let asking = Asking { tool: "claude", session, start: Start::Clear, process: &process };
             decide(&asking, &known, NOW, |_| false).agent
         };
-        assert_eq!((ask("A").as_str(), ask("B").as_str()), ("claude-a", "claude-b"));
+        assert_eq!((ask("a").as_str(), ask("b").as_str()), ("claude-a", "claude-b"));
     }
 
     #[test]

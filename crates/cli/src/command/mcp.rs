@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_core::agent::Process;
+use tenure_core::session::Whose;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
@@ -79,7 +80,8 @@ impl Desk for Reception {
         let out = Printer::new(false, true, &self.env);
         let context = Context::new(self.globals.clone(), &self.env, &out);
         let caller = context.asker()?;
-        let found = identity::through_mcp(caller, thread, |tools| context.session_among(tools).ok().flatten())?;
+        let found =
+            identity::through_mcp(caller, thread, |tools| context.session_among(tools).unwrap_or(Whose::Unknown))?;
         Ok(found.map(|identity| Who {
             name: identity.name,
             tool: identity.tool.unwrap_or_default().to_owned(),

@@ -22,6 +22,7 @@ pub(super) const SPEC: Spec = Spec {
             Caller::Known(identity) | Caller::Pretender(identity) => {
                 (Some(identity.name), identity.source.as_str().to_owned())
             }
+            Caller::Several(tool) => (None, format!("{tool} with a session that is several agents")),
             Caller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
         };
         let checkout = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top).display().to_string();

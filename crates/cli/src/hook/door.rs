@@ -1,5 +1,7 @@
 //! The way of a hook into the kernel: who the session is, and ops under that name.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
@@ -10,7 +12,7 @@ use tenure_kernel::shape::SessionStarted;
 use tenure_kernel::{Actor, Call, Evidence, Kernel, Op, Tree};
 
 use super::input::Payload;
-use super::tool::Tool;
+use super::tool::{Event, Tool};
 use super::wrapper;
 use crate::context::Context;
 use crate::env::Env;
@@ -20,6 +22,11 @@ use crate::output::Printer;
 
 /// How often a hook asks again who its session is, when others of the same id begin at the same time.
 const TRIES: usize = 20;
+
+/// How long a hook waits for its turn: its tool waits for it.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// The same for the end of a session, which is said once: what it holds is not free before it is stored.
+const END_PATIENCE: Duration = Duration::from_millis(800);
 
 /// A hook that found the project it is in.
 pub(super) struct Door<'a> {
@@ -43,19 +50,22 @@ impl<'a> Door<'a> {
         out: &'a Printer,
         payload: &Payload<'_>,
     ) -> Result<Option<Door<'a>>> {
+        let is = |meant: Event| tool.event(event).is_some_and(|(_, event)| event == meant);
         let context = Context::new(globals.clone(), env, out);
-        context.is_hook();
+        context.is_hook(if is(Event::End) { END_PATIENCE } else { PATIENCE });
         if context.place()?.project.key.is_none() {
             return Ok(None);
         }
         let given = identity::given_name(globals, env)?;
         let session = match (payload.session(), &given) {
-            (Some(session), _) => id(session)?.to_owned(),
+            (Some(session), _) => id(&session)?.to_owned(),
             // Under a name that was given, a session without an id is as good as any.
             (None, Some(_)) => "-".to_owned(),
+            // Whose edit this is cannot be told, so neither can whether it is free.
+            (None, None) if is(Event::Before) => return Err(Error::usage("bad_session", "an event of no session")),
             (None, None) => return Ok(None),
         };
-        let sub_agent = payload.agent_id.clone().filter(|id| !id.is_empty());
+        let sub_agent = payload.sub_agent();
         let process = wrapper::tool_process(env).unwrap_or_default();
         Ok(Some(Door { context, tool, event, session, sub_agent, process, given }))
     }
@@ -129,7 +139,8 @@ impl<'a> Door<'a> {
             // Hooks that were set up in the middle of a session, or one of another project.
             None => self.start(standing, Start::Resume)?.agent,
         };
-        self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says.clone()), Vec::new()).map(|_| ())
+        let says = tool_used::Request { first: standing.mine.is_none(), ..says.clone() };
+        self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says), Vec::new()).map(|_| ())
     }
 
     /// Proof of which sessions run in processes that are dead.

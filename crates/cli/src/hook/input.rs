@@ -20,8 +20,13 @@ pub(super) struct Payload<'a> {
     pub(super) source: Option<String>,
     /// Why a session is over.
     pub(super) reason: Option<String>,
-    /// The sub-agent that this is about.
-    pub(super) agent_id: Option<String>,
+    agent_id: Option<String>,
+    /// The session that this one works for.
+    parent_session_id: Option<String>,
+    #[serde(rename = "parentID")]
+    parent: Option<String>,
+    #[serde(borrow)]
+    info: Option<&'a RawValue>,
     tool_name: Option<String>,
     tool: Option<String>,
     #[serde(borrow)]
@@ -59,10 +64,27 @@ impl<'a> Payload<'a> {
         })
     }
 
-    /// The id of the session.
-    pub(super) fn session(&self) -> Option<&str> {
+    /// The id of the session that holds what is held: of a sub-session, the one that it works for.
+    pub(super) fn session(&self) -> Option<String> {
+        self.parent_of_all().or_else(|| self.own().map(str::to_owned))
+    }
+
+    /// The sub-agent that this is about: a sub-session is one.
+    pub(super) fn sub_agent(&self) -> Option<String> {
+        let named = self.agent_id.clone().filter(|id| !id.is_empty());
+        named.or_else(|| self.parent_of_all().and_then(|_| self.own().map(str::to_owned)))
+    }
+
+    fn own(&self) -> Option<&str> {
         let ids = [&self.session_id, &self.conversation_id, &self.session];
         ids.into_iter().flatten().map(String::as_str).find(|id| !id.is_empty())
+    }
+
+    fn parent_of_all(&self) -> Option<String> {
+        let told = [&self.parent_session_id, &self.parent].into_iter().flatten().cloned();
+        let nested = self.info.and_then(|raw| one_field(raw.get(), "parentID"));
+        let nested = nested.and_then(|value| value.as_str().map(str::to_owned));
+        told.chain(nested).find(|id| !id.is_empty() && Some(id.as_str()) != self.own())
     }
 
     /// The directory that the session is in, if it is there.
@@ -232,19 +254,49 @@ mod tests {
     #[test]
     fn ids_and_commands_are_found_under_each_tools_name() {
         let payload = |json: &'static str| Payload::read(json.as_bytes()).unwrap();
-        assert_eq!(payload(r#"{"session_id":"a","conversation_id":"b"}"#).session(), Some("a"));
-        assert_eq!(payload(r#"{"conversation_id":"b"}"#).session(), Some("b"));
-        assert_eq!(payload(r#"{"sessionID":"c","session_id":null}"#).session(), Some("c"));
-        assert_eq!(payload(r#"{"session_id":""}"#).session(), None);
+        let session = |json| payload(json).session();
+        assert_eq!(session(r#"{"session_id":"a","conversation_id":"b"}"#).as_deref(), Some("a"));
+        assert_eq!(session(r#"{"conversation_id":"b"}"#).as_deref(), Some("b"));
+        assert_eq!(session(r#"{"sessionID":"c","session_id":null}"#).as_deref(), Some("c"));
+        assert_eq!(session(r#"{"session_id":""}"#), None);
         let list = payload(r#"{"tool_input":{"command":["bash","-lc","cargo test"]}}"#);
         assert_eq!(list.command().as_deref(), Some("cargo test"));
         assert!(Payload::read(b"{").is_err() && Payload::read(b"[]").is_err() && Payload::read(b"").is_err());
     }
 
+    #[test]
+    fn inv_i1_a_sub_session_is_a_label_of_the_session_it_works_for() {
+        let told = |json: &'static str| {
+            let payload = Payload::read(json.as_bytes()).unwrap();
+            (payload.session().unwrap(), payload.sub_agent())
+        };
+        let sub = ("p".to_owned(), Some("c".to_owned()));
+        assert_eq!(told(r#"{"session_id":"c","parent_session_id":"p"}"#), sub);
+        assert_eq!(told(r#"{"sessionID":"c","parentID":"p"}"#), sub);
+        assert_eq!(told(r#"{"session_id":"c","info":{"id":"c","parentID":"p"}}"#), sub);
+        assert_eq!(told(r#"{"session_id":"p","agent_id":"c"}"#), sub);
+        let root = ("c".to_owned(), None);
+        for json in [
+            r#"{"session_id":"c","parent_session_id":""}"#,
+            r#"{"session_id":"c","parent_session_id":"c","agent_id":""}"#,
+            r#"{"session_id":"c","info":{"id":"c"},"parentID":null}"#,
+            r#"{"session_id":"c","info":7}"#,
+        ] {
+            assert_eq!(told(json), root, "{json}");
+        }
+    }
+
     /// Everything that is ever asked of a payload.
     fn ask_all(bytes: &[u8]) {
         let Ok(payload) = Payload::read(bytes) else { return };
-        let _ = (payload.session(), payload.dir(), payload.command(), payload.patch(), payload.duration_ms());
+        let _ = (
+            payload.session(),
+            payload.sub_agent(),
+            payload.dir(),
+            payload.command(),
+            payload.patch(),
+            payload.duration_ms(),
+        );
         for name in ["claude", "codex", "gemini", "cursor", "opencode"] {
             let tool = tool::find(name).unwrap();
             let shell = tool.is_shell(payload.tool_name());
@@ -279,6 +331,7 @@ mod tests {
             "workspace_roots",
             "is_interrupt",
             "agent_id",
+            "info",
             "args",
             "command",
         ]);

@@ -137,12 +137,13 @@ fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Op
     let seen = RefCell::new(Seen::default());
     let failure = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
         Ok(Ok(output)) => return output,
-        Ok(Err(error)) => format!("{}: {}", error.code(), error.message()),
-        Err(_) => "panic".to_owned(),
+        // The words of an error may quote the event.
+        Ok(Err(error)) => error.code(),
+        Err(_) => "panic",
     };
     let seen = seen.into_inner();
     let settled = catch_unwind(AssertUnwindSafe(|| {
-        log::append(env, &line.typed, &failure);
+        log::append(env, &line.typed, failure);
         refusal.clone().filter(|_| policy(env, seen.dir.clone()) == Fail::Closed)
     }));
     // Not even the policy could be read: a guard that somebody may have closed is not opened by that.
@@ -182,8 +183,8 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
     let dir = payload.dir();
     *seen.borrow_mut() = Seen {
         dir: dir.clone(),
-        session: payload.session().map(str::to_owned),
-        is_sub_agent: payload.agent_id.as_ref().is_some_and(|id| !id.is_empty()),
+        session: payload.session(),
+        is_sub_agent: payload.sub_agent().is_some(),
         has_spoken: false,
     };
     let env = dir.map_or_else(|| env.clone(), |dir| env.moved(dir));

@@ -181,11 +181,33 @@ fn said(text: &str) -> Option<Fail> {
         _ => Fail::Closed,
     };
     if let Ok(table) = text.parse::<toml::Table>() {
-        return Some(of(table.get("guard")?.get("fail")?.as_str().unwrap_or_default()));
+        let guard = table.get("guard")?;
+        let fail = if guard.is_table() { guard.get("fail")? } else { guard };
+        return Some(of(fail.as_str().unwrap_or_default()));
     }
-    let line = text.lines().map(str::trim).find(|line| line.starts_with("fail") && line.contains('='))?;
-    let word: String = line.split_once('=')?.1.chars().filter(char::is_ascii_alphabetic).collect();
-    Some(of(&word))
+    // One of which nothing about it can be understood may say anything.
+    Some(lines(text).last().map_or(Fail::Closed, |word| of(&word)))
+}
+
+/// What the lines of a file that is not TOML say about the guard, in each way to write it.
+fn lines(text: &str) -> impl Iterator<Item = String> {
+    let plain = |text: &str| -> String { text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect() };
+    let mut table = String::new();
+    text.lines().filter_map(move |line| {
+        let line = line.split('#').next().unwrap_or_default();
+        let Some((key, value)) = line.split_once('=') else {
+            if line.trim_start().starts_with('[') {
+                table = plain(line);
+            }
+            return None;
+        };
+        let value = match (plain(key).as_str(), table.as_str()) {
+            ("fail", "guard") | ("guard.fail", _) => value,
+            ("guard", "") => value.split_once("fail")?.1,
+            _ => return None,
+        };
+        Some(value.chars().filter(char::is_ascii_alphabetic).collect())
+    })
 }
 
 /// Lays one file over what is there, key by key.
@@ -386,6 +408,19 @@ mod tests {
         assert_eq!(fail(&format!("{closed}broken = = \n"), ""), Fail::Closed);
         assert_eq!(fail("broken = = \n[guard]\nfail = open", ""), Fail::Open);
         assert_eq!(fail("[guard]\nfail = 1", ""), Fail::Closed);
+        assert_eq!(fail("guard = \"shut\"", ""), Fail::Closed);
+        for broken in [
+            "guard.fail = \"closed\"\nbad = [",
+            "\"guard\" . 'fail' = 'closed' # open\nbad = [",
+            "[\"guard\"]\r\n fail=\"closed\r\nbad = [",
+            "guard = { fail = \"closed\", }}",
+            "[a]\nfail = \"open\"\n[guard]\nfail = \"closed\"\nb = [",
+            "[guard\nfail \"open\"",
+            "%%%",
+        ] {
+            assert_eq!(fail(broken, ""), Fail::Closed, "{broken:?}");
+        }
+        assert_eq!(fail("[a]\nfail = \"closed\"\n[guard]\nfail = \"open\"\nb = [", ""), Fail::Open);
         fs::remove_file(area.path(FILE)).unwrap();
         fs::create_dir(area.path(FILE)).unwrap();
         assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Closed, "it cannot be read");

@@ -212,7 +212,18 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
         quiet("", &odd.join(" "), &output);
         assert_eq!(output.stdout, "");
     }
+    // Nobody's edit is one that cannot be judged.
+    for (fail, refused) in [("open", false), ("closed", true)] {
+        std::fs::write(home.repo().join("tenure.toml"), format!("guard.fail = \"{fail}\"\n")).unwrap();
+        let nobody = json!({ "cwd": home.repo(), "tool_name": "Write" }).to_string();
+        let output = send(&home, "claude", "PreToolUse", nobody.as_bytes());
+        quiet("claude", "PreToolUse", &output);
+        assert_eq!(output.stdout.contains("deny"), refused, "{fail}");
+    }
+    let wrong = json!({ "session_id": "MARKER\n", "cwd": home.repo() }).to_string();
+    send(&home, "claude", "SessionStart", wrong.as_bytes());
     let log = std::fs::read_to_string(home.path("home/.local/state/tenure/hook.log")).unwrap();
+    assert!(log.contains("bad_session") && !log.contains("MARKER"), "{log}");
     assert!(log.contains("bad_event") && log.contains("input_too_long") && log.contains("config_invalid"), "{log}");
 }
 
@@ -283,6 +294,22 @@ fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
         assert_eq!(says(prompt, "T").is_some(), tool != "claude", "{tool}");
         assert_eq!((says(prompt, "T"), says(guard, "T"), says(prompt, "S")), (None, None, None), "{tool}");
     }
+}
+
+#[test]
+fn inv_i1_a_hook_is_never_a_person() {
+    let home = Home::new(Engine::File);
+    home.add("something");
+    let start = json!({ "session_id": "s", "cwd": home.repo(), "source": "startup" }).to_string();
+    let call =
+        home.call(&["hook", "claude", "SessionStart"]).env("TENURE_AGENT", "person:bob").env("TENURE_WORKER", "1");
+    let output = call.input(start.as_bytes()).run();
+    quiet("claude", "SessionStart", &output);
+    assert_eq!(output.stdout, "");
+    assert_eq!(home.ok(&["holds"])["items"], json!([]));
+    assert_eq!(home.ok(&["agent", "list"])["items"].as_array().unwrap().len(), 1);
+    let log = std::fs::read_to_string(home.path("home/.local/state/tenure/hook.log")).unwrap();
+    assert!(log.contains("people_only"), "{log}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn whoami(call: Call) -> (Option<String>, String) {
 fn inv_i1_the_flag_wins_over_the_variable_and_that_over_the_session() {
     let home = Home::new(Engine::File);
     let full = |args: &[&str]| {
-        home.call(args).env("TENURE_AGENT", "by-variable").env("CLAUDE_CODE_SESSION_ID", "S1").env("CLAUDECODE", "1")
+        home.call(args).env("TENURE_AGENT", "by-variable").env("CLAUDE_CODE_SESSION_ID", "s1").env("CLAUDECODE", "1")
     };
     let found = |agent: &str, source: &str| (Some(agent.to_owned()), source.to_owned());
     assert_eq!(whoami(full(&["whoami", "--agent", "by-flag"])), found("by-flag", "--agent"));
@@ -24,7 +24,7 @@ fn inv_i1_the_flag_wins_over_the_variable_and_that_over_the_session() {
 fn inv_i1_a_tools_session_names_the_agent() {
     let home = Home::new(Engine::File);
     let found = |agent: &str, source: &str| (Some(agent.to_owned()), source.to_owned());
-    let claude = home.call(&["whoami"]).env("CLAUDE_CODE_SESSION_ID", "3F2A-bc");
+    let claude = home.call(&["whoami"]).env("CLAUDE_CODE_SESSION_ID", "3f2a-bc");
     assert_eq!(whoami(claude), found("claude-3f2a-bc", "CLAUDE_CODE_SESSION_ID"));
     let codex = home.call(&["whoami"]).env("CODEX_THREAD_ID", "0199/x y");
     assert_eq!(whoami(codex), found("codex-0199-x-y", "CODEX_THREAD_ID"));

@@ -187,7 +187,7 @@ fn inv_i1_the_environment_names_the_agent() {
         client.close();
         home.events().pop().unwrap().actor
     };
-    let session = |args: &[&str]| home.call(args).env("CLAUDE_CODE_SESSION_ID", "S1").env("CLAUDECODE", "1");
+    let session = |args: &[&str]| home.call(args).env("CLAUDE_CODE_SESSION_ID", "s1").env("CLAUDECODE", "1");
     assert_eq!(acts(session(&["mcp"])), "claude-s1");
     assert_eq!(acts(session(&["mcp"]).agent("by-variable")), "by-variable");
     assert_eq!(acts(session(&["mcp", "--agent", "by-flag"])), "by-flag");

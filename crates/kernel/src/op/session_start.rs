@@ -81,7 +81,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
         ended: false,
         last_seen: unit.now,
     };
-    table::put(unit.tx, &project, &request.tool, &row)?;
+    let again = known.iter().any(|known| known.seen.process == row.process);
+    table::put(unit.tx, &project, &request.tool, &row, again)?;
     fired(unit, &request.tool, &request.event)?;
     Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus: unit.focus().to_owned() })
 }

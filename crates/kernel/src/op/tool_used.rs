@@ -64,6 +64,9 @@ pub struct Request {
     /// What becomes of the session's context now.
     #[serde(default)]
     pub context: session::Context,
+    /// Whether this event is the one that registered the session in its process.
+    #[serde(default)]
+    pub first: bool,
 }
 
 impl Request {
@@ -108,8 +111,11 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
     let me = unit.me();
     let focus = unit.focus().to_owned();
     fired(unit, &request.tool, &request.event)?;
+    let process = unit.call.actor.process.clone().unwrap_or_default();
+    if !request.first && !process.host.is_empty() {
+        table::again(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
+    }
     if request.told {
-        let process = unit.call.actor.process.clone().unwrap_or_default();
         table::told(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
     }
     let shortened_at = match request.context {

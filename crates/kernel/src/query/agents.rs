@@ -58,9 +58,13 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let holders = agent::holders(tx, scene.project_id(), host)?.into_iter().map(|row| (row.name, row.process));
             let mut found: Vec<(String, Process)> = holders.collect();
-            // An agent may run in more processes than the one it was last seen in.
-            for session in session::of_holders(tx, scene.project_id(), host)? {
-                if !host.is_empty() && !found.contains(&session) {
+            // An agent may run in more processes than the one it was last seen in. One that a single event came out of
+            // may be what started the hook rather than the tool, and is gone in a moment.
+            for (name, process, again) in session::of_holders(tx, scene.project_id(), host)? {
+                let session = (name, process);
+                if !again {
+                    found.retain(|known| *known != session);
+                } else if !host.is_empty() && !found.contains(&session) {
                     found.push(session);
                 }
             }

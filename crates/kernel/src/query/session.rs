@@ -1,7 +1,7 @@
 //! Sessions: what a hook must know before it does anything, and who a command is that runs inside a tool.
 
 use tenure_core::agent::Process;
-use tenure_core::session::{Above, Seen, agent_name, by_id, nearest};
+use tenure_core::session::{Above, Seen, Whose, by_id, nearest};
 use tenure_core::task::Status;
 use tenure_core::{Result, Span, Time, hold as rule};
 use tenure_store::Tx;
@@ -84,7 +84,7 @@ impl Kernel {
         tools: &[(&str, Option<&str>)],
         here: &Process,
         above: &[(i64, i64)],
-    ) -> Result<Option<String>> {
+    ) -> Result<Whose> {
         self.ask(call, |tx, scene| session_of(tx, scene, tools, here, above))
     }
 }
@@ -124,7 +124,8 @@ fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Stand
             !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
         let quiet =
             agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at != Time(0) || agent.process != process;
-        let settled = !fired_due && !quiet && is_stored(tx, scene, &agent, says)?;
+        let once = !own.again && !process.host.is_empty();
+        let settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
         for row in session::of_agent(tx, project, &agent.name)? {
             if !seen.iter().any(|seen| seen.process == row.seen.process && seen.session == row.seen.session) {
                 seen.push(Seen { last_seen: agent.last_seen, ..row.seen });
@@ -190,7 +191,7 @@ fn session_of(
     tools: &[(&str, Option<&str>)],
     here: &Process,
     above: &[(i64, i64)],
-) -> Result<Option<String>> {
+) -> Result<Whose> {
     let project = scene.project_id();
     if !here.host.is_empty() && !above.is_empty() {
         let pids: Vec<i64> = above.iter().map(|(pid, _)| *pid).collect();
@@ -208,12 +209,12 @@ fn session_of(
         let inner = registered.iter().filter(|row| !row.seen.ended).min_by_key(|row| row.distance).map(|row| row.tool);
         let id = tools.iter().find(|(tool, _)| Some(*tool) == inner).and_then(|(_, id)| *id);
         if let Some(agent) = nearest(&registered, id) {
-            return Ok(Some(agent.to_owned()));
+            return Ok(Whose::Agent(agent.to_owned()));
         }
     }
     // Two tools and no process that tells which is the inner one: nobody.
-    let [(tool, Some(id))] = tools else { return Ok(None) };
+    let [(tool, Some(id))] = tools else { return Ok(Whose::Unknown) };
     let (sql, args) = session::of_id_call(project, tool, id);
     let of_id: Vec<Seen> = session::many(tx.query(sql, &args)?)?.into_iter().map(|row| row.seen).collect();
-    Ok(Some(by_id(&of_id).map_or_else(|| agent_name(tool, id), str::to_owned)))
+    Ok(by_id(tool, id, &of_id, here, above))
 }

@@ -290,6 +290,7 @@ pub(crate) const TABLES: [Table; 22] = [
             Int("ended_at"),
             Int("told_at"),
             Int("shortened_at"),
+            Int("again_at"),
         ],
         key: &["project", "host", "boot", "pidns", "pid", "started", "tool", "session"],
     },

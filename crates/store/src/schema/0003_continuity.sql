@@ -146,6 +146,9 @@ CREATE TABLE session (
     told_at BIGINT NOT NULL,
     -- When its context was made shorter, while what it lost was not shown again; 0: nothing is due.
     shortened_at BIGINT NOT NULL,
+    -- When a second event came out of the same process, 0 if none did. Until then the process may be one that only
+    -- started the hook, and that it ended says nothing about the agent.
+    again_at BIGINT NOT NULL,
     PRIMARY KEY (project, host, boot, pidns, pid, started, tool, session)
 ); -- clustered
 CREATE INDEX session_id ON session (project, tool, session, began_at, agent);

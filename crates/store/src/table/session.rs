@@ -17,11 +17,13 @@ pub struct Row {
     pub told_at: Time,
     /// Whether its context was made shorter, and what it lost was not shown again.
     pub is_shortened: bool,
+    /// Whether a second event came out of its process: only then is the end of that process evidence.
+    pub again: bool,
 }
 
 const OF_PROCESS: Sql = Sql::same(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0), s.shortened_at
+            COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool = $7
      ORDER BY s.session LIMIT 1000",
@@ -29,7 +31,7 @@ const OF_PROCESS: Sql = Sql::same(
 
 const OF_ID: Sql = Sql::same(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0), s.shortened_at
+            COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.tool = $2 AND s.session = $3
      ORDER BY s.began_at, s.agent, s.host, s.boot, s.pidns, s.pid, s.started LIMIT 1000",
@@ -37,19 +39,19 @@ const OF_ID: Sql = Sql::same(
 
 const OF_AGENT: Sql = Sql::same(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
-            s.shortened_at
+            s.shortened_at, s.again_at
      FROM session s WHERE s.project = $1 AND s.agent = $2
      ORDER BY s.began_at, s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session LIMIT 1000",
 );
 
 const AMONG: Sql = Sql::pair(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
-            s.shortened_at
+            s.shortened_at, s.again_at
      FROM json_each($5) j CROSS JOIN session s
        ON s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = CAST(j.value AS INTEGER)
      ORDER BY s.pid, s.started, s.tool, s.session",
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
-            s.shortened_at
+            s.shortened_at, s.again_at
      FROM json_array_elements_text(CAST($5 AS JSON)) j CROSS JOIN LATERAL
        (SELECT * FROM session WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = CAST(j.value AS BIGINT)
         OFFSET 0) s
@@ -71,6 +73,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         },
         told_at: row.time(10)?,
         is_shortened: row.int(12)? != 0,
+        again: row.int(13)? != 0,
     })
 }
 
@@ -103,17 +106,24 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
     many(tx.query(AMONG, &args)?)
 }
 
-/// The live sessions of one machine whose agents hold something: agent and process, in no order.
-pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process)>> {
+/// The live sessions of one machine whose agents hold something: agent, process, and whether a second event came out of
+/// it; in no order.
+pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process, bool)>> {
     let sql = Sql::pair(
-        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
          FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
          CROSS JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
-        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started
+        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
          FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
          JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
     );
-    agents(tx.query(sql, &[project.into(), host.into()])?)
+    let rows = tx.query(sql, &[project.into(), host.into()])?;
+    rows.into_iter()
+        .map(|row| {
+            let again = row.int(6)? != 0;
+            agent(row).map(|(name, process)| (name, process, again))
+        })
+        .collect()
 }
 
 /// The live sessions of some agents: agent and process, in no order.
@@ -124,22 +134,13 @@ pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT * FROM session WHERE project = $1 AND agent = j.value AND ended_at = 0 OFFSET 0) s",
     );
-    agents(tx.query(sql, &[project.into(), list(names)])?)
+    tx.query(sql, &[project.into(), list(names)])?.into_iter().map(agent).collect()
 }
 
-fn agents(rows: Vec<crate::Row>) -> Result<Vec<(String, Process)>> {
-    rows.into_iter()
-        .map(|mut row| {
-            let process = Process {
-                host: row.text(1)?,
-                boot: row.text(2)?,
-                pidns: row.text(3)?,
-                pid: row.int(4)?,
-                started: row.int(5)?,
-            };
-            Ok((row.text(0)?, process))
-        })
-        .collect()
+fn agent(mut row: crate::Row) -> Result<(String, Process)> {
+    let process =
+        Process { host: row.text(1)?, boot: row.text(2)?, pidns: row.text(3)?, pid: row.int(4)?, started: row.int(5)? };
+    Ok((row.text(0)?, process))
 }
 
 fn key(project: &str, process: &Process) -> Vec<Value> {
@@ -153,17 +154,19 @@ fn key(project: &str, process: &Process) -> Vec<Value> {
     ]
 }
 
-/// Records that a session is an agent, from now on.
-pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &Seen) -> Result<()> {
+/// Records that a session is an agent, from now on; `again` where an earlier event came out of its process.
+pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, seen: &Seen, again: bool) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO session (project, host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at,
-                              shortened_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0)
+                              shortened_at, again_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0, $11)
          ON CONFLICT (project, host, boot, pidns, pid, started, tool, session)
-         DO UPDATE SET agent = excluded.agent, began_at = excluded.began_at, ended_at = 0, shortened_at = 0",
+         DO UPDATE SET agent = excluded.agent, began_at = excluded.began_at, ended_at = 0, shortened_at = 0,
+             again_at = excluded.again_at",
     );
     let mut args = key(project, &seen.process);
-    args.extend([tool.into(), (&seen.session).into(), (&seen.agent).into(), seen.began_at.into()]);
+    let again_at = if again { seen.began_at } else { Time(0) };
+    args.extend([tool.into(), (&seen.session).into(), (&seen.agent).into(), seen.began_at.into(), again_at.into()]);
     tx.defer(sql, args)
 }
 
@@ -230,5 +233,17 @@ pub fn shortened(
     );
     let mut args = key(project, process);
     args.extend([tool.into(), session.into(), at.unwrap_or(Time(0)).into()]);
+    tx.defer(sql, args)
+}
+
+/// Remembers that a second event came out of the process of a session.
+pub fn again(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, session: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE session SET again_at = $9
+         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
+           AND session = $8 AND again_at = 0",
+    );
+    let mut args = key(project, process);
+    args.extend([tool.into(), session.into(), now.into()]);
     tx.defer(sql, args)
 }

@@ -31,7 +31,7 @@ fn used(change: impl Fn(&mut tool_used::Request)) -> tool_used::Request {
         tool_name: "Bash".into(),
         kind: tool::Kind::Shell,
         program: Some("cargo test".into()),
-        ..presence("A")
+        ..presence("a")
     };
     change(&mut request);
     request
@@ -55,7 +55,7 @@ fn mine(world: &World, says: &tool_used::Request) -> Mine {
 
 fn begin(world: &World) -> String {
     let task = world.add("worked on");
-    start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&call(world), &claiming(&task)).unwrap();
     task
 }
@@ -154,7 +154,7 @@ fn settled(world: &World) {
     let edit = used(|request| request.paths = words(&["a.rs"]));
     assert!(!mine(world, &edit).settled, "the file and the hook are new");
     send(world, edit.clone());
-    assert!(mine(world, &edit).settled && mine(world, &presence("A")).settled);
+    assert!(mine(world, &edit).settled && mine(world, &presence("a")).settled);
     for new in [
         used(|request| request.paths = words(&["a.rs", "b.rs"])),
         used(|request| request.failed = true),
@@ -166,10 +166,10 @@ fn settled(world: &World) {
     assert!(mine(world, &edit).settled);
     world.advance(Span::seconds(1));
     assert!(!mine(world, &edit).settled, "not seen for half a minute");
-    send(world, presence("A"));
+    send(world, presence("a"));
     world.advance(Span::seconds(29));
-    assert!(mine(world, &presence("A")).settled);
-    send(world, presence("A"));
+    assert!(mine(world, &presence("a")).settled);
+    send(world, presence("a"));
     world.advance(Span::seconds(5));
     assert!(!mine(world, &edit).settled, "the file was last remembered more than a minute ago");
     // Asking is a query.
@@ -180,13 +180,13 @@ fn settled(world: &World) {
 
 fn renewal(world: &World) {
     let task = world.add("short");
-    start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     let claim = tenure_kernel::op::claim::Request { task: Some(task.clone()), ttl_s: Some(20), ..Default::default() };
     world.run_call(&call(world), &Op::Claim(claim)).unwrap();
     for _ in 0..20 {
         world.advance(Span::seconds(6));
-        if !mine(world, &presence("A")).settled {
-            send(world, presence("A"));
+        if !mine(world, &presence("a")).settled {
+            send(world, presence("a"));
         }
     }
     assert_eq!(world.show(&task)["holder"]["agent"], "claude-a");
@@ -194,17 +194,17 @@ fn renewal(world: &World) {
 
 fn lost(world: &World) {
     let task = begin(world);
-    assert_eq!(mine(world, &presence("A")).lost, None);
+    assert_eq!(mine(world, &presence("a")).lost, None);
     world.advance(Span::hours(2));
-    assert_eq!(mine(world, &presence("A")).lost, None, "lapsed, and nobody took it");
+    assert_eq!(mine(world, &presence("a")).lost, None, "lapsed, and nobody took it");
     world.claim("b", &task).unwrap();
-    let lost = mine(world, &presence("A")).lost.unwrap();
+    let lost = mine(world, &presence("a")).lost.unwrap();
     assert_eq!((lost.task.as_str(), lost.by.as_str(), lost.closed), (task.as_str(), "b", false));
-    assert_eq!(mine(world, &presence("A")).told_at.0, 0);
-    send(world, tool_used::Request { told: true, ..presence("A") });
-    assert!(mine(world, &presence("A")).told_at.0 > 0);
+    assert_eq!(mine(world, &presence("a")).told_at.0, 0);
+    send(world, tool_used::Request { told: true, ..presence("a") });
+    assert!(mine(world, &presence("a")).told_at.0 > 0);
     world.done("b", &task).unwrap();
-    let lost = mine(world, &presence("A")).lost.unwrap();
+    let lost = mine(world, &presence("a")).lost.unwrap();
     assert_eq!((lost.by.as_str(), lost.closed), ("b", true));
 }
 
@@ -236,10 +236,10 @@ fn fired(world: &World) {
         [("claude", "SessionStart")]
     );
     world.advance(Span::seconds(59));
-    start(world, &world.kernel, 1, "A", Start::Compact, &[]);
+    start(world, &world.kernel, 1, "a", Start::Compact, &[]);
     assert_eq!(at()[0].at, first[0].at);
     world.advance(Span::seconds(1));
-    start(world, &world.kernel, 1, "A", Start::Compact, &[]);
+    start(world, &world.kernel, 1, "a", Start::Compact, &[]);
     assert_ne!(at()[0].at, first[0].at);
     assert_eq!(at()[0].ago_s, 0);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tenure_core::agent::Process;
-use tenure_core::session::{Seen, Start};
+use tenure_core::session::{Seen, Start, Whose};
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{session_end, session_start, tool_used};
 use tenure_kernel::query::session::{Look, Standing};
@@ -25,6 +25,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l3_what_a_session_held_is_free_when_it_says_goodbye", goodbye),
     Case::everywhere("inv_l3_a_session_that_goes_on_keeps_what_it_holds", goes_on_after_goodbye),
     Case::everywhere("inv_i4_evidence_counts_only_while_the_agent_is_that_process", evidence),
+    Case::everywhere("inv_i4_a_process_is_evidence_once_a_second_event_came_out_of_it", second_event),
     Case::everywhere("inv_l5_a_session_start_takes_nothing_and_renews", takes_nothing),
     Case::everywhere("a_hook_never_switches_a_project_on", never_on),
 ];
@@ -85,11 +86,11 @@ fn agent(started: &Value) -> &str {
 fn clear_and_compaction(world: &World) {
     let task = world.add("held");
     let kernel = &world.kernel;
-    assert_eq!(agent(&start(world, kernel, 1, "A", Start::Startup, &[])), "claude-a");
+    assert_eq!(agent(&start(world, kernel, 1, "a", Start::Startup, &[])), "claude-a");
     let call = hook(world, "claude-a", 1);
     world.run_call(&call, &claiming(&task)).unwrap();
-    for (session, source) in [("A", Start::Compact), ("B", Start::Clear), ("B", Start::Compact), ("C", Start::Resume)] {
-        let ended = world.run_call(&hook(world, "claude-a", 1), &ending("A", "clear")).unwrap();
+    for (session, source) in [("a", Start::Compact), ("b", Start::Clear), ("b", Start::Compact), ("c", Start::Resume)] {
+        let ended = world.run_call(&hook(world, "claude-a", 1), &ending("a", "clear")).unwrap();
         assert_eq!(ended["over"], false);
         let started = start(world, kernel, 1, session, source, &[]);
         assert_eq!(started, json!({ "agent": "claude-a", "second_of": null, "focus": task }), "{session} {source:?}");
@@ -102,39 +103,39 @@ fn clear_and_compaction(world: &World) {
 fn two_processes(world: &World) {
     let (first, second) = (world.add("first"), world.add("second"));
     let kernel = &world.kernel;
-    start(world, kernel, 1, "A", Start::Startup, &[]);
+    start(world, kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&first)).unwrap();
-    let started = start(world, kernel, 2, "A", Start::Resume, &[]);
+    let started = start(world, kernel, 2, "a", Start::Resume, &[]);
     assert_eq!(started, json!({ "agent": "claude-a.2", "second_of": "claude-a", "focus": "" }));
     world.run_call(&hook(world, "claude-a.2", 2), &claiming(&second)).unwrap();
     assert_eq!(kind_of(world.run_call(&hook(world, "claude-a.2", 2), &claiming(&first))), "conflict");
     // Each stays itself, and a third is a third.
-    assert_eq!(agent(&start(world, kernel, 2, "A", Start::Compact, &[])), "claude-a.2");
-    assert_eq!(agent(&start(world, kernel, 1, "A", Start::Compact, &[])), "claude-a");
-    assert_eq!(agent(&start(world, kernel, 3, "A", Start::Resume, &[])), "claude-a.3");
+    assert_eq!(agent(&start(world, kernel, 2, "a", Start::Compact, &[])), "claude-a.2");
+    assert_eq!(agent(&start(world, kernel, 1, "a", Start::Compact, &[])), "claude-a");
+    assert_eq!(agent(&start(world, kernel, 3, "a", Start::Resume, &[])), "claude-a.3");
     // The second says good-bye: the first keeps what it has.
-    world.run_call(&hook(world, "claude-a.2", 2), &ending("A", "other")).unwrap();
+    world.run_call(&hook(world, "claude-a.2", 2), &ending("a", "other")).unwrap();
     assert_eq!(world.show(&first)["holder"]["agent"], "claude-a");
     assert!(world.show(&second)["holder"].is_null());
-    assert_eq!(agent(&start(world, kernel, 4, "A", Start::Resume, &[])), "claude-a.2", "nobody is that any more");
+    assert_eq!(agent(&start(world, kernel, 4, "a", Start::Resume, &[])), "claude-a.2", "nobody is that any more");
     world.sound();
 }
 
 fn goes_on(world: &World) {
     let task = world.add("held");
     let kernel = &world.kernel;
-    start(world, kernel, 1, "A", Start::Startup, &[]);
+    start(world, kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
     // Proven dead: the same agent, with what it holds.
-    let started = start(world, kernel, 2, "A", Start::Resume, &[1]);
+    let started = start(world, kernel, 2, "a", Start::Resume, &[1]);
     assert_eq!((agent(&started), &started["focus"]), ("claude-a", &json!(task)));
     assert_eq!(world.show(&task)["holder"]["agent"], "claude-a");
     // Ended: the same agent, its hold gone.
-    world.run_call(&hook(world, "claude-a", 2), &ending("A", "other")).unwrap();
-    assert_eq!(agent(&start(world, kernel, 3, "A", Start::Resume, &[])), "claude-a");
+    world.run_call(&hook(world, "claude-a", 2), &ending("a", "other")).unwrap();
+    assert_eq!(agent(&start(world, kernel, 3, "a", Start::Resume, &[])), "claude-a");
     assert!(world.show(&task)["holder"].is_null());
     // What it was before is forgotten, so that rows do not pile up.
-    let known = look(kernel, &hook(world, "claude-a", 3), "A").unwrap().known;
+    let known = look(kernel, &hook(world, "claude-a", 3), "a").unwrap().known;
     assert_eq!(known.iter().map(|seen| seen.process.pid).collect::<Vec<_>>(), [3]);
     assert_eq!(world.agent("claude-a").unwrap().liveness.as_str(), "alive");
     world.sound();
@@ -168,11 +169,11 @@ fn starts_anew(world: &World) {
 
 fn wrong_guess(world: &World) {
     let task = world.add("held");
-    start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
     let before = dump(&world.kernel);
     for wrong in ["claude-a", "b", "claude-a.3"] {
-        let refused = world.run_call(&hook(world, wrong, 2), &starting("A", Start::Resume));
+        let refused = world.run_call(&hook(world, wrong, 2), &starting("a", Start::Resume));
         assert_eq!(code_of(refused), "other_session", "{wrong}");
     }
     let changed = differing(&before, &dump(&world.kernel));
@@ -183,7 +184,7 @@ fn wrong_guess(world: &World) {
 fn at_once(world: &World) {
     world.add("something");
     let mut agents = world.race(6, |n, kernel| {
-        let started = start(world, kernel, 10 + i64::try_from(n).unwrap(), "A", Start::Resume, &[]);
+        let started = start(world, kernel, 10 + i64::try_from(n).unwrap(), "a", Start::Resume, &[]);
         (agent(&started).to_owned(), started["second_of"].is_null())
     });
     agents.sort();
@@ -201,29 +202,34 @@ fn commands(world: &World) {
         let above: Vec<(i64, i64)> = pids.iter().map(|pid| (*pid, 100 + pid)).collect();
         kernel.session_of(&world.call("nobody"), tools, &here, &above).unwrap()
     };
-    let is = |name: &str| Some(name.to_owned());
+    let is = |name: &str| Whose::Agent(name.to_owned());
     let before = dump(kernel);
-    assert_eq!(who(&[("claude", Some("A"))], &[7, 1]), is("claude-a"), "the id alone");
-    assert_eq!(who(&[("gemini", None)], &[7, 1]), None);
+    assert_eq!(who(&[("claude", Some("a"))], &[7, 1]), is("claude-a"), "the id alone");
+    assert_eq!(who(&[("gemini", None)], &[7, 1]), Whose::Unknown);
     assert_eq!(differing(&before, &dump(kernel)), Vec::<&str>::new());
-    start(world, kernel, 1, "A", Start::Startup, &[]);
-    start(world, kernel, 2, "A", Start::Resume, &[]);
-    assert_eq!(who(&[("claude", Some("A"))], &[7, 1]), is("claude-a"));
-    assert_eq!(who(&[("claude", Some("A"))], &[7, 2, 1]), is("claude-a.2"));
+    start(world, kernel, 1, "a", Start::Startup, &[]);
+    start(world, kernel, 2, "a", Start::Resume, &[]);
+    assert_eq!(who(&[("claude", Some("a"))], &[7, 1]), is("claude-a"));
+    assert_eq!(who(&[("claude", Some("a"))], &[7, 2, 1]), is("claude-a.2"));
     assert_eq!(who(&[("claude", None)], &[7, 2]), is("claude-a.2"));
     // After /clear both ids are the agent of the process.
-    start(world, kernel, 2, "B", Start::Clear, &[]);
-    for id in [Some("A"), Some("B"), Some("unheard of"), None] {
+    start(world, kernel, 2, "b", Start::Clear, &[]);
+    for id in [Some("a"), Some("b"), Some("unheard of"), None] {
         assert_eq!(who(&[("claude", id)], &[7, 2]), is("claude-a.2"), "{id:?}");
     }
     // A pid that is another process by now proves nothing, nor does a process of another tool.
     let reused = kernel.session_of(&world.call("nobody"), &[("claude", None)], &here, &[(2, 999)]).unwrap();
-    assert_eq!(reused, None);
-    assert_eq!(who(&[("gemini", None)], &[7, 2]), None);
+    assert_eq!(reused, Whose::Unknown);
+    assert_eq!(who(&[("gemini", None)], &[7, 2]), Whose::Unknown);
     // Two tools, one inside the other: the nearest process tells which is the inner one.
-    let both = [("claude", Some("A")), ("codex", Some("T"))];
+    let both = [("claude", Some("a")), ("codex", Some("t"))];
     assert_eq!(who(&both, &[7, 1]), is("claude-a"));
-    assert_eq!(who(&both, &[7]), None);
+    assert_eq!(who(&both, &[7]), Whose::Unknown);
+    // No process that is registered: one id that is two agents is nobody, also once one of them said good-bye.
+    assert_eq!(who(&[("claude", Some("a"))], &[7]), Whose::Several);
+    world.run_call(&hook(world, "claude-a.2", 2), &ending("a", "other")).unwrap();
+    assert_eq!(who(&[("claude", Some("a"))], &[7]), Whose::Several);
+    assert_eq!(who(&[("claude", Some("a"))], &[7, 2]), is("claude-a.2"));
 }
 
 fn given_names(world: &World) {
@@ -261,7 +267,7 @@ fn goodbye(world: &World) {
     let (task, other) = (world.add("held"), world.add("held too"));
     let assigned = world.add("reserved");
     let kernel = &world.kernel;
-    start(world, kernel, 1, "A", Start::Startup, &[]);
+    start(world, kernel, 1, "a", Start::Startup, &[]);
     for task in [&other, &task] {
         world.run_call(&hook(world, "claude-a", 1), &claiming(task)).unwrap();
     }
@@ -269,7 +275,7 @@ fn goodbye(world: &World) {
     world.advance(Span::seconds(30));
     let before = world.last_event();
     let call = hook(world, "claude-a", 1);
-    let ended = world.run_call(&call, &ending("A", "prompt_input_exit")).unwrap();
+    let ended = world.run_call(&call, &ending("a", "prompt_input_exit")).unwrap();
     assert_eq!(ended["over"], true);
     assert_eq!(ended["freed"].as_array().unwrap().len(), 2);
     assert_eq!(world.kinds_after(before), ["hold.expired", "hold.expired", "task.unassigned"]);
@@ -290,29 +296,29 @@ fn goodbye(world: &World) {
 
 fn goes_on_after_goodbye(world: &World) {
     let task = world.add("held");
-    start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
     for reason in ["clear", "resume"] {
-        let ended = world.run_call(&hook(world, "claude-a", 1), &ending("A", reason)).unwrap();
+        let ended = world.run_call(&hook(world, "claude-a", 1), &ending("a", reason)).unwrap();
         assert_eq!(ended, json!({ "agent": "claude-a", "over": false, "freed": [], "lessons": 0 }), "{reason}");
         assert_eq!(world.show(&task)["holder"]["agent"], "claude-a");
     }
     // Cleared, then closed: earlier ids of the process do not keep it alive.
-    start(world, &world.kernel, 1, "B", Start::Clear, &[]);
-    let ended = world.run_call(&hook(world, "claude-a", 1), &ending("B", "other")).unwrap();
+    start(world, &world.kernel, 1, "b", Start::Clear, &[]);
+    let ended = world.run_call(&hook(world, "claude-a", 1), &ending("b", "other")).unwrap();
     assert_eq!(ended["freed"], json!([task]));
 }
 
 fn evidence(world: &World) {
     let task = world.add("held");
-    start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
     let proof = |pid: i64| vec![Evidence { agent: "claude-a".into(), process: process(pid) }];
     let knowing = |pid: i64| Call { proven_dead: proof(pid), ..world.call("b") };
     assert_eq!(kind_of(world.run_call(&knowing(9), &claiming(&task))), "conflict", "about another process");
     // The door looked at the first process; before its op came the session went on in a second.
     let late = knowing(1);
-    start(world, &world.kernel, 2, "A", Start::Resume, &[1]);
+    start(world, &world.kernel, 2, "a", Start::Resume, &[1]);
     assert_eq!(kind_of(world.run_call(&late, &claiming(&task))), "conflict", "it came back");
     assert!(world.kernel.next(&late, &[]).unwrap().task.is_none());
     assert_eq!(world.kernel.next(&knowing(2), &[]).unwrap().task.unwrap().id, task);
@@ -323,30 +329,54 @@ fn evidence(world: &World) {
 fn takes_nothing(world: &World) {
     let task = world.add("ready");
     let held = world.add("held");
-    start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    start(world, &world.kernel, 1, "a", Start::Startup, &[]);
     assert!(world.show(&task)["holder"].is_null());
     world.run_call(&hook(world, "claude-a", 1), &claiming(&held)).unwrap();
     // A session that says every half hour that it is there keeps what it has, five lives long.
     for _ in 0..10 {
         world.advance(Span::minutes(30));
-        world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(presence("A"))).unwrap();
+        world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(presence("a"))).unwrap();
     }
     assert_eq!(world.show(&held)["holder"]["agent"], "claude-a");
     assert_eq!(world.count("hold.expired"), 0);
     world.advance(Span::minutes(50));
-    start(world, &world.kernel, 1, "A", Start::Compact, &[]);
+    start(world, &world.kernel, 1, "a", Start::Compact, &[]);
     world.advance(Span::minutes(50));
     world.run_call(&hook(world, "claude-a", 1), &note_in_focus("still here")).unwrap();
 }
 
 fn never_on(world: &World) {
     let call = hook(world, "claude-a", 1);
-    assert!(look(&world.kernel, &call, "A").is_none());
-    for op in [starting("A", Start::Startup), ending("A", "other"), Op::ToolUsed(presence("A"))] {
+    assert!(look(&world.kernel, &call, "a").is_none());
+    for op in [starting("a", Start::Startup), ending("a", "other"), Op::ToolUsed(presence("a"))] {
         let refused: Result<Value> = world.run_call(&call, &op);
         assert_eq!(code_of(refused), "not_switched_on");
     }
     assert_eq!(world.last_event(), 0);
     assert!(!world.kernel.switched_on(&call).unwrap());
     assert_eq!(world.kernel.fired(&call).unwrap(), []);
+}
+
+fn second_event(world: &World) {
+    let kernel = &world.kernel;
+    let suspects = || kernel.suspects(&world.call("b"), "h").unwrap().len();
+    let task = world.add("held");
+    start(world, kernel, 1, "a", Start::Startup, &[]);
+    world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
+    assert_eq!(suspects(), 0, "it may be what started the hook");
+    let first = tool_used::Request { first: true, ..presence("a") };
+    world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(first)).unwrap();
+    assert_eq!(suspects(), 0, "the same event");
+    let standing = look(kernel, &hook(world, "nobody", 1), "a").unwrap();
+    assert!(!standing.mine.unwrap().settled, "so the second is written");
+    world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(presence("a"))).unwrap();
+    assert_eq!(suspects(), 1);
+    // Another id in the same process is a second event too; another process begins anew.
+    start(world, kernel, 1, "b", Start::Clear, &[]);
+    assert_eq!(suspects(), 1);
+    start(world, kernel, 2, "a", Start::Resume, &[1]);
+    assert_eq!(suspects(), 0);
+    start(world, kernel, 2, "a", Start::Compact, &[]);
+    assert_eq!(suspects(), 1);
+    world.sound();
 }
