@@ -204,7 +204,7 @@ fn inv_i4_however_a_hook_is_run_a_live_session_keeps_its_task() {
         let mut tool = claude(&home, &id);
         let payload = json!({ "session_id": id, "cwd": home.repo(), "source": "startup", "tool_name": "Bash" });
         std::fs::write(&event, payload.to_string()).unwrap();
-        let mut send = |tool: &mut Tool<'_>, name: &str| {
+        let send = |tool: &mut Tool<'_>, name: &str| {
             let line = line.replace("EVENT", name);
             assert_eq!(tool.line(&format!("{line} < '{}'", event.display())).0, 0, "{line}");
         };
