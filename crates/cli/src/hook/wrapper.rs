@@ -20,11 +20,12 @@ pub(super) fn tool_process(env: &Env) -> Option<Process> {
         .filter(|process| pid != 1 && !process.host.is_empty() && !process.pidns.is_empty())
 }
 
-/// The pipe or file that a process reads: one that reads the very event of this hook was started for it.
+/// The pipe that a process reads: one that reads the very event of this hook was started for it. A file proves nothing: a
+/// shell may read it in place of the command that it runs.
 fn input(pid: &str) -> Option<(u64, u64)> {
     let meta = std::fs::metadata(format!("/proc/{pid}/fd/0")).ok()?;
     let kind = meta.file_type();
-    (kind.is_fifo() || kind.is_socket() || kind.is_file()).then(|| (meta.dev(), meta.ino()))
+    (kind.is_fifo() || kind.is_socket()).then(|| (meta.dev(), meta.ino()))
 }
 
 const SHELLS: [&str; 8] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"];
