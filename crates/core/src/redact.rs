@@ -135,7 +135,7 @@ fn values(text: &str) -> String {
         let flag = named && name.starts_with("--") && !behind.trim_start_matches(' ').starts_with('-');
         let gap = match assignment(behind) {
             _ if scheme => spaces(behind),
-            None if flag => spaces(behind),
+            None if flag => spaces(behind).map(|gap| gap + usize::from(behind[gap..].starts_with(['"', '\'', '`']))),
             gap => gap,
         };
         let secret = whole_line || named || scheme;

@@ -260,18 +260,6 @@ fn inv_i1_a_session_that_is_several_agents_may_ask_but_not_act_where_nothing_tel
 }
 
 #[test]
-fn inv_i1_ids_that_differ_in_case_alone_are_two_agents() {
-    let home = Home::new(Engine::File);
-    let task = home.add("held");
-    let (mut one, mut two) = (claude(&home, "Abc"), claude(&home, "aBC"));
-    one.start("Abc", "startup");
-    two.start("aBC", "startup");
-    assert_ne!(one.whoami().0, two.whoami().0);
-    assert_eq!(one.run(&format!("claim {task}"))["ok"], true);
-    assert_eq!(two.run("done")["ok"], false);
-}
-
-#[test]
 fn inv_i1_a_sub_session_never_holds() {
     let home = Home::new(Engine::File);
     home.add("ready");

@@ -178,7 +178,7 @@ fn pins(world: &World) {
     assert_eq!(pin("person:ann", &shared, true).unwrap()["pinned"], true);
     let forget = memory_forget::Request { memory: shared["id"].as_str().unwrap().into() };
     assert_eq!(code_of(world.run("a", Op::MemoryForget(forget))), "people_only", "people put it there");
-    remember(world, "a", said(Reach::Project, "k", "for all of us")).unwrap();
+    remember(world, "person:ann", said(Reach::Project, "k", "for all of us")).unwrap();
     let only = Filter { pinned: true, ..filter() };
     let pinned = world.kernel.memories(&world.call("b"), &only).unwrap().items;
     assert_eq!(pinned.len(), 1);

@@ -158,7 +158,9 @@ fn older_store(world: &World) {
     let call = world.call("a");
     age().unwrap();
     assert_eq!(pinned().log(&call, &log::Filter { limit: 1, ..log::Filter::default() }).unwrap().total, Some(3));
-    assert_eq!(dump(&world.kernel), before, "a query brings it up to date and changes nothing else");
+    // Where an agent was in the log is not known of a time when nobody kept it.
+    let differ = raw::differing(&before, &dump(&world.kernel));
+    assert_eq!(differ, ["delivery"], "a query brings it up to date and changes nothing else");
     age().unwrap();
     let note = note::Request { task: Some(task), text: "here".into(), ..note::Request::default() };
     pinned().run(&call, &Op::Note(note)).unwrap();

@@ -246,6 +246,10 @@ fn given_names(world: &World) {
     };
     for pid in [1, 2] {
         assert_eq!(given(pid)["agent"], "builder");
+        // Only a process that a second event came out of is evidence of anything.
+        assert_eq!(world.kernel.suspects(&world.call("b"), "h").unwrap().len(), 0);
+        let again = Op::ToolUsed(presence(&format!("S{pid}")));
+        world.run_call(&hook(world, "builder", pid), &again).unwrap();
     }
     world.run_call(&hook(world, "builder", 1), &claiming(&task)).unwrap();
     // Proof about one of its processes is no proof about the agent.

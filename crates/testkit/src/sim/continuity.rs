@@ -121,7 +121,7 @@ impl Property for NothingSkipped {
                 let answer: Value = serde_json::from_str(&reply.body).unwrap();
                 let items = answer["events"]["items"].as_array().unwrap();
                 let numbers: Vec<i64> = items.iter().map(|item| item["number"].as_i64().unwrap()).collect();
-                let first = scene.model.last_event - happened.events.len() as i64;
+                let first = scene.model.registered(me);
                 let new = || Reader { confirmed: first, heard: 0, told: BTreeSet::new() };
                 let reader = self.readers.entry(me.clone()).or_insert_with(new);
                 let beyond = !reply.replayed && numbers.first().is_some_and(|number| *number <= reader.confirmed);
@@ -133,7 +133,7 @@ impl Property for NothingSkipped {
             }
             // Somebody was offered something for the first time, and nobody knows what.
             (Op::Resume(_), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
-                let first = scene.model.last_event - happened.events.len() as i64;
+                let first = scene.model.registered(me);
                 let new = || Reader { confirmed: first, heard: 0, told: BTreeSet::new() };
                 self.readers.entry(me.clone()).or_insert_with(new);
             }

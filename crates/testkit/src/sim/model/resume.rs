@@ -125,6 +125,12 @@ impl Model {
         !private && ![kind::AGENT_REGISTERED, kind::PROJECT_CREATED].contains(&told.kind)
     }
 
+    /// The number of the event by which an agent appeared: from there on it is told what happens.
+    pub fn registered(&self, agent: &str) -> i64 {
+        let appeared = |told: &&Told| told.kind == kind::AGENT_REGISTERED && told.subject == agent;
+        self.log.iter().find(appeared).map_or(0, |told| told.number)
+    }
+
     /// What others did, after a number and up to another.
     pub fn news_between(&self, reader: &str, after: i64, up_to: i64) -> impl Iterator<Item = &Told> {
         let reader = reader.to_owned();
