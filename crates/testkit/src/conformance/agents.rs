@@ -143,8 +143,8 @@ fn proof_in_views(world: &World) {
         kernel.list(call, &filter).unwrap().items.into_iter().map(|task| task.id).collect()
     };
     assert_eq!(states(&blind, &[State::Held]), [dead.clone(), alive.clone()]);
-    assert_eq!(states(&knowing, &[State::Held]), [alive.clone()]);
-    assert_eq!(states(&knowing, &[State::Ready]), [dead.clone()]);
+    assert_eq!(states(&knowing, &[State::Held]), std::slice::from_ref(&alive));
+    assert_eq!(states(&knowing, &[State::Ready]), std::slice::from_ref(&dead));
     let of = |holder: &str| list::Filter { holder: Some(holder.into()), ..list::Filter::default() };
     assert_eq!(kernel.list(&knowing, &of("a")).unwrap().items.len(), 0);
     assert_eq!(kernel.list(&knowing, &of("c")).unwrap().items.len(), 1);

@@ -210,8 +210,8 @@ fn lost(world: &World) {
 
 fn shortened(world: &World) {
     begin(world);
-    let is = || mine(world, &presence("A")).is_shortened;
-    let becomes = |context| drop(send(world, tool_used::Request { context, ..presence("A") }));
+    let is = || mine(world, &presence("a")).is_shortened;
+    let becomes = |context| drop(send(world, tool_used::Request { context, ..presence("a") }));
     assert!(!is());
     becomes(Context::Shortened);
     assert!(is());
@@ -221,9 +221,9 @@ fn shortened(world: &World) {
     assert!(!is());
     // A session that begins anew is shown all there is; another one of the same process is not this one.
     becomes(Context::Shortened);
-    start(world, &world.kernel, 1, "B", Start::Clear, &[]);
-    assert!(is() && !mine(world, &presence("B")).is_shortened);
-    start(world, &world.kernel, 1, "A", Start::Compact, &[]);
+    start(world, &world.kernel, 1, "b", Start::Clear, &[]);
+    assert!(is() && !mine(world, &presence("b")).is_shortened);
+    start(world, &world.kernel, 1, "a", Start::Compact, &[]);
     assert!(!is());
 }
 
