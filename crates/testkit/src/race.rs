@@ -143,7 +143,7 @@ fn asking(prize: &str, racer: usize) -> Op {
 fn racing(racer: usize) -> Call {
     let checkout = Checkout {
         host: "host".to_owned(),
-        path: "/work".to_owned(),
+        path: "/repo".to_owned(),
         common: None,
         trust: Trust::Any,
         tree: Tree::default(),

@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
 impl World {
     /// A call from a checkout.
     pub(super) fn from(&self, checkout: &str, agent: &str) -> Call {
-        let (host, path) = ("host".to_owned(), format!("/work/{checkout}"));
+        let (host, path) = ("host".to_owned(), format!("/repos/{checkout}"));
         let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
         Call { checkout: Some(checkout), ..self.call(agent) }
     }
@@ -110,7 +110,7 @@ fn one_holder(world: &World) {
     assert_eq!((&hold["kind"], &hold["subject"], &hold["mode"]), (&json!("path"), &json!("src/"), &json!("exclusive")));
     assert_eq!(
         (&hold["ttl_s"], &hold["checkout"], &hold["reason"]),
-        (&json!(3_600), &json!("/work/main"), &json!("the index"))
+        (&json!(3_600), &json!("/repos/main"), &json!("the index"))
     );
     world.advance(Span::seconds(200));
     let events = world.last_event();

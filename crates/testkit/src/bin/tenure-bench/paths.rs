@@ -31,7 +31,7 @@ const ASKED: [(&str, &str); 4] = [
 ];
 
 fn from_checkout(caller: &Caller) -> Call {
-    let (host, path) = ("host".to_owned(), "/work".to_owned());
+    let (host, path) = ("host".to_owned(), "/repo".to_owned());
     let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
     Call { checkout: Some(checkout), ..caller.call() }
 }
