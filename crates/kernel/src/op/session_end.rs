@@ -48,7 +48,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
     }
     let process = unit.call.actor.process.clone().unwrap_or_default();
     if process.host.is_empty() {
-        table::end_one(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
+        let one = table::One { process: &process, tool: &request.tool, session: &request.session };
+        one.end(unit.tx, &project, unit.now)?;
     } else {
         // Earlier ids of the same session, from before a `/clear`, end with it.
         table::end(unit.tx, &project, &process, me, unit.now)?;

@@ -112,11 +112,12 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
     let focus = unit.focus().to_owned();
     fired(unit, &request.tool, &request.event)?;
     let process = unit.call.actor.process.clone().unwrap_or_default();
+    let one = table::One { process: &process, tool: &request.tool, session: &request.session };
     if !request.first && !process.host.is_empty() {
-        table::again(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
+        one.again(unit.tx, &project, unit.now)?;
     }
     if request.told {
-        table::told(unit.tx, &project, &process, &request.tool, &request.session, unit.now)?;
+        one.told(unit.tx, &project, unit.now)?;
     }
     let shortened_at = match request.context {
         session::Context::Kept => None,
@@ -124,8 +125,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
         session::Context::Shown => Some(None),
     };
     if let Some(at) = shortened_at {
-        let process = unit.call.actor.process.clone().unwrap_or_default();
-        table::shortened(unit.tx, &project, &process, &request.tool, &request.session, at)?;
+        one.shortened(unit.tx, &project, at)?;
     }
     if !request.paths.is_empty() {
         let checkout = unit.checkout.clone();

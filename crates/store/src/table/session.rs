@@ -193,57 +193,54 @@ pub fn end(tx: &mut dyn Tx, project: &str, process: &Process, agent: &str, now: 
     tx.defer(sql, args)
 }
 
-/// Marks one session as over.
-pub fn end_one(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, session: &str, now: Time) -> Result<()> {
-    let sql = Sql::same(
-        "UPDATE session SET ended_at = $9
-         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
-           AND session = $8 AND ended_at = 0",
-    );
-    let mut args = key(project, process);
-    args.extend([tool.into(), session.into(), now.into()]);
-    tx.defer(sql, args)
+/// The statement that sets a time of one session: the column, and what must be true besides.
+macro_rules! set {
+    ($column:literal, $only:literal) => {
+        Sql::same(concat!(
+            "UPDATE session SET ",
+            $column,
+            " = $9 WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6
+               AND tool = $7 AND session = $8",
+            $only
+        ))
+    };
 }
 
-/// Remembers that a session was told something between two prompts.
-pub fn told(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, session: &str, now: Time) -> Result<()> {
-    let sql = Sql::same(
-        "UPDATE session SET told_at = $9
-         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
-           AND session = $8",
-    );
-    let mut args = key(project, process);
-    args.extend([tool.into(), session.into(), now.into()]);
-    tx.defer(sql, args)
+/// One session of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct One<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// The tool.
+    pub tool: &'a str,
+    /// The id.
+    pub session: &'a str,
 }
 
-/// Remembers that a session's context is made shorter now, or, without a time, that what it lost was shown again.
-pub fn shortened(
-    tx: &mut dyn Tx,
-    project: &str,
-    process: &Process,
-    tool: &str,
-    session: &str,
-    at: Option<Time>,
-) -> Result<()> {
-    let sql = Sql::same(
-        "UPDATE session SET shortened_at = $9
-         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
-           AND session = $8",
-    );
-    let mut args = key(project, process);
-    args.extend([tool.into(), session.into(), at.unwrap_or(Time(0)).into()]);
-    tx.defer(sql, args)
-}
+impl One<'_> {
+    fn set(&self, tx: &mut dyn Tx, project: &str, sql: Sql, at: Time) -> Result<()> {
+        let mut args = key(project, self.process);
+        args.extend([self.tool.into(), self.session.into(), at.into()]);
+        tx.defer(sql, args)
+    }
 
-/// Remembers that a second event came out of the process of a session.
-pub fn again(tx: &mut dyn Tx, project: &str, process: &Process, tool: &str, session: &str, now: Time) -> Result<()> {
-    let sql = Sql::same(
-        "UPDATE session SET again_at = $9
-         WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6 AND tool = $7
-           AND session = $8 AND again_at = 0",
-    );
-    let mut args = key(project, process);
-    args.extend([tool.into(), session.into(), now.into()]);
-    tx.defer(sql, args)
+    /// Marks it as over.
+    pub fn end(&self, tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
+        self.set(tx, project, set!("ended_at", " AND ended_at = 0"), now)
+    }
+
+    /// Remembers that it was told something between two prompts.
+    pub fn told(&self, tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
+        self.set(tx, project, set!("told_at", ""), now)
+    }
+
+    /// Remembers that its context is made shorter now, or, without a time, that what it lost was shown again.
+    pub fn shortened(&self, tx: &mut dyn Tx, project: &str, at: Option<Time>) -> Result<()> {
+        self.set(tx, project, set!("shortened_at", ""), at.unwrap_or(Time(0)))
+    }
+
+    /// Remembers that a second event came out of its process.
+    pub fn again(&self, tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
+        self.set(tx, project, set!("again_at", " AND again_at = 0"), now)
+    }
 }
