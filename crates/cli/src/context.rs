@@ -180,14 +180,16 @@ impl<'a> Context<'a> {
     pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Option<String>> {
         let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(None) };
         let here = HostFacts::read(self.env).process(0, 0);
+        let above: Vec<_> = ancestors().collect();
         let kernel = self.kernel()?;
-        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &ancestors()))
+        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &above))
     }
 
-    /// Says that this is a hook.
-    pub(crate) fn is_hook(&self) {
+    /// Says that this is a hook, and whether it is one that always writes. The others mostly only look, with a connection
+    /// that cannot write: one that can makes files beside the store and clears them away again.
+    pub(crate) fn is_hook(&self, writes: bool) {
         self.hook.set(true);
-        self.will_write();
+        self.writes.set(writes);
     }
 
     /// A call as somebody whom the door knows, in a project that has a key; none where nothing has ever happened.

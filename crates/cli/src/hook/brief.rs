@@ -1,10 +1,8 @@
 //! What a session is shown when it begins: the brief of the task it holds, or what is ready. The one place that says so.
 
 use tenure_core::Result;
-use tenure_core::choice::Rule;
-use tenure_core::task::State;
 use tenure_core::text;
-use tenure_kernel::query::list;
+use tenure_kernel::query::peek::Beginning;
 use tenure_kernel::shape::{Resumed, Task};
 use tenure_kernel::{Call, Op, Tree, op};
 
@@ -35,16 +33,16 @@ pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
         return Ok(Shown { text: Some(cut(answer.brief.text)), offered });
     }
     let tree = seen(door);
-    let seen = door.ask(agent, |kernel, call| {
+    let found = door.ask(agent, |kernel, call| {
         let mut call: Call = call.clone();
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        kernel.peek(&call, &request)
+        kernel.beginning(&call, &request, READY)
     })?;
-    let text = match seen.rule {
-        Rule::Focus => Some(seen.brief.text),
-        _ => of_ready(&ready(door, agent)?, seen.lost.as_deref()),
+    let text = match found {
+        Beginning::Brief(text) => Some(text),
+        Beginning::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
     };
     Ok(Shown { text: text.map(cut), offered: op::confirm::Request::default() })
 }
@@ -53,14 +51,6 @@ pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
 fn seen(door: &Door<'_>) -> Tree {
     let checkout = door.context.place().ok().and_then(|place| place.checkout.as_ref());
     Tree { head: checkout.map_or_else(String::new, tree::head), ..Tree::default() }
-}
-
-fn ready(door: &Door<'_>, agent: &str) -> Result<Vec<Task>> {
-    let labels = door.context.place()?.config.labels.clone();
-    let filter = list::Filter { states: vec![State::Ready], labels, limit: READY * 4, ..list::Filter::default() };
-    let page = door.ask(agent, |kernel, call| kernel.list(call, &filter))?;
-    let may = |task: &Task| task.assignee.as_ref().is_none_or(|assignee| assignee == agent);
-    Ok(page.items.into_iter().filter(may).take(READY).collect())
 }
 
 fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {

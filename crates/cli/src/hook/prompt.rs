@@ -2,7 +2,7 @@
 
 use tenure_core::{Result, Span, Time};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::Lost;
+use tenure_kernel::query::session::{Depth, Lost};
 
 use super::door::Door;
 
@@ -12,7 +12,7 @@ const EVERY: Span = Span::minutes(2);
 const MOST: usize = 300;
 
 pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    let Some(standing) = door.standing(&door.presence(), Depth::Loss)? else { return Ok(None) };
     let due = |told_at: Time| told_at.0 == 0 || told_at.age(standing.now) >= EVERY || told_at > standing.now;
     let mine = standing.mine.as_ref().filter(|mine| due(mine.told_at) && door.sub_agent.is_none());
     let told = mine.and_then(|mine| mine.lost.as_ref()).map(|lost| sentence(lost, standing.now));

@@ -7,7 +7,7 @@ use crate::place::process::{HostFacts, ancestors, words};
 
 /// The tool's process; unknown where the system does not tell.
 pub(super) fn tool_process(env: &Env) -> Option<Process> {
-    let (pid, started) = ancestors().into_iter().find(|(pid, _)| !is_wrapper(&words(*pid)))?;
+    let (pid, started) = ancestors().find(|(pid, _)| !is_wrapper(&words(*pid)))?;
     Some(HostFacts::read(env).process(pid, started))
         .filter(|process| !process.host.is_empty() && !process.pidns.is_empty())
 }

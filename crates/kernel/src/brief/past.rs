@@ -7,7 +7,7 @@ use tenure_store::table::{artifact, event as log, memory, note, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
-use crate::query::memory::{Effort, places, search};
+use crate::query::memory::{Effort, Wanted, places, search};
 
 /// How many notes are shown, and how long the last and the others are at the most.
 const NOTES: usize = 3;
@@ -133,7 +133,10 @@ pub(super) fn memories(
             full.task.labels.join(" "),
             tenure_core::text::cut(&full.task.description, 500)
         );
-        facts.extend(search(tx, ask.now, &places, &question, &Effort::BRIEF)?);
+        let known: Vec<String> = directives.iter().chain(&facts).map(|row| row.id.clone()).collect();
+        let takes = |weight: &memory::Weight| weight.kind != Kind::Directive && !known.contains(&weight.id);
+        let wanted = Wanted { takes: &takes, most: FACTS, effort: Effort::BRIEF };
+        facts.extend(search(tx, ask.now, &places, &question, &wanted)?.rows);
     } else {
         for (project, scope) in &places {
             facts.extend(memory::newest(tx, project, scope, (tenure_core::Time(i64::MAX), ""), MEMORIES)?);
