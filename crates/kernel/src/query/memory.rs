@@ -268,9 +268,9 @@ fn hits(
     let mut weighing = Vec::new();
     for at in filled {
         let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for term in 0..terms.len() {
+        for (term, having) in having.iter_mut().enumerate() {
             for (id, count) in memory::counts(answers.next().unwrap_or_default())? {
-                having[term] += 1;
+                *having += 1;
                 counts.entry(id).or_insert_with(|| vec![0; terms.len()])[term] = count;
             }
         }

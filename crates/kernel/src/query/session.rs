@@ -3,7 +3,7 @@
 use tenure_core::agent::Process;
 use tenure_core::session::{Above, Seen, agent_name, by_id, nearest};
 use tenure_core::task::Status;
-use tenure_core::{Result, Span, Time, hold as rule};
+use tenure_core::{Error, Result, Span, Time, hold as rule};
 use tenure_store::Tx;
 use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
 
@@ -105,18 +105,19 @@ impl Kernel {
 fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
     let (project, says) = (scene.project_id(), look.says);
     let process = scene.call.actor.process.clone().unwrap_or_default();
-    let mut calls = vec![
-        fired::get_call(project, &says.tool, &says.event),
+    let answers = tx.query_all(vec![
         session::of_process_call(project, &process, &says.tool),
-    ];
-    if look.depth == Depth::Who {
-        calls.push(session::of_id_call(project, &says.tool, &says.session));
-    }
-    let mut answers = tx.query_all(calls)?.into_iter();
-    let fired_at = fired::decode(answers.next().unwrap_or_default())?;
-    let mut known: Vec<session::Row> = Vec::new();
-    for rows in answers {
-        add(&mut known, session::many(rows)?);
+        match look.depth {
+            Depth::Who => session::of_id_call(project, &says.tool, &says.session),
+            Depth::News | Depth::Loss => fired::get_call(project, &says.tool, &says.event),
+        },
+    ])?;
+    let [of_process, other]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
+    let mut known = session::many(of_process)?;
+    let mut fired_at = None;
+    match look.depth {
+        Depth::Who => add(&mut known, session::many(other)?),
+        Depth::News | Depth::Loss => fired_at = fired::decode(other)?,
     }
     let own = known
         .iter()

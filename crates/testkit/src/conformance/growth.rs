@@ -96,7 +96,7 @@ fn remember(world: &World, memories: usize) {
         let item = |n: usize| remember::Item {
             text: format!("the parser of the import is slow, number {n}"),
             key: Some(format!("k/{n}")),
-            kind: if n % 10 == 0 { Kind::Directive } else { Kind::Fact },
+            kind: if n.is_multiple_of(10) { Kind::Directive } else { Kind::Fact },
             scope: Some(remember::Reach::Project),
             ..remember::Item::default()
         };

@@ -177,7 +177,10 @@ pub(crate) fn part(programs: &Programs, words: &[String]) {
     let [name, tool, session, home, bare] = words else { panic!("five words") };
     let (home, bare) = (Home::at(programs, home.into()), Home::at(programs, bare.into()));
     let variable = if tool == "codex" { "CODEX_THREAD_ID" } else { "CLAUDE_CODE_SESSION_ID" };
+    let of_away = format!("{session}-away");
     for step in script(name) {
+        // One id in one process is one agent.
+        let session = if step.agent.is_some() { &of_away } else { session };
         let least = bare.time_floor(step.floor);
         let mut words: Vec<&str> = step.agent.iter().flat_map(|agent| ["--agent", agent]).collect();
         let mut vars = vec![(variable, session.as_str())];
