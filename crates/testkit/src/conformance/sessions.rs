@@ -267,7 +267,7 @@ fn goes_on_after_goodbye(world: &World) {
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
     for reason in ["clear", "resume"] {
         let ended = world.run_call(&hook(world, "claude-a", 1), &ending("A", reason)).unwrap();
-        assert_eq!(ended, json!({ "agent": "claude-a", "over": false, "freed": [] }), "{reason}");
+        assert_eq!(ended, json!({ "agent": "claude-a", "over": false, "freed": [], "lessons": 0 }), "{reason}");
         assert_eq!(world.show(&task)["holder"]["agent"], "claude-a");
     }
     // Cleared, then closed: earlier ids of the process do not keep it alive.
