@@ -17,17 +17,12 @@ const CHANGED_BY: usize = 3;
 /// How many files a lesson names.
 const FILES: usize = 5;
 
-/// The kinds of events that lessons are drawn from.
-pub const KINDS: [&str; 9] = [
-    kind::TOOL_FAILED,
-    kind::TOOL_WORKED,
-    kind::TASK_BLOCKED,
-    kind::TASK_UNBLOCKED,
-    kind::TASK_CLAIMED,
-    kind::HOLD_EXPIRED,
-    kind::TASK_DONE,
-    kind::TASK_REOPENED,
-    kind::TASK_RELEASED,
+/// The kinds of events that lessons begin with, each with those that may follow it. Where none of the first kind
+/// happened, the others tell nothing.
+pub const KINDS: [(&str, &[&str]); 3] = [
+    (kind::TOOL_FAILED, &[kind::TOOL_WORKED]),
+    (kind::TASK_BLOCKED, &[kind::TASK_UNBLOCKED]),
+    (kind::HOLD_EXPIRED, &[kind::TASK_CLAIMED, kind::TASK_DONE, kind::TASK_REOPENED, kind::TASK_RELEASED]),
 ];
 
 /// An event, as far as lessons are concerned.

@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
-        let filter = Filter { limit, ..args.which.filter(context)? };
+        let filter = Filter { limit, cursor: args.cursor, ..args.which.filter(context)? };
         let page = context.ask(|kernel, call| kernel.recall(call, &words, &filter))?;
         memory::print(context, &page, "Nothing of that is remembered.");
         Ok(0)
@@ -32,4 +32,7 @@ struct Args {
     /// At most this many, 1 to 1000
     #[arg(long, value_name = "N", default_value = "10", allow_negative_numbers = true)]
     limit: i64,
+    /// Where the page begins: `next` of the page before
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
 }

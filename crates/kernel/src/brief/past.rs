@@ -1,10 +1,12 @@
 //! What was done and learned before: notes, files, commits, memories.
 
+use std::collections::BTreeMap;
+
 use tenure_core::hold::lapsed;
 use tenure_core::memory::{Kind, Scope};
 use tenure_core::{Result, event};
 use tenure_store::Tx;
-use tenure_store::table::{artifact, event as log, hold, memory, note, path, task, touched};
+use tenure_store::table::{artifact, checkout, event as log, hold, memory, note, path, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
@@ -38,11 +40,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
     };
     items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt, begun));
     items.extend(paths(tx, ask, &full.task.id)?);
-    let touched = touched::for_task(tx, ask.project, &full.task.id, FILES)?;
-    if !touched.is_empty() {
-        let named: Vec<String> = touched.iter().map(|path| quoted(path, 300)).collect();
-        items.push(format!("- Files changed for it so far: {}", named.join(", ")));
-    }
+    items.extend(changed(tx, ask, &full.task.id)?);
     let files = artifact::newest(tx, ask.project, &full.task.id, FILES)?;
     if !files.is_empty() {
         let named: Vec<String> = files
@@ -60,6 +58,36 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
     }
     if items.is_empty() {
         items.push("Nothing was done yet: this is the first attempt.".to_owned());
+    }
+    Ok(items)
+}
+
+/// The files that were changed for a task: here first, then by the checkout that they are in, because what another
+/// working tree has is not in this one until it is committed and brought over.
+fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
+    let touched = touched::for_task(tx, ask.project, task, FILES)?;
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        touched.into_iter().partition(|(_, checkout)| checkout.is_empty() || *checkout == ask.checkout);
+    let names = |files: &[(String, String)]| {
+        let named: Vec<String> = files.iter().map(|(path, _)| quoted(path, 300)).collect();
+        named.join(", ")
+    };
+    let mut items = Vec::new();
+    if !here.is_empty() {
+        items.push(format!("- Files changed for it so far: {}", names(&here)));
+    }
+    if elsewhere.is_empty() {
+        return Ok(items);
+    }
+    let mut others: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for file in elsewhere {
+        others.entry(file.1.clone()).or_default().push(file);
+    }
+    let tops = checkout::all(tx, ask.project)?;
+    for (checkout, files) in others {
+        let top = tops.iter().find(|(id, ..)| *id == checkout);
+        let place = top.map_or_else(|| "that is gone".to_owned(), |(_, _, path)| quoted(path, 300));
+        items.push(format!("- Files changed for it in another checkout, {place}: {}", names(&files)));
     }
     Ok(items)
 }

@@ -28,24 +28,20 @@ pub(crate) fn apply(unit: &mut Unit<'_>, _: &Request) -> Result<shape::Remembere
 /// Writes down what is new. A lesson that is known already is no event and is not counted.
 pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
     let project = unit.project.id.clone();
-    let mut facts = Vec::new();
-    for kind in lesson::KINDS {
-        let filter = log::Filter { kind: kind.to_owned(), ..log::Filter::default() };
-        for row in log::page(unit.tx, &project, &filter, (0, i64::MAX), true, EVENTS)? {
-            let data = serde_json::from_str(&row.data)
-                .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
-            let (number, at) = (row.number, row.at);
-            facts.push(Fact { number, at, kind: row.kind, actor: row.actor, subject: row.subject, data });
-        }
-    }
+    let mut facts = newest(unit, &lesson::KINDS.map(|(first, _)| first))?;
+    let happened = |kind: &str| facts.iter().any(|fact| fact.kind == kind);
+    let following: Vec<&str> =
+        lesson::KINDS.iter().filter(|(first, _)| happened(first)).flat_map(|(_, then)| then.iter().copied()).collect();
+    facts.extend(newest(unit, &following)?);
     facts.sort_by_key(|fact| fact.number);
     let touches: Vec<Touch> = touched::newest(unit.tx, &project, TOUCHES)?
         .into_iter()
         .map(|row| Touch { path: row.path, agent: row.agent, task: row.task, at: row.last_at })
         .collect();
-    let forgotten = forgotten(unit)?;
+    let drawn = lesson::draw(&facts, &touches);
+    let forgotten = if drawn.is_empty() { Vec::new() } else { forgotten(unit)? };
     let mut learnt = Vec::new();
-    for lesson in lesson::draw(&facts, &touches) {
+    for lesson in drawn {
         if learnt.len() == lesson::MOST {
             break;
         }
@@ -70,6 +66,26 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
         }
     }
     Ok(learnt)
+}
+
+/// The newest events of some kinds.
+fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
+    let call = |kind: &&str| {
+        let filter = log::Filter { kind: (*kind).to_owned(), ..log::Filter::default() };
+        log::page_call(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS)
+    };
+    let calls: Vec<_> = kinds.iter().map(call).collect();
+    let answers = if calls.is_empty() { Vec::new() } else { unit.tx.query_all(calls)? };
+    let mut facts = Vec::new();
+    for rows in answers {
+        for row in log::many(rows)? {
+            let data = serde_json::from_str(&row.data)
+                .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
+            let (number, at) = (row.number, row.at);
+            facts.push(Fact { number, at, kind: row.kind, actor: row.actor, subject: row.subject, data });
+        }
+    }
+    Ok(facts)
 }
 
 /// The keys that were forgotten for the project lately, and when.

@@ -79,15 +79,16 @@ impl Kernel {
     /// Memories that answer a question, best first.
     pub fn recall(&self, call: &Call, question: &str, filter: &Filter) -> Result<Page<Memory>> {
         limit(filter.limit)?;
+        let skip = filter.cursor.as_deref().map_or(Ok(0), skipped)?;
         self.ask(call, |tx, scene| {
             let places = visible(tx, scene, filter.task.as_deref())?;
             let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
             let takes = |weight: &memory::Weight| filter.takes(weight.kind, weight.pinned);
-            let wanted = Wanted { takes: &takes, most: filter.limit, effort: Effort::ASKED };
+            let wanted = Wanted { takes: &takes, most: skip + filter.limit, effort: Effort::ASKED };
             let found = search(tx, scene.now, &places, question, &wanted)?;
             let total = i64::try_from(found.total).ok();
-            let more = found.total > filter.limit;
-            Ok(Page { more, ..Page::of(found.rows.iter().map(Memory::of).collect(), total, None) })
+            let next = (found.total > skip + filter.limit).then(|| (skip + filter.limit).to_string());
+            Ok(Page::of(found.rows.iter().skip(skip).map(Memory::of).collect(), total, next))
         })
     }
 
@@ -164,6 +165,11 @@ impl Filter {
     fn takes(&self, kind: rule::Kind, pinned: bool) -> bool {
         self.kind.is_none_or(|wanted| wanted == kind) && (!self.pinned || pinned)
     }
+}
+
+/// How many of the best come before a page.
+fn skipped(cursor: &str) -> Result<usize> {
+    cursor.parse().ok().filter(|skip| *skip <= 1_000_000).ok_or_else(|| bad_cursor(cursor))
 }
 
 fn parse(cursor: &str) -> Result<(usize, (Time, String))> {

@@ -2,7 +2,7 @@
 
 use tenure_core::{Error, Result, Time};
 
-use crate::tx::{Sql, Tx, first};
+use crate::tx::{Sql, Tx, Value, first};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,8 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+/// Decodes events.
+pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
@@ -119,12 +120,23 @@ pub fn page(
     newest_first: bool,
     limit: usize,
 ) -> Result<Vec<Row>> {
-    let sql = statement(filter, newest_first);
+    let (sql, args) = page_call(project, filter, (above, below), newest_first, limit);
+    many(tx.query(sql, &args)?)
+}
+
+/// The statement of a [`page`]; see [`many`].
+pub fn page_call(
+    project: &str,
+    filter: &Filter,
+    (above, below): (i64, i64),
+    newest_first: bool,
+    limit: usize,
+) -> (Sql, Vec<Value>) {
     let mut args = vec![project.into(), above.into(), below.into(), limit.into()];
     for value in [&filter.subject, &filter.actor, &filter.kind, &filter.hold] {
         args.push(value.into());
     }
-    many(tx.query(sql, &args)?)
+    (statement(filter, newest_first), args)
 }
 
 /// The text of a page: which index SQLite walks, what the rows must be, and in which order.
@@ -247,9 +259,13 @@ pub fn time_at(tx: &mut dyn Tx, project: &str, number: i64) -> Result<Option<Tim
 
 /// What was said of an agent's tools among its newest events, newest first: kind and data.
 pub fn remarks(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Vec<(String, String)>> {
-    let sql = Sql::same(
-        "SELECT kind, data FROM (SELECT number, kind, data FROM event WHERE project = $1 AND actor = $2
-             ORDER BY number DESC LIMIT $3) newest
+    // Left alone, SQLite walks the whole log for an agent that has said little.
+    let sql = Sql::pair(
+        "SELECT kind, data FROM (SELECT number, kind, data FROM event INDEXED BY event_actor
+             WHERE project = $1 AND actor = $2 ORDER BY number DESC LIMIT $3) newest
+         WHERE kind IN ('tool.failed', 'tool.worked') ORDER BY number DESC",
+        "SELECT kind, data FROM (SELECT number, kind, data FROM event
+             WHERE project = $1 AND actor = $2 ORDER BY number DESC LIMIT $3) newest
          WHERE kind IN ('tool.failed', 'tool.worked') ORDER BY number DESC",
     );
     let rows = tx.query(sql, &[project.into(), agent.into(), limit.into()])?;

@@ -62,14 +62,14 @@ pub fn of_task(
     rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()
 }
 
-/// The files that were changed for a task in any checkout, the latest first.
-pub fn for_task(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<String>> {
+/// The files that were changed for a task, the latest first, each with its checkout.
+pub fn for_task(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<(String, String)>> {
     let sql = Sql::same(
-        "SELECT path, MAX(last_at) FROM touched WHERE project = $1 AND task = $2
-         GROUP BY path ORDER BY MAX(last_at) DESC, path LIMIT $3",
+        "SELECT path, checkout, MAX(last_at) FROM touched WHERE project = $1 AND task = $2
+         GROUP BY path, checkout ORDER BY MAX(last_at) DESC, path, checkout LIMIT $3",
     );
     let rows = tx.query(sql, &[project.into(), task.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| row.text(0)).collect()
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
 }
 
 /// That an agent changed a file.

@@ -144,6 +144,15 @@ fn touched(world: &World) {
     let rows = &dump(&world.kernel)["touched"];
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert!(rows.iter().all(|row| row.contains(&task) && row.contains("claude-a") && row.contains("c-")), "{rows:?}");
+    // Whoever goes on in another checkout is told where those files are.
+    let brief = |at: &str| {
+        let here = Checkout { path: at.into(), ..checkout() };
+        let asks = Call { checkout: Some(here), ..call(world) };
+        let brief = world.kernel.peek(&asks, &tenure_kernel::op::resume::Request::default()).unwrap().brief.text;
+        brief.lines().find(|line| line.contains("Files changed")).unwrap().to_owned()
+    };
+    assert_eq!(brief("/repo"), "- Files changed for it so far: “a.rs”, “dir/ü [x].rs”");
+    assert_eq!(brief("/other"), "- Files changed for it in another checkout, “/repo”: “a.rs”, “dir/ü [x].rs”");
     world.run_call(&call(world), &Op::Done(tenure_kernel::op::done::Request::default())).unwrap();
     send(world, edit(&["a.rs"]));
     assert_eq!(dump(&world.kernel)["touched"].len(), 3, "without a focus it is nobody's task");

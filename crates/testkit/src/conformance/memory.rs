@@ -163,6 +163,22 @@ fn ranks(world: &World) {
     (0..20).for_each(|_| assert_eq!(found(), first));
     assert_eq!(dump(&world.kernel), before, "being shown leaves no trace");
     assert_eq!(recall(world, "b", "machine").len(), 30, "the memory of a task is for whoever works on it");
+    // Page by page is the same as all at once.
+    let (mut paged, mut cursor) = (Vec::new(), None);
+    loop {
+        let part = Filter { limit: 7, cursor: cursor.take(), ..filter() };
+        let page = world.kernel.recall(&world.call("b"), "machine", &part).unwrap();
+        assert_eq!((page.total, page.more), (Some(30), page.next.is_some()));
+        paged.extend(page.items.into_iter().map(|memory| memory.id));
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let all = world.kernel.recall(&world.call("b"), "machine", &filter()).unwrap();
+    assert_eq!(paged, all.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>());
+    let bad = Filter { cursor: Some("x".into()), ..filter() };
+    assert_eq!(world.kernel.recall(&world.call("b"), "machine", &bad).unwrap_err().kind(), tenure_core::Kind::Usage);
     assert_eq!(recall(world, "b", "the of and"), [""; 0]);
     assert_eq!(recall(world, "b", "'; DROP TABLE memory; --"), [""; 0]);
 }

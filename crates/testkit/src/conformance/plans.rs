@@ -343,6 +343,7 @@ fn lists_are_ordered(world: &World) {
             "memory_term_pkey",
             record(world, |tx, p| tx.query_all(vec![memory::having_call(p, &all, "w7", 20)]).map(drop)),
         ),
+        ("event_actor", record(world, |tx, p| event::remarks(tx, p, "agent-1", 64).map(drop))),
         ("artifact_task", record(world, |tx, p| artifact::newest(tx, p, "t-1", 20).map(drop))),
     ];
     for newest_first in [false, true] {

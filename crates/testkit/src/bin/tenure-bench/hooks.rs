@@ -54,10 +54,12 @@ const fn command(name: &'static str, floor: &'static str, words: &'static [&'sta
     Step { name, floor, call: Call::Command(words), agent: None, worker: false }
 }
 
-/// One session in a project with few rows. Before its end it finishes the task it took, untimed.
+/// One session in a project with few rows. Its first event after the beginning says that its process is there to stay
+/// (`again_at`) and is a write. Before its end it finishes the task it took, untimed.
 const SESSION: &[Step] = &[
     hook("`SessionStart`, a new session", "write", "SessionStart", Told::Source("startup")),
     command("`resume`, told by `confirm`", "write", &["resume"]),
+    hook("`UserPromptSubmit`, the first", "write", "UserPromptSubmit", Told::Nothing),
     hook("`UserPromptSubmit`", "read", "UserPromptSubmit", Told::Nothing),
     hook("`PreToolUse` of an edit, allowed", "read", "PreToolUse", Told::Edit("src/a.rs")),
     hook("`PostToolUse` of an edit, a new file", "write", "PostToolUse", Told::Edit("src/a.rs")),
@@ -71,6 +73,10 @@ const SESSION: &[Step] = &[
 /// What grows with a project.
 const LARGE: &[Step] = &[
     hook("`SessionStart`, a new session", "write", "SessionStart", Told::Source("startup")),
+    hook("`UserPromptSubmit`, the first", "write", "UserPromptSubmit", Told::Nothing),
+    hook("`UserPromptSubmit`", "read", "UserPromptSubmit", Told::Nothing),
+    hook("`PostToolUse` of an edit, a new file", "write", "PostToolUse", Told::Edit("src/a.rs")),
+    hook("`SessionEnd`", "write", "SessionEnd", Told::Nothing),
     Step {
         agent: Some(AWAY),
         ..hook("`SessionStart` of one that holds a task", "write", "SessionStart", Told::Source("resume"))
@@ -82,9 +88,6 @@ const LARGE: &[Step] = &[
     },
     Step { agent: Some(AWAY), ..command("`resume`, told by `confirm`", "write", &["resume"]) },
     Step { agent: Some(AWAY), ..command("`resume --peek`", "read", &["resume", "--peek"]) },
-    hook("`UserPromptSubmit`", "read", "UserPromptSubmit", Told::Nothing),
-    hook("`PostToolUse` of an edit, a new file", "write", "PostToolUse", Told::Edit("src/a.rs")),
-    hook("`SessionEnd`", "write", "SessionEnd", Told::Nothing),
 ];
 
 fn script(name: &str) -> &'static [Step] {
