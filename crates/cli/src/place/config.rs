@@ -50,6 +50,17 @@ pub(crate) enum Fail {
     Closed,
 }
 
+/// What a guard does with a person in whose way an agent stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum People {
+    /// Tells them in one line and lets them through.
+    #[default]
+    Warn,
+    /// Refuses them as it refuses agents.
+    Refuse,
+}
+
 /// Whose file a setting stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
@@ -82,6 +93,8 @@ pub(crate) struct Config {
     pub(crate) capture: Capture,
     /// What a guard does that cannot look.
     pub(crate) guard_fail: Fail,
+    /// What a guard does with people.
+    pub(crate) guard_people: People,
     /// Changes when the contents do.
     pub(crate) revision: String,
 }
@@ -103,6 +116,7 @@ struct File {
 #[serde(deny_unknown_fields, default)]
 struct Guard {
     fail: Option<Fail>,
+    people: Option<People>,
 }
 
 #[derive(Default, Deserialize)]
@@ -145,6 +159,7 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         keep_events: None,
         capture: Capture::default(),
         guard_fail: Fail::default(),
+        guard_people: People::default(),
         revision: format!("{:016x}", fnv1a(&contents)),
     };
     for (file, level) in [(user, Level::User), (project, Level::Project)] {
@@ -244,6 +259,7 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
     config.durability = file.durability.unwrap_or(config.durability);
     config.capture = file.capture.unwrap_or(config.capture);
     config.guard_fail = file.guard.fail.unwrap_or(config.guard_fail);
+    config.guard_people = file.guard.people.unwrap_or(config.guard_people);
     Ok(config)
 }
 
@@ -286,7 +302,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail under [guard].")
+        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail and people under [guard].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),

@@ -8,6 +8,8 @@ mod backups;
 mod bad_export;
 mod bad_files;
 mod bad_input;
+mod commits;
+mod commits_setup;
 mod dead_session;
 mod demo;
 mod doctor;

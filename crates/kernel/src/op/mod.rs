@@ -5,6 +5,7 @@ pub mod add_many;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+pub mod committed;
 pub mod confirm;
 pub mod done;
 pub mod edit;
@@ -88,6 +89,8 @@ pub enum Op {
     SessionEnd(session_end::Request),
     /// A tool of an agent was used.
     ToolUsed(tool_used::Request),
+    /// Files were committed.
+    Committed(committed::Request),
     /// Draws lessons from what happened.
     Lessons(lessons::Request),
     /// Makes a copy of the repository a checkout of the project.
@@ -113,7 +116,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 28] = [
+pub const ALL: [About; 29] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -244,6 +247,12 @@ pub const ALL: [About; 28] = [
         schema: || schema_for!(tool_used::Request),
     },
     About {
+        name: "committed",
+        what: "Says what was committed: ends the holds on it, and tells those who hold it elsewhere",
+        doors: &[Door::Hook],
+        schema: || schema_for!(committed::Request),
+    },
+    About {
         name: "lessons",
         what: "Draws lessons from what happened, as the end of a session does",
         doors: &[Door::Cli],
@@ -297,6 +306,7 @@ impl Op {
             Op::SessionStart(_) => "session_start",
             Op::SessionEnd(_) => "session_end",
             Op::ToolUsed(_) => "tool_used",
+            Op::Committed(_) => "committed",
             Op::Lessons(_) => "lessons",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
@@ -306,7 +316,7 @@ impl Op {
 
     /// Whether it is an op of hooks, which happens in the background and never switches a project on.
     pub(crate) fn is_hooks(&self) -> bool {
-        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_))
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Committed(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -330,6 +340,7 @@ impl Op {
             Op::SessionStart(request) => request.check(),
             Op::SessionEnd(request) => request.check(),
             Op::ToolUsed(request) => request.check(),
+            Op::Committed(request) => request.check(),
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
             Op::Done(_)
@@ -371,6 +382,7 @@ impl Op {
             Op::SessionStart(request) => json(request),
             Op::SessionEnd(request) => json(request),
             Op::ToolUsed(request) => json(request),
+            Op::Committed(request) => json(request),
             Op::Lessons(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
@@ -405,6 +417,7 @@ impl Op {
             Op::SessionStart(request) => json(&session_start::apply(unit, request)?),
             Op::SessionEnd(request) => json(&session_end::apply(unit, request)?),
             Op::ToolUsed(request) => json(&tool_used::apply(unit, request)?),
+            Op::Committed(request) => json(&committed::apply(unit, request)?),
             Op::Lessons(request) => json(&lessons::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),

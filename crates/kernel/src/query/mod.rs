@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod check;
+pub mod commit;
 pub mod export;
 pub mod fired;
 pub mod health;

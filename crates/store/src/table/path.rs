@@ -67,6 +67,16 @@ pub fn lapsed_of_task(tx: &mut dyn Tx, project: &str, task: &str, above: i64) ->
     many(tx.query(sql, &[project.into(), task.into(), above.into()])?)
 }
 
+/// The newest holds of an agent on paths that have been ended, newest first.
+pub fn past_of(tx: &mut dyn Tx, project: &str, holder: &str, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' ORDER BY fence DESC LIMIT $3",
+    );
+    many(tx.query(sql, &[project.into(), holder.into(), limit.into()])?)
+}
+
 /// How many live patterns may be anywhere: in the project, and of one agent.
 pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
     let sql = Sql::same(

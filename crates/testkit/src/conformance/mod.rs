@@ -6,6 +6,7 @@ mod backups;
 mod bulk;
 mod choice;
 mod clock;
+mod commits;
 mod cursors;
 mod damage;
 mod delivery;
@@ -94,6 +95,7 @@ pub fn cases() -> Vec<&'static Case> {
         transitions::CASES,
         atomicity::CASES,
         clock::CASES,
+        commits::CASES,
         cursors::CASES,
         damage::CASES,
         errors::CASES,

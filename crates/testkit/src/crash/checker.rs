@@ -268,6 +268,10 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::SessionStart(_) => own.is_empty(),
         Op::SessionEnd(_) => own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found)),
         Op::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
+        Op::Committed(_) => {
+            own.first().is_some_and(|(found, _)| *found == kind::PATH_COMMITTED)
+                && own[1..].iter().all(|(found, _)| [kind::PATH_RELEASED, kind::MESSAGE_SENT].contains(found))
+        }
         Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
         Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
         Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
