@@ -57,6 +57,7 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP INDEX IF EXISTS hold_pattern",
     "DROP INDEX IF EXISTS hold_unanchored",
     "DROP INDEX IF EXISTS hold_bound",
+    "DROP INDEX IF EXISTS hold_past",
     "ALTER TABLE hold DROP COLUMN checkout",
     "ALTER TABLE hold DROP COLUMN prefix",
     "ALTER TABLE hold DROP COLUMN folded",

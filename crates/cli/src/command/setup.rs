@@ -138,7 +138,8 @@ fn tools(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Tool
     if given.is_empty() {
         let all = Tool::ALL.into_iter().chain([Tool::Git]).chain(everything.then_some(Tool::Agents));
         let tools: Vec<Tool> = all.filter(|tool| everything || tool.is_found(ground)).collect();
-        if tools.is_empty() {
+        // Git is everywhere; it is offered to those who use agents.
+        if tools.iter().all(|tool| *tool == Tool::Git) {
             return Err(Error::usage(
                 "no_tools",
                 "no agent tool was found: no configuration of one, and no program on PATH",

@@ -311,9 +311,9 @@ fn inv_r10_hostile_names_and_reasons_change_nothing_and_run_nothing() {
         "glob:x",
         "esc\u{1b}[2J",
     ];
-    let reason = "$(touch pwned) `touch pwned`\n\u{2028}\"'; touch pwned #";
+    let reason = "$(touch pwned) `touch pwned`\n\t\"'; touch pwned #";
     for name in names {
-        home.call(&["reserve", "--reason", reason, "--", &format!("./{name}")]).agent("b").run();
+        home.call(&["reserve", "--reason", reason, "--", &format!("./{name}")]).agent("b").json().run().data();
     }
     home.stage(&names);
     home.stage(&["fine $(touch pwned)", "fine"]);

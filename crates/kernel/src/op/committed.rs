@@ -63,6 +63,7 @@ impl Request {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Committed> {
     let (me, project) = (unit.me(), unit.project.id.clone());
+    super::tool_used::fired(unit, "git", "post-commit")?;
     let named: Vec<&String> = request.paths.iter().take(NAMED_MAX).collect();
     let more = request.more.max(0) + i64::try_from(request.paths.len() - named.len()).unwrap_or(0);
     let data = json!({

@@ -138,6 +138,7 @@ fn forced(world: &World) {
     world.reserve("c", &["y"]).unwrap();
     world.run("c", Op::Transfer(transfer::Request { to: "b".into(), ..transfer::Request::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).0, ["y"]);
+    world.claim("b", &task).unwrap();
     world.run("b", Op::Release(release::Request { task: Some(task), ..release::Request::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).1, ["y"]);
 }
