@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tenure_core::{Error, Result};
+use tenure_core::{Error, Kind, Result, Stage};
 
 use super::{log, policy};
 use crate::context::Context;
@@ -178,13 +178,8 @@ fn manner(context: &Context<'_>) -> Result<Manner> {
 
 /// A failure of git, which is one of looking.
 fn git_failed(what: &str) -> Error {
-    Error::new(
-        tenure_core::Kind::Storage,
-        "git_failed",
-        tenure_core::Stage::Read,
-        format!("git did not say {what} in time"),
-    )
-    .hint("Try the commit again; `git status` shows whether the repository is well.")
+    Error::new(Kind::Storage, "git_failed", Stage::Read, format!("git did not say {what} in time"))
+        .hint("Try the commit again; `git status` shows whether the repository is well.")
 }
 
 #[cfg(test)]
