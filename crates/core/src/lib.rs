@@ -12,6 +12,7 @@ pub mod choice;
 pub mod error;
 pub mod event;
 pub mod graph;
+pub mod guard;
 pub mod hold;
 pub mod id;
 pub mod lesson;

@@ -22,6 +22,7 @@ mod mail;
 mod mcp;
 mod mcp_client;
 mod memory;
+mod off;
 mod paths;
 mod pinning;
 mod places;

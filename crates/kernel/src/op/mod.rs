@@ -17,6 +17,7 @@ pub mod lessons;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
+pub mod off;
 pub mod release;
 mod release_paths;
 pub mod remember;
@@ -96,6 +97,8 @@ pub enum Op {
     Forget(forget::Request),
     /// Switches a project on.
     SwitchOn(switch_on::Request),
+    /// Switches the guards off for a while.
+    Off(off::Request),
 }
 
 pub use crate::call::Door;
@@ -113,7 +116,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 28] = [
+pub const ALL: [About; 29] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -267,6 +270,12 @@ pub const ALL: [About; 28] = [
         doors: &[Door::Cli],
         schema: || schema_for!(switch_on::Request),
     },
+    About {
+        name: "off",
+        what: "Switches the guards of a project off for a while, or on again",
+        doors: &[Door::Cli],
+        schema: || schema_for!(off::Request),
+    },
 ];
 
 impl Op {
@@ -301,6 +310,7 @@ impl Op {
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
             Op::SwitchOn(_) => "switch_on",
+            Op::Off(_) => "off",
         }
     }
 
@@ -332,6 +342,7 @@ impl Op {
             Op::ToolUsed(request) => request.check(),
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
+            Op::Off(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
             | Op::Lessons(_)
@@ -375,6 +386,7 @@ impl Op {
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
             Op::SwitchOn(request) => json(request),
+            Op::Off(request) => json(request),
         }
     }
 
@@ -409,6 +421,7 @@ impl Op {
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
             Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
+            Op::Off(request) => json(&off::apply(unit, request)?),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::Scene;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::tool_used::{self, FIRED_EVERY};
+use crate::shape::Guards;
 
 /// An agent that was seen within this time need not say again that it is there.
 pub const SEEN_ENOUGH: Span = Span::seconds(30);
@@ -35,6 +36,8 @@ pub struct Standing {
     pub now: Time,
     /// What is known of the session, if it is registered.
     pub mine: Option<Mine>,
+    /// Whether the guards are off.
+    pub guards: Guards,
 }
 
 /// A registered session.
@@ -141,7 +144,8 @@ fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Stand
             lost,
         });
     }
-    Ok(Standing { known: seen, now: scene.now, mine })
+    let guards = scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now));
+    Ok(Standing { known: seen, now: scene.now, mine, guards })
 }
 
 /// Whether all that a tool call says is stored, and no hold waits for a sign of life.

@@ -276,6 +276,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),
         Op::SwitchOn(_) => own.is_empty(),
+        Op::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
     }
 }
 

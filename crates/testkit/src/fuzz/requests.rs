@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
+    memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
     tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
@@ -171,6 +171,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
+        "off" => of::<off::Request>(body, Op::Off),
         _ => None,
     }
 }
