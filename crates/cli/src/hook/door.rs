@@ -7,7 +7,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::op::{session_start, tool_used};
-use tenure_kernel::query::session::{Look, Standing};
+use tenure_kernel::query::session::{Depth, Look, Standing};
 use tenure_kernel::shape::SessionStarted;
 use tenure_kernel::{Actor, Call, Evidence, Kernel, Op, Tree};
 
@@ -52,7 +52,7 @@ impl<'a> Door<'a> {
     ) -> Result<Option<Door<'a>>> {
         let is = |meant: Event| tool.event(event).is_some_and(|(_, event)| event == meant);
         let context = Context::new(globals.clone(), env, out);
-        context.is_hook(if is(Event::End) { END_PATIENCE } else { PATIENCE });
+        context.is_hook(if is(Event::End) { END_PATIENCE } else { PATIENCE }, is(Event::Start) || is(Event::End));
         if context.place()?.project.key.is_none() {
             return Ok(None);
         }
@@ -82,8 +82,9 @@ impl<'a> Door<'a> {
     }
 
     /// What is known of the session before anything is said; nothing in a project that is not switched on.
-    pub(super) fn standing(&self, says: &tool_used::Request) -> Result<Option<Standing>> {
-        self.ask("nobody", |kernel, call| kernel.standing(call, &Look { says, given: self.given.as_deref() }))
+    pub(super) fn standing(&self, says: &tool_used::Request, depth: Depth) -> Result<Option<Standing>> {
+        let look = Look { says, given: self.given.as_deref(), depth };
+        self.ask("nobody", |kernel, call| kernel.standing(call, &look))
     }
 
     /// Registers the session and says who it is. Asks again where another process was quicker.
@@ -112,7 +113,7 @@ impl<'a> Door<'a> {
                 Err(error) if error.code() == "other_session" => refused = Some(error),
                 other => return other,
             }
-            match self.standing(&self.presence())? {
+            match self.standing(&self.presence(), Depth::Who)? {
                 Some(again) => standing = again,
                 None => break,
             }
@@ -127,7 +128,7 @@ impl<'a> Door<'a> {
 
     /// Says what a tool call did, unless there is nothing new in it.
     pub(super) fn say(&self, says: &tool_used::Request) -> Result<()> {
-        let Some(standing) = self.standing(says)? else { return Ok(()) };
+        let Some(standing) = self.standing(says, Depth::News)? else { return Ok(()) };
         self.say_after(&standing, says)
     }
 

@@ -4,7 +4,7 @@
 use tenure_core::session::Context;
 use tenure_core::{Result, Span, Time};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::Lost;
+use tenure_kernel::query::session::{Depth, Lost};
 
 use super::brief;
 use super::door::Door;
@@ -21,7 +21,7 @@ pub(super) fn act(
     due_remark: impl FnOnce() -> Option<String>,
     show: impl FnOnce(&str) -> bool,
 ) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    let Some(standing) = door.standing(&door.presence(), Depth::Loss)? else { return Ok(None) };
     let due = |told_at: Time| told_at.0 == 0 || told_at.age(standing.now) >= EVERY || told_at > standing.now;
     let mine = standing.mine.as_ref().filter(|_| door.sub_agent.is_none());
     let lost = mine.filter(|mine| due(mine.told_at)).and_then(|mine| mine.lost.as_ref());

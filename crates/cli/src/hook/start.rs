@@ -4,6 +4,7 @@ use tenure_core::Result;
 use tenure_core::session::Start;
 
 use tenure_kernel::Op;
+use tenure_kernel::query::session::Depth;
 
 use super::brief;
 use super::door::Door;
@@ -12,7 +13,8 @@ use crate::guard;
 
 /// Shows what there is by `show`, which says whether it was written out: only then does it count as told.
 pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str) -> bool) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    let depth = if door.sub_agent.is_some() { Depth::News } else { Depth::Who };
+    let Some(standing) = door.standing(&door.presence(), depth)? else { return Ok(None) };
     // A sub-agent works for its session: it is told nothing of tasks, and takes none.
     if door.sub_agent.is_some() {
         door.say_after(&standing, &door.presence())?;
