@@ -23,6 +23,7 @@ pub mod pattern;
 pub mod redact;
 pub mod reserve;
 pub mod session;
+pub mod shell;
 pub mod task;
 pub mod text;
 pub mod time;

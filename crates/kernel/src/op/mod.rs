@@ -9,6 +9,7 @@ pub mod confirm;
 pub mod done;
 pub mod edit;
 pub mod forget;
+pub mod guard;
 pub mod import;
 pub mod inbox;
 pub mod join;
@@ -99,6 +100,8 @@ pub enum Op {
     SwitchOn(switch_on::Request),
     /// Switches the guards off for a while.
     Off(off::Request),
+    /// Takes the files of an edit.
+    Guard(guard::Request),
 }
 
 pub use crate::call::Door;
@@ -116,7 +119,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 29] = [
+pub const ALL: [About; 30] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -276,6 +279,12 @@ pub const ALL: [About; 29] = [
         doors: &[Door::Cli],
         schema: || schema_for!(off::Request),
     },
+    About {
+        name: "guard",
+        what: "Takes the files that an edit is about to change, all or none; the edit guard calls it",
+        doors: &[Door::Hook],
+        schema: || schema_for!(guard::Request),
+    },
 ];
 
 impl Op {
@@ -311,12 +320,13 @@ impl Op {
             Op::Forget(_) => "forget",
             Op::SwitchOn(_) => "switch_on",
             Op::Off(_) => "off",
+            Op::Guard(_) => "guard",
         }
     }
 
     /// Whether it is an op of hooks, which happens in the background and never switches a project on.
     pub(crate) fn is_hooks(&self) -> bool {
-        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_))
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Guard(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -343,6 +353,7 @@ impl Op {
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
             Op::Off(request) => request.check(),
+            Op::Guard(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
             | Op::Lessons(_)
@@ -387,6 +398,7 @@ impl Op {
             Op::Forget(request) => json(request),
             Op::SwitchOn(request) => json(request),
             Op::Off(request) => json(request),
+            Op::Guard(request) => json(request),
         }
     }
 
@@ -422,6 +434,7 @@ impl Op {
             Op::Forget(request) => json(&forget::apply(unit, request)?),
             Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
             Op::Off(request) => json(&off::apply(unit, request)?),
+            Op::Guard(request) => json(&guard::apply(unit, request)?),
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod check;
 pub mod export;
 pub mod fired;
+pub mod guard;
 pub mod guards;
 pub mod health;
 pub mod holds;

@@ -16,7 +16,7 @@ mod report;
 mod resumed;
 mod session;
 
-pub use guards::Guards;
+pub use guards::{Elsewhere, Guarded, Guards};
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
