@@ -188,14 +188,17 @@ impl<'a> Context<'a> {
     pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Whose> {
         let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(Whose::Unknown) };
         let here = HostFacts::read(self.env).process(0, 0);
+        let above: Vec<_> = ancestors().collect();
         let kernel = self.kernel()?;
-        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &ancestors()))
+        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &above))
     }
 
-    /// Says that this is a hook, and how long it waits for its turn.
-    pub(crate) fn is_hook(&self, patience: Duration) {
+    /// Says that this is a hook, how long it waits for its turn, and whether it is one that always writes. The others
+    /// mostly only look, with a connection that cannot write: one that can makes files beside the store and clears them
+    /// away again.
+    pub(crate) fn is_hook(&self, patience: Duration, writes: bool) {
         self.hook.set(Some(patience));
-        self.will_write();
+        self.writes.set(writes);
     }
 
     /// Says that this is a hook that only looks: it makes no store, and reads one that it may not write.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tenure_core::{Error, Kind, Result, Stage};
 
@@ -16,6 +17,7 @@ pub(crate) struct Env {
     cwd: Option<PathBuf>,
     uid: u32,
     passwd: PathBuf,
+    machine: OnceLock<String>,
 }
 
 impl Env {
@@ -27,6 +29,7 @@ impl Env {
             cwd: std::env::current_dir().ok(),
             uid: rustix::process::getuid().as_raw(),
             passwd: "/etc/passwd".into(),
+            machine: OnceLock::new(),
         }
     }
 
@@ -119,6 +122,13 @@ impl Env {
         rustix::system::uname().nodename().to_string_lossy().into_owned()
     }
 
+    /// The id of this machine, read once: every call of the kernel names it. Empty where the system does not tell.
+    #[expect(clippy::disallowed_methods, reason = "a file of the system")]
+    pub(crate) fn machine_id(&self) -> &str {
+        let read = || std::fs::read_to_string("/etc/machine-id").map(|id| id.trim().to_owned()).unwrap_or_default();
+        self.machine.get_or_init(read)
+    }
+
     /// The id of this boot; empty where the system does not tell.
     #[expect(clippy::disallowed_methods, reason = "a file of the system")]
     pub(crate) fn boot_id(&self) -> String {
@@ -148,7 +158,13 @@ impl Env {
     /// Surroundings made by hand. The password file is absent and the user has a number that no system uses.
     pub(crate) fn of<const N: usize>(cwd: &Path, vars: [(&str, &str); N]) -> Env {
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Env { vars, cwd: Some(cwd.to_path_buf()), uid: 54_321, passwd: "/nonexistent/passwd".into() }
+        Env {
+            vars,
+            cwd: Some(cwd.to_path_buf()),
+            uid: 54_321,
+            passwd: "/nonexistent/passwd".into(),
+            machine: OnceLock::new(),
+        }
     }
 
     /// The same with one more variable.

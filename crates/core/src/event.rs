@@ -76,8 +76,13 @@ pub mod kind {
     /// A tool that had failed works.
     pub const TOOL_WORKED: &str = "tool.worked";
 
+    /// A person switched the guards off for a while.
+    pub const GUARDS_OFF: &str = "guards.off";
+    /// A person switched them on again.
+    pub const GUARDS_ON: &str = "guards.on";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 33] = [
+    pub const ALL: [&str; 35] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -111,6 +116,8 @@ pub mod kind {
         MESSAGE_ENDED,
         TOOL_FAILED,
         TOOL_WORKED,
+        GUARDS_OFF,
+        GUARDS_ON,
     ];
 }
 
@@ -250,6 +257,8 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
                 None => format!("{actor}: {what} failed{}", quoted("output")),
             }
         }
+        kind::GUARDS_OFF => format!("{actor} switched the guards off until {}", text("until")),
+        kind::GUARDS_ON => format!("{actor} switched the guards on again"),
         other => format!("{actor}: {other} {subject}"),
     }
 }

@@ -68,7 +68,8 @@ pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::
 
 const START: Rank = Rank { priority: -1, number: -1, id: String::new() };
 
-fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
+/// The task in focus, if the agent holds it and it has the labels.
+pub(crate) fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     if seeker.focus.is_empty() {
         return Ok(None);
     }

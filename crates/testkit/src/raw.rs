@@ -41,6 +41,8 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "UPDATE store SET schema_version = 1",
     "UPDATE project SET schema_version = 1",
     "ALTER TABLE project DROP COLUMN events",
+    "ALTER TABLE project DROP COLUMN off_until",
+    "ALTER TABLE project DROP COLUMN off_by",
     "DROP TABLE memory",
     "DROP TABLE memory_term",
     "DROP TABLE memory_scope",

@@ -1,10 +1,8 @@
 //! What a session is shown when it begins: the brief of the task it holds, or what is ready. The one place that says so.
 
 use tenure_core::Result;
-use tenure_core::choice::Rule;
-use tenure_core::task::State;
 use tenure_core::text;
-use tenure_kernel::query::list;
+use tenure_kernel::query::peek::Beginning;
 use tenure_kernel::shape::{Resumed, Task};
 use tenure_kernel::{Call, Evidence, Op, Tree, op};
 
@@ -36,18 +34,19 @@ pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
         return Ok(Shown { text: Some(cut(answer.brief.text)), offered });
     }
     let dead = door.dead(agent)?;
-    let seen = peek(door, agent, &request, &dead)?;
-    let text = match seen.rule {
-        Rule::Focus => Some(seen.brief.text),
-        _ => of_ready(&ready(door, agent, &dead)?, seen.lost.as_deref()),
+    let text = match beginning(door, agent, &request, (&dead, READY))? {
+        Beginning::Brief(text) => Some(text),
+        Beginning::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
     };
     Ok(Shown { text: text.map(cut), offered: op::confirm::Request::default() })
 }
 
 /// The short brief of the task this agent holds; nothing where it holds none.
 pub(super) fn short(door: &Door<'_>, agent: &str) -> Result<Option<String>> {
-    let seen = peek(door, agent, &request(door, SHORT)?, &[])?;
-    Ok((seen.rule == Rule::Focus).then_some(seen.brief.text))
+    match beginning(door, agent, &request(door, SHORT)?, (&[], 0))? {
+        Beginning::Brief(text) => Ok(Some(text)),
+        Beginning::Free { .. } => Ok(None),
+    }
 }
 
 fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Request> {
@@ -55,14 +54,19 @@ fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Request> {
     Ok(op::resume::Request { labels, budget: Some(budget), ..op::resume::Request::default() })
 }
 
-fn peek(door: &Door<'_>, agent: &str, request: &op::resume::Request, dead: &[Evidence]) -> Result<Resumed> {
+fn beginning(
+    door: &Door<'_>,
+    agent: &str,
+    request: &op::resume::Request,
+    (dead, ready): (&[Evidence], usize),
+) -> Result<Beginning> {
     let tree = seen(door);
     door.ask(agent, |kernel, call| {
         let mut call = Call { proven_dead: dead.to_vec(), ..call.clone() };
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        kernel.peek(&call, request)
+        kernel.beginning(&call, request, ready)
     })
 }
 
@@ -70,15 +74,6 @@ fn peek(door: &Door<'_>, agent: &str, request: &op::resume::Request, dead: &[Evi
 fn seen(door: &Door<'_>) -> Tree {
     let checkout = door.context.place().ok().and_then(|place| place.checkout.as_ref());
     Tree { head: checkout.map_or_else(String::new, tree::head), ..Tree::default() }
-}
-
-fn ready(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Vec<Task>> {
-    let labels = door.context.place()?.config.labels.clone();
-    let filter = list::Filter { states: vec![State::Ready], labels, limit: READY * 4, ..list::Filter::default() };
-    let page =
-        door.ask(agent, |kernel, call| kernel.list(&Call { proven_dead: dead.to_vec(), ..call.clone() }, &filter))?;
-    let may = |task: &Task| task.assignee.as_ref().is_none_or(|assignee| assignee == agent);
-    Ok(page.items.into_iter().filter(may).take(READY).collect())
 }
 
 fn of_ready(tasks: &[Task], lost: Option<&str>) -> Option<String> {

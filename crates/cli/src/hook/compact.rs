@@ -4,13 +4,14 @@
 use tenure_core::Result;
 use tenure_core::session::Context;
 use tenure_kernel::op::tool_used;
+use tenure_kernel::query::session::Depth;
 
 use super::brief;
 use super::door::Door;
 use super::tool::Afterwards;
 
 pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(None) };
     let afterwards = door.tool.afterwards;
     // The context of a sub-agent is its own.
     let own = door.sub_agent.is_none();

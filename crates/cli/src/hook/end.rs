@@ -3,12 +3,13 @@
 use tenure_core::Result;
 use tenure_kernel::Op;
 use tenure_kernel::op::session_end;
+use tenure_kernel::query::session::Depth;
 
 use super::door::Door;
 use super::input::Payload;
 
 pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
-    let Some(standing) = door.standing(&door.presence())? else { return Ok(None) };
+    let Some(standing) = door.standing(&door.presence(), Depth::Who)? else { return Ok(None) };
     // One that was never registered has nothing that could end; a sub-agent's end is not the session's.
     let Some(mine) = standing.mine.as_ref().filter(|_| door.sub_agent.is_none()) else { return Ok(None) };
     let own: Vec<_> = standing.known.iter().filter(|seen| seen.agent == mine.agent).cloned().collect();

@@ -15,7 +15,12 @@ use crate::place::config::Capture;
 const OUTPUT_READ: usize = 16 * 1024;
 
 pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, event: Event) -> Result<Option<String>> {
-    door.say(&says(door, payload, event)?)?;
+    let says = says(door, payload, event)?;
+    if !says.paths.is_empty() || says.failed {
+        // Mostly that is new.
+        door.context.will_write();
+    }
+    door.say(&says)?;
     Ok(None)
 }
 

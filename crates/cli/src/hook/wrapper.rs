@@ -15,7 +15,7 @@ use crate::place::process::{HostFacts, ancestors, words};
 pub(super) fn tool_process(env: &Env) -> Option<Process> {
     let event = input("self");
     let launched = |pid: i64| event.is_some() && input(&pid.to_string()) == event;
-    let (pid, started) = ancestors().into_iter().find(|(pid, _)| !launches(&words(*pid)) && !launched(*pid))?;
+    let (pid, started) = ancestors().find(|(pid, _)| !launches(&words(*pid)) && !launched(*pid))?;
     Some(HostFacts::read(env).process(pid, started))
         .filter(|process| pid != 1 && !process.host.is_empty() && !process.pidns.is_empty())
 }

@@ -23,11 +23,10 @@ impl HostFacts {
     }
 
     /// The machine alone.
-    #[expect(clippy::disallowed_methods, reason = "a file of the system")]
     pub(crate) fn host(env: &Env) -> String {
         // Two containers of one image may share the machine id; their boots or namespaces then differ.
-        let machine = std::fs::read_to_string("/etc/machine-id").map(|id| id.trim().to_owned()).unwrap_or_default();
-        if machine.is_empty() { env.hostname() } else { machine }
+        let machine = env.machine_id();
+        if machine.is_empty() { env.hostname() } else { machine.to_owned() }
     }
 
     /// A process of this host as others will record or judge it.
@@ -54,18 +53,17 @@ pub(crate) fn stat(pid: i64) -> Option<Stat> {
     parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The processes above this one, the nearest first: pid and start time. Ends where the system no longer tells.
-pub(crate) fn ancestors() -> Vec<(i64, i64)> {
-    let mut found = Vec::new();
+/// The processes above this one, the nearest first: pid and start time. Ends where the system no longer tells. Each costs
+/// a file, which is read when it is asked for.
+pub(crate) fn ancestors() -> impl Iterator<Item = (i64, i64)> {
     let mut pid = rustix::process::getppid().map_or(0, |parent| i64::from(parent.as_raw_nonzero().get()));
-    while let Some(stat) = stat(pid) {
-        found.push((pid, stat.started));
+    let above = move || {
+        let stat = stat(pid)?;
+        let found = (pid, stat.started);
         pid = stat.parent;
-        if found.len() == FAR {
-            break;
-        }
-    }
-    found
+        Some(found)
+    };
+    std::iter::from_fn(above).take(FAR)
 }
 
 /// No tool runs a command further below itself than this.

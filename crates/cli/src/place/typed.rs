@@ -106,6 +106,11 @@ fn relative(top: &Path, real: &Path, tail: &Tail) -> Result<String> {
     })
 }
 
+/// A file of a checkout as a pattern that means it alone, or everything below it; none for one that is outside.
+pub(crate) fn literal(top: &Path, real: &Path, below: bool) -> Option<String> {
+    relative(top, real, if below { &Tail::Below } else { &Tail::File }).ok()
+}
+
 /// A path as text: bytes that are not UTF-8 as `%XX`, everything else as it is.
 pub(crate) fn spelled(path: &Path) -> String {
     let mut text = String::new();

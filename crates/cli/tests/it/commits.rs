@@ -395,7 +395,21 @@ fn guards_are_silenced_visibly_and_say_nothing_where_nothing_is_switched_on() {
     home.ok_as("b", &["reserve", "x"]);
     home.stage(&["x"]);
     let off = home.git_with("a", "repo", &["commit", "-m", "x"], &[("TENURE_OFF", "1")]).ok();
-    assert_eq!(off.said.lines().filter(|line| line.contains("guards are off (TENURE_OFF)")).count(), 1, "{}", off.said);
+    assert_eq!(
+        off.said.lines().filter(|line| line.contains("Guards are off here, because TENURE_OFF is set")).count(),
+        1,
+        "{}",
+        off.said
+    );
+    home.stage(&["x"]);
+    home.ok(&["off", "--for", "1h"]);
+    let off = home.commit("a").ok();
+    assert_eq!(off.said.lines().filter(|line| line.contains("Guards are off until")).count(), 1, "{}", off.said);
+    home.ok(&["off", "--end"]);
+    // A file that many change a little is nobody's.
+    home.ok_as("b", &["reserve", "Cargo.lock", "sub/CHANGELOG.md"]);
+    home.stage(&["Cargo.lock", "sub/CHANGELOG.md"]);
+    home.commit("a").silent();
     // A project in which nothing happened.
     home.git_init("other");
     std::fs::copy(home.repo().join(".git/hooks/pre-commit"), home.path("other/.git/hooks/pre-commit")).unwrap();

@@ -384,6 +384,7 @@ fn a_hook_that_has_nothing_new_to_say_writes_nothing() {
     assert!((bytes(), wal()) == before);
 }
 
+/// What a hook may call: its own files, and those of places but for the one that asks git what differs.
 #[test]
 fn no_process_is_started_on_the_way_of_a_hook() {
     // Seen from outside: git, which commands ask what is uncommitted, is not called, whether a task is held or taken.
@@ -417,7 +418,9 @@ fn no_process_is_started_on_the_way_of_a_hook() {
             }
             let text = std::fs::read_to_string(&path).unwrap();
             let own = text.split("#[cfg(test)]").next().unwrap();
-            assert!(!own.contains("Command") && !own.contains("fork("), "{}", path.display());
+            for word in ["Command", "fork(", "spawn("] {
+                assert!(!own.contains(word), "{word} in {}", path.display());
+            }
             // The working tree is looked at by git, but for where it is at.
             let is_tree = dir == "hook" && own.replace("tree::head", "").contains("tree::");
             assert!(!is_tree, "{}", path.display());
@@ -425,4 +428,33 @@ fn no_process_is_started_on_the_way_of_a_hook() {
         }
     }
     assert!(looked_at >= 20, "{looked_at}");
+}
+
+/// The same from outside: programs that leave a trace stand where a hook would find the real ones.
+#[test]
+fn no_program_is_found_to_have_run_after_a_hook() {
+    use std::os::unix::fs::PermissionsExt;
+    for engine in Engine::ALL {
+        let home = Home::new(engine);
+        home.add("held by a session");
+        home.add("taken by a worker");
+        let (bin, trace) = (home.path("bin"), home.path("trace"));
+        std::fs::create_dir(&bin).unwrap();
+        for program in ["git", "sh", "ps", "hostname", "uname"] {
+            let script = format!("#!/bin/sh\necho \"$0 $@\" >> '{}'\n", trace.display());
+            std::fs::write(bin.join(program), script).unwrap();
+            std::fs::set_permissions(bin.join(program), PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        home.call(&["resume"]).agent("holder").run();
+        for (tool, event, payload) in fixtures(&home.repo()) {
+            for vars in [&[][..], &[("TENURE_AGENT", "holder")], &[("TENURE_WORKER", "1")]] {
+                let call = home.call(&["hook", &tool, &event]).env("PATH", &bin).input(payload.as_bytes());
+                let output = vars.iter().fold(call, |call, (name, value)| call.env(name, value)).run();
+                quiet(&tool, &event, &output);
+                assert!(!trace.exists(), "{tool} {event}: {:?}", std::fs::read_to_string(&trace));
+            }
+        }
+        home.call(&["resume", "--peek"]).agent("holder").env("PATH", &bin).run();
+        assert!(trace.exists(), "a command that does ask git is seen");
+    }
 }

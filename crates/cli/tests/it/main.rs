@@ -24,6 +24,7 @@ mod mail;
 mod mcp;
 mod mcp_client;
 mod memory;
+mod off;
 mod paths;
 mod pinning;
 mod places;

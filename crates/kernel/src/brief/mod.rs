@@ -213,7 +213,11 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
         let on = if full.task.blocked_on.is_empty() { String::new() } else { format!(" on {}", full.task.blocked_on) };
         items.push(format!("- Blocked{on}: {}", quoted(&full.task.reason, 300)));
     }
-    let unmet: Vec<String> = dep::of(tx, ask.project, std::slice::from_ref(&full.task.id))?
+    let edges = match full.task.deps {
+        0 => Vec::new(),
+        _ => dep::of(tx, ask.project, std::slice::from_ref(&full.task.id))?,
+    };
+    let unmet: Vec<String> = edges
         .into_iter()
         .filter(|edge| edge.status != tenure_core::task::Status::Done)
         .map(|edge| edge.after)

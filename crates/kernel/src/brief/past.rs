@@ -1,14 +1,14 @@
 //! What was done and learned before: notes, files, commits, memories.
 
 use tenure_core::hold::lapsed;
-use tenure_core::memory::Kind;
+use tenure_core::memory::{Kind, Scope};
 use tenure_core::{Result, event};
 use tenure_store::Tx;
 use tenure_store::table::{artifact, event as log, hold, memory, note, path, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
-use crate::query::memory::{Effort, places, search};
+use crate::query::memory::{Effort, Place, Wanted, places, search};
 
 /// How many notes are shown, and how long the last and the others are at the most.
 const NOTES: usize = 3;
@@ -136,6 +136,10 @@ pub(super) fn memories(
     full: Option<&task::Full>,
 ) -> Result<(Vec<String>, Vec<String>)> {
     let places = places(tx, ask.project, ask.me, full.map(|full| full.task.id.as_str()))?;
+    let places = filled(tx, places)?;
+    if places.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
     let (mut directives, mut facts) = (Vec::<memory::Row>::new(), Vec::<memory::Row>::new());
     for (project, scope) in &places {
         let mut rows = memory::pinned(tx, project, scope, ask.now, MEMORIES)?;
@@ -148,8 +152,7 @@ pub(super) fn memories(
     }
     if let Some(full) = full {
         // What was remembered for this very task is shown whatever words it has.
-        let near = &places[..1];
-        for (project, scope) in near {
+        for (project, scope) in places.iter().filter(|(_, scope)| matches!(scope, Scope::Task(_))) {
             let newest = (tenure_core::Time(i64::MAX), "");
             facts.extend(memory::newest(tx, project, scope, ask.now, newest, MEMORIES)?);
         }
@@ -159,7 +162,10 @@ pub(super) fn memories(
             full.task.labels.join(" "),
             tenure_core::text::cut(&full.task.description, 500)
         );
-        facts.extend(search(tx, ask.now, &places, &question, &Effort::BRIEF)?);
+        let known: Vec<String> = directives.iter().chain(&facts).map(|row| row.id.clone()).collect();
+        let takes = |weight: &memory::Weight| weight.kind != Kind::Directive && !known.contains(&weight.id);
+        let wanted = Wanted { takes: &takes, most: FACTS, effort: Effort::BRIEF };
+        facts.extend(search(tx, ask.now, &places, &question, &wanted)?.rows);
     } else {
         for (project, scope) in &places {
             facts.extend(memory::newest(tx, project, scope, ask.now, (tenure_core::Time(i64::MAX), ""), MEMORIES)?);
@@ -177,4 +183,11 @@ pub(super) fn memories(
         format!("- {} ({kind} `{}`, by {})", quoted(&row.text, 600), row.key, row.author)
     };
     Ok((directives.iter().map(item).collect(), facts.iter().map(item).collect()))
+}
+
+/// The places that have anything: most have not, and each statement about them is one to prepare.
+fn filled(tx: &mut dyn Tx, places: Vec<Place>) -> Result<Vec<Place>> {
+    let sums = tx.query_all(places.iter().map(|(project, scope)| memory::sums_call(project, scope)).collect())?;
+    let sums = sums.into_iter().map(memory::sums).collect::<Result<Vec<_>>>()?;
+    Ok(places.into_iter().zip(sums).filter(|(_, (memories, _))| *memories > 0).map(|(place, _)| place).collect())
 }

@@ -10,6 +10,7 @@ pub mod confirm;
 pub mod done;
 pub mod edit;
 pub mod forget;
+pub mod guard;
 pub mod import;
 pub mod inbox;
 pub mod join;
@@ -18,6 +19,7 @@ pub mod lessons;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
+pub mod off;
 pub mod release;
 mod release_paths;
 pub mod remember;
@@ -99,6 +101,10 @@ pub enum Op {
     Forget(forget::Request),
     /// Switches a project on.
     SwitchOn(switch_on::Request),
+    /// Switches the guards off for a while.
+    Off(off::Request),
+    /// Takes the files of an edit.
+    Guard(guard::Request),
 }
 
 pub use crate::call::Door;
@@ -116,7 +122,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 29] = [
+pub const ALL: [About; 31] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -276,6 +282,18 @@ pub const ALL: [About; 29] = [
         doors: &[Door::Cli],
         schema: || schema_for!(switch_on::Request),
     },
+    About {
+        name: "off",
+        what: "Switches the guards of a project off for a while, or on again",
+        doors: &[Door::Cli],
+        schema: || schema_for!(off::Request),
+    },
+    About {
+        name: "guard",
+        what: "Takes the files that an edit is about to change, all or none; the edit guard calls it",
+        doors: &[Door::Hook],
+        schema: || schema_for!(guard::Request),
+    },
 ];
 
 impl Op {
@@ -311,12 +329,14 @@ impl Op {
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
             Op::SwitchOn(_) => "switch_on",
+            Op::Off(_) => "off",
+            Op::Guard(_) => "guard",
         }
     }
 
     /// Whether it is an op of hooks, which happens in the background and never switches a project on.
     pub(crate) fn is_hooks(&self) -> bool {
-        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Committed(_))
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Guard(_) | Op::Committed(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -343,6 +363,8 @@ impl Op {
             Op::Committed(request) => request.check(),
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
+            Op::Off(request) => request.check(),
+            Op::Guard(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
             | Op::Lessons(_)
@@ -387,6 +409,8 @@ impl Op {
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
             Op::SwitchOn(request) => json(request),
+            Op::Off(request) => json(request),
+            Op::Guard(request) => json(request),
         }
     }
 
@@ -422,6 +446,8 @@ impl Op {
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
             Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
+            Op::Off(request) => json(&off::apply(unit, request)?),
+            Op::Guard(request) => json(&guard::apply(unit, request)?),
         }
     }
 }

@@ -21,8 +21,10 @@ use crate::unit::{Loaded, Unit};
 pub const EVENTS: usize = 20;
 /// How many messages are offered at the most.
 pub(crate) const MAIL: usize = 10;
-/// How many events a page has on the way to the ones to offer, and how many are looked through at the most.
+/// How many events a page has at the most on the way to the ones to offer, and how many are looked through in all. The
+/// first page has what is asked for and a few: mostly that is enough.
 const PAGE: usize = 200;
+const FEW: usize = 8;
 const LOOKED_THROUGH: usize = 2_000;
 
 /// The request.
@@ -186,9 +188,11 @@ pub(crate) fn news(
     let mut items = Vec::new();
     let mut after = place.confirmed;
     let mut seen = 0;
+    let mut step = (limit + FEW).min(PAGE);
     loop {
-        let page = log::page(tx, project, &log::Filter::default(), (after, i64::MAX), false, PAGE)?;
-        let full = page.len() == PAGE;
+        let page = log::page(tx, project, &log::Filter::default(), (after, i64::MAX), false, step)?;
+        let full = page.len() == step;
+        step = PAGE;
         for row in page {
             let told = row.actor != me && !is_noise(&row.kind) && !is_for_few(&row)?;
             // Only what would be told makes more of it.

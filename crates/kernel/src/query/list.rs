@@ -73,7 +73,7 @@ impl Kernel {
     }
 }
 
-fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
+pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
     let first = Rank { priority: -1, number: -1, id: String::new() };
     let mut found = select(tx, scene, filter, start.unwrap_or(&first), filter.limit + 1)?;
     let more = found.len() > filter.limit;

@@ -82,12 +82,12 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let places = visible(tx, scene, filter.task.as_deref())?;
             let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
-            let mut found = search(tx, scene.now, &places, question, &Effort::ASKED)?;
-            found.retain(|row| filter.takes(row));
-            let total = i64::try_from(found.len()).ok();
-            let more = found.len() > filter.limit;
-            found.truncate(filter.limit);
-            Ok(Page { more, ..Page::of(found.iter().map(Memory::of).collect(), total, None) })
+            let takes = |weight: &memory::Weight| filter.takes(weight.kind, weight.pinned);
+            let wanted = Wanted { takes: &takes, most: filter.limit, effort: Effort::ASKED };
+            let found = search(tx, scene.now, &places, question, &wanted)?;
+            let total = i64::try_from(found.total).ok();
+            let more = found.total > filter.limit;
+            Ok(Page { more, ..Page::of(found.rows.iter().map(Memory::of).collect(), total, None) })
         })
     }
 
@@ -107,7 +107,7 @@ impl Kernel {
                     let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), filter.limit + 1)?;
                     let Some(last) = rows.last() else { break };
                     before = (last.updated_at, last.id.clone());
-                    let kept = rows.into_iter().filter(|row| filter.takes(row));
+                    let kept = rows.into_iter().filter(|row| filter.takes(row.kind, row.pinned));
                     found.extend(kept.map(|row| (at, row)));
                 }
                 before = (Time(i64::MAX), String::new());
@@ -161,8 +161,8 @@ impl Filter {
         self.scope.as_deref().is_none_or(|word| word == scope.word())
     }
 
-    fn takes(&self, row: &memory::Row) -> bool {
-        self.kind.is_none_or(|kind| kind == row.kind) && (!self.pinned || row.pinned)
+    fn takes(&self, kind: rule::Kind, pinned: bool) -> bool {
+        self.kind.is_none_or(|wanted| wanted == kind) && (!self.pinned || pinned)
     }
 }
 
@@ -174,54 +174,117 @@ fn parse(cursor: &str) -> Result<(usize, (Time, String))> {
     Ok((at, (time, next()?.to_owned())))
 }
 
-/// All memories of some places that have a word of the question, best first. One ranking for every door and engine.
+/// Which memories a search is for.
+pub(crate) struct Wanted<'a> {
+    /// Which of those that have a word of the question.
+    pub(crate) takes: &'a dyn Fn(&memory::Weight) -> bool,
+    /// Most that are read.
+    pub(crate) most: usize,
+    pub(crate) effort: Effort,
+}
+
+/// What a search found.
+pub(crate) struct Found {
+    /// The best, best first.
+    pub(crate) rows: Vec<memory::Row>,
+    /// How many there are.
+    pub(crate) total: usize,
+}
+
+/// One that has a word of the question: its place, what it is ranked by, how often it has each word.
+struct Hit {
+    place: usize,
+    weight: memory::Weight,
+    counts: Vec<u32>,
+}
+
+/// The memories of some places that have a word of the question, best first. One ranking for every door and engine. All
+/// are weighed, and only the best are read.
 pub(crate) fn search(
     tx: &mut dyn Tx,
     now: Time,
     places: &[Place],
     question: &str,
-    effort: &Effort,
-) -> Result<Vec<memory::Row>> {
+    wanted: &Wanted<'_>,
+) -> Result<Found> {
     let mut terms = words::in_order(question);
-    terms.truncate(effort.words);
+    terms.truncate(wanted.effort.words);
     terms.sort();
-    let (mut size, mut length) = (0, 0);
+    let answers = tx.query_all(places.iter().map(|(project, scope)| memory::sums_call(project, scope)).collect())?;
+    let sums = answers.into_iter().map(memory::sums).collect::<Result<Vec<_>>>()?;
+    // Most scopes are empty: that of a task, of an agent, of the whole store.
+    let filled: Vec<usize> = (0..places.len()).filter(|at| sums[*at].0 > 0).collect();
     let mut having = vec![0_u64; terms.len()];
-    let mut rows = Vec::new();
-    for (project, scope) in places {
-        let (memories, words) = memory::sums(tx, project, scope)?;
-        size += memories;
-        length += words;
-        let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for (at, (term, _)) in terms.iter().enumerate() {
-            for (id, count) in memory::having(tx, project, scope, term, effort.having)? {
-                having[at] += 1;
-                counts.entry(id).or_insert_with(|| vec![0; terms.len()])[at] = count;
-            }
-        }
-        let ids: Vec<String> = counts.keys().cloned().collect();
-        let found = memory::get_many(tx, project, &ids)?;
-        rows.extend(found.into_iter().filter(|row| !row.is_over(now)).filter_map(|row| {
-            let counts = counts.remove(&row.id)?;
-            Some((row, counts))
-        }));
-    }
+    let hits = hits(tx, places, &filled, &terms, &wanted.effort, &mut having)?;
+    let hits: Vec<Hit> =
+        hits.into_iter().filter(|hit| !hit.weight.is_over(now) && (wanted.takes)(&hit.weight)).collect();
     let number = |value: i64| u64::try_from(value).unwrap_or(0);
+    let (size, length) = sums.iter().fold((0, 0), |(size, length), sum| (size + sum.0, length + sum.1));
     let corpus = Corpus { size: number(size), length: number(length), having: &having };
-    let candidates: Vec<Candidate<'_>> = rows
+    let candidates: Vec<Candidate<'_>> = hits
         .iter()
-        .map(|(row, counts)| Candidate {
-            id: &row.id,
-            scope: &row.scope,
-            kind: row.kind,
-            pinned: row.pinned,
-            updated_at: row.updated_at,
-            length: number(row.words),
-            counts,
+        .map(|hit| Candidate {
+            id: &hit.weight.id,
+            scope: &places[hit.place].1,
+            kind: hit.weight.kind,
+            pinned: hit.weight.pinned,
+            updated_at: hit.weight.updated_at,
+            length: number(hit.weight.words),
+            counts: &hit.counts,
         })
         .collect();
     let scores: Vec<u64> = candidates.iter().map(|candidate| score(&corpus, candidate)).collect();
-    let mut ranked: Vec<usize> = (0..rows.len()).collect();
+    let mut ranked: Vec<usize> = (0..hits.len()).collect();
     ranked.sort_by(|&a, &b| order((scores[a], &candidates[a]), (scores[b], &candidates[b])));
-    Ok(ranked.into_iter().map(|at| rows[at].0.clone()).collect())
+    ranked.truncate(wanted.most);
+    let best: Vec<&Hit> = ranked.into_iter().map(|at| &hits[at]).collect();
+    let mut rows = Vec::new();
+    for (at, (project, _)) in places.iter().enumerate() {
+        let ids: Vec<String> = best.iter().filter(|hit| hit.place == at).map(|hit| hit.weight.id.clone()).collect();
+        if !ids.is_empty() {
+            rows.extend(memory::get_many(tx, project, &ids)?);
+        }
+    }
+    let rank =
+        |row: &memory::Row| best.iter().position(|hit| hit.weight.id == row.id && places[hit.place].1 == row.scope);
+    rows.sort_by_cached_key(rank);
+    Ok(Found { rows, total: hits.len() })
+}
+
+/// All that have a word, and for each word how many have it.
+fn hits(
+    tx: &mut dyn Tx,
+    places: &[Place],
+    filled: &[usize],
+    terms: &[(String, u32)],
+    effort: &Effort,
+    having: &mut [u64],
+) -> Result<Vec<Hit>> {
+    let mut calls = Vec::new();
+    for (project, scope) in filled.iter().map(|at| &places[*at]) {
+        calls.extend(terms.iter().map(|(term, _)| memory::having_call(project, scope, term, effort.having)));
+    }
+    let mut answers = tx.query_all(calls)?.into_iter();
+    let mut counted: Vec<BTreeMap<String, Vec<u32>>> = Vec::new();
+    let mut weighing = Vec::new();
+    for at in filled {
+        let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for (term, having) in having.iter_mut().enumerate() {
+            for (id, count) in memory::counts(answers.next().unwrap_or_default())? {
+                *having += 1;
+                counts.entry(id).or_insert_with(|| vec![0; terms.len()])[term] = count;
+            }
+        }
+        let ids: Vec<String> = counts.keys().cloned().collect();
+        weighing.push(memory::weigh_call(&places[*at].0, &ids));
+        counted.push(counts);
+    }
+    let mut found = Vec::new();
+    for ((at, mut counts), rows) in filled.iter().zip(counted).zip(tx.query_all(weighing)?) {
+        found.extend(memory::weights(rows)?.into_iter().filter_map(|weight| {
+            let counts = counts.remove(&weight.id)?;
+            Some(Hit { place: *at, weight, counts })
+        }));
+    }
+    Ok(found)
 }

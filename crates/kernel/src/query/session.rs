@@ -3,17 +3,20 @@
 use tenure_core::agent::Process;
 use tenure_core::session::{Above, Seen, Whose, by_id, nearest};
 use tenure_core::task::Status;
-use tenure_core::{Result, Span, Time, hold as rule};
+use tenure_core::{Error, Result, Span, Time, hold as rule};
 use tenure_store::Tx;
-use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
+use tenure_store::table::{agent, checkout, fired, hold, path, project, session, task, touched};
 
 use super::Scene;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::tool_used::{self, FIRED_EVERY};
+use crate::shape::{Elsewhere, Guards};
 
 /// An agent that was seen within this time need not say again that it is there.
 pub const SEEN_ENOUGH: Span = Span::seconds(30);
+/// Most files of other checkouts that are told.
+const ELSEWHERE_MAX: usize = 3;
 /// A file that was remembered as changed within this time need not be remembered again.
 const TOUCHED_ENOUGH: Span = Span::minutes(1);
 
@@ -24,17 +27,33 @@ pub struct Look<'a> {
     pub says: &'a tool_used::Request,
     /// The agent's name, where a person gave it.
     pub given: Option<&'a str>,
+    /// How much it must know.
+    pub depth: Depth,
+}
+
+/// How much a hook must know. Each statement is one that a process of one call prepares anew, so none is run in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Who the session is: it begins or ends, which is written anyway.
+    Who,
+    /// Also whether there is anything to be written.
+    News,
+    /// Also whether it lost its task.
+    Loss,
 }
 
 /// What a hook finds in a project that is switched on.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// The sessions of its process, of its id, and of the agent it is.
+    /// The sessions of its process, of its id, and of the agent it is; those of its process alone where it is registered
+    /// and neither begins nor ends.
     pub known: Vec<Seen>,
     /// The time of the snapshot.
     pub now: Time,
     /// What is known of the session, if it is registered.
     pub mine: Option<Mine>,
+    /// Whether the guards are off.
+    pub guards: Guards,
 }
 
 /// A registered session.
@@ -48,10 +67,13 @@ pub struct Mine {
     pub told_at: Time,
     /// Whether its context was made shorter, and what it lost was not shown again.
     pub is_shortened: bool,
-    /// Whether there is nothing to be written: all is stored, and the agent was seen just now.
+    /// Whether there is nothing to be written: all is stored, and the agent was seen just now. Not known at
+    /// [`Depth::Who`].
     pub settled: bool,
-    /// Its hold on the task in focus, if another has it now.
+    /// Its hold on the task in focus, if another has it now; known at [`Depth::Loss`].
     pub lost: Option<Lost>,
+    /// Files that others hold in other checkouts too.
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 /// A task that an agent believes to hold and that another has.
@@ -89,59 +111,76 @@ impl Kernel {
     }
 }
 
-fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
+pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
     let (project, says) = (scene.project_id(), look.says);
     let process = scene.call.actor.process.clone().unwrap_or_default();
+    let guards = scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now));
     let answers = tx.query_all(vec![
         session::of_process_call(project, &process, &says.tool),
-        session::of_id_call(project, &says.tool, &says.session),
-        fired::get_call(project, &says.tool, &says.event),
+        match look.depth {
+            Depth::Who => session::of_id_call(project, &says.tool, &says.session),
+            Depth::News | Depth::Loss => fired::get_call(project, &says.tool, &says.event),
+        },
     ])?;
-    let mut known: Vec<session::Row> = Vec::new();
+    let [of_process, other]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
+    let mut known = session::many(of_process)?;
     let mut fired_at = None;
-    for (n, rows) in answers.into_iter().enumerate() {
-        if n == 2 {
-            fired_at = fired::decode(rows)?;
-            continue;
-        }
-        for row in session::many(rows)? {
-            if !known.contains(&row) {
-                known.push(row);
-            }
-        }
+    match look.depth {
+        Depth::Who => add(&mut known, session::many(other)?),
+        Depth::News | Depth::Loss => fired_at = fired::decode(other)?,
     }
     let own = known
         .iter()
         .find(|row| row.seen.process == process && row.seen.session == says.session && !row.seen.ended)
         .filter(|row| look.given.is_none_or(|given| given == row.seen.agent))
         .cloned();
+    let own = match own {
+        Some(own) => agent::get(tx, project, &own.seen.agent)?.map(|agent| (own, agent)),
+        None => None,
+    };
+    let Some((own, agent)) = own else {
+        // It is about to be registered, in the light of all that is known.
+        if look.depth != Depth::Who {
+            let (sql, args) = session::of_id_call(project, &says.tool, &says.session);
+            add(&mut known, session::many(tx.query(sql, &args)?)?);
+        }
+        let known = known.into_iter().map(|row| row.seen).collect();
+        return Ok(Standing { known, now: scene.now, mine: None, guards });
+    };
     let mut seen: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
-    let mut mine = None;
-    if let Some(own) = own
-        && let Some(agent) = agent::get(tx, project, &own.seen.agent)?
-    {
-        let fired_due =
-            !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
-        let quiet =
-            agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at != Time(0) || agent.process != process;
-        let once = !own.again && !process.host.is_empty();
-        let settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
+    let mut settled = false;
+    if look.depth == Depth::Who {
         for row in session::of_agent(tx, project, &agent.name)? {
             if !seen.iter().any(|seen| seen.process == row.seen.process && seen.session == row.seen.session) {
                 seen.push(Seen { last_seen: agent.last_seen, ..row.seen });
             }
         }
-        let lost = lost(tx, scene, &agent)?;
-        mine = Some(Mine {
-            agent: agent.name,
-            focus: agent.focus,
-            told_at: own.told_at,
-            is_shortened: own.is_shortened,
-            settled,
-            lost,
-        });
+    } else {
+        let fired_due =
+            !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
+        let quiet =
+            agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at != Time(0) || agent.process != process;
+        let once = !own.again && !process.host.is_empty();
+        settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
     }
-    Ok(Standing { known: seen, now: scene.now, mine })
+    let (mut lost_now, mut elsewhere) = (None, Vec::new());
+    if look.depth == Depth::Loss {
+        lost_now = lost(tx, scene, &agent)?;
+        let found = path::elsewhere(tx, project, &agent.name, scene.now, ELSEWHERE_MAX)?;
+        elsewhere = found.into_iter().map(Elsewhere::of).collect();
+    }
+    let lost = lost_now;
+    let (told_at, is_shortened) = (own.told_at, own.is_shortened);
+    let mine = Mine { agent: agent.name, focus: agent.focus, told_at, is_shortened, settled, lost, elsewhere };
+    Ok(Standing { known: seen, now: scene.now, mine: Some(mine), guards })
+}
+
+fn add(known: &mut Vec<session::Row>, more: Vec<session::Row>) {
+    for row in more {
+        if !known.contains(&row) {
+            known.push(row);
+        }
+    }
 }
 
 /// Whether all that a tool call says is stored, and no hold waits for a sign of life.

@@ -10,6 +10,7 @@ use tenure_store::table::{agent, dep, hold, task};
 
 mod commit;
 pub mod export;
+mod guards;
 mod memory;
 mod message;
 mod report;
@@ -17,6 +18,7 @@ mod resumed;
 mod session;
 
 pub use commit::{Committed, Committing, Late, Lost, Pushing, Taken};
+pub use guards::{Elsewhere, Guarded, Guards};
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};

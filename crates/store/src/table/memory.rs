@@ -157,24 +157,82 @@ pub fn directives(tx: &mut dyn Tx, project: &str, scope: &Scope, now: Time, limi
     many(tx.query(sql, &args)?)
 }
 
-/// The memories of a scope that have a word, with how often, at most some of them.
-pub fn having(tx: &mut dyn Tx, project: &str, scope: &Scope, term: &str, limit: usize) -> Result<Vec<(String, u32)>> {
+/// What a memory is ranked by, apart from its words: all that is read of one that may not be shown.
+#[derive(Clone, Debug)]
+pub struct Weight {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it is always shown.
+    pub pinned: bool,
+    /// How many words it has, repeats counted.
+    pub words: i64,
+    /// When it was last changed.
+    pub updated_at: Time,
+    /// When it ends; 0 for never.
+    pub expires_at: Time,
+}
+
+impl Weight {
+    /// Whether its time is over.
+    pub fn is_over(&self, now: Time) -> bool {
+        self.expires_at != Time(0) && now >= self.expires_at
+    }
+}
+
+/// The statement that weighs memories by their ids, in no order; see [`weights`].
+pub fn weigh_call(project: &str, ids: &[String]) -> (Sql, Vec<Value>) {
+    let sql = Sql::pair(
+        "SELECT id, kind, pinned, words, updated_at, expires_at FROM memory
+         WHERE project = $1 AND id IN (SELECT value FROM json_each($2))",
+        "SELECT id, kind, pinned, words, updated_at, expires_at FROM memory
+         WHERE project = $1 AND id = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))",
+    );
+    (sql, vec![project.into(), list(ids)])
+}
+
+/// Decodes the answer to [`weigh_call`].
+pub fn weights(rows: Vec<crate::Row>) -> Result<Vec<Weight>> {
+    let weight = |mut row: crate::Row| {
+        let kind = row.text(1)?;
+        Ok(Weight {
+            id: row.text(0)?,
+            kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+            pinned: row.flag(2)?,
+            words: row.int(3)?,
+            updated_at: row.time(4)?,
+            expires_at: row.time(5)?,
+        })
+    };
+    rows.into_iter().map(weight).collect()
+}
+
+/// The statement that reads which memories of a scope have a word, at most some of them; see [`counts`].
+pub fn having_call(project: &str, scope: &Scope, term: &str, limit: usize) -> (Sql, Vec<Value>) {
     let sql = Sql::same(
         "SELECT memory, count FROM memory_term
          WHERE project = $1 AND scope = $2 AND subject = $3 AND term = $4 ORDER BY memory LIMIT $5",
     );
     let mut args = place(project, scope);
     args.extend([term.into(), limit.into()]);
-    tx.query(sql, &args)?
-        .into_iter()
-        .map(|mut row| Ok((row.text(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX))))
-        .collect()
+    (sql, args)
 }
 
-/// How many memories a scope has and how many words they have together.
-pub fn sums(tx: &mut dyn Tx, project: &str, scope: &Scope) -> Result<(i64, i64)> {
+/// Decodes the answer to [`having_call`]: the memory and how often it has the word.
+pub fn counts(rows: Vec<crate::Row>) -> Result<Vec<(String, u32)>> {
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX)))).collect()
+}
+
+/// The statement that reads how many memories a scope has and how many words they have together; see [`sums`].
+pub fn sums_call(project: &str, scope: &Scope) -> (Sql, Vec<Value>) {
     let sql = Sql::same("SELECT memories, words FROM memory_scope WHERE project = $1 AND scope = $2 AND subject = $3");
-    first(tx.query(sql, &place(project, scope))?).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
+    (sql, place(project, scope))
+}
+
+/// Decodes the answer to [`sums_call`].
+pub fn sums(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
+    first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
 }
 
 /// The statement that tells whether an id is taken: any row says yes.

@@ -1,14 +1,24 @@
 //! Growth: what a call costs does not depend on how much there is. Counted, not timed.
 
+use tenure_core::memory::Kind;
+use tenure_core::session::Start;
 use tenure_kernel::Op;
-use tenure_kernel::op::{add, add_many};
+use tenure_kernel::op::{add, add_many, remember, resume};
+use tenure_kernel::query::session::{Depth, Look};
 use tenure_kernel::query::{list, log};
 
-use super::Case;
+use super::shorthand::claiming;
+use super::{Case, sessions};
 use crate::fixture::{Engine, World};
 
 pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::Memory], "inv_t13_calls_cost_the_same_among_five_thousand_tasks", cost_stays),
+    Case::only(
+        &[Engine::Memory],
+        "inv_t13_a_session_begins_at_the_same_cost_among_two_thousand_memories",
+        beginning_stays,
+    ),
+    Case::only(&[Engine::Postgres], "inv_t13_a_session_that_begins_waits_for_the_server_a_bounded_time", hook_trips),
     Case::only(&[Engine::Postgres], "inv_t13_hot_ops_wait_for_the_server_at_most_eight_times", round_trips),
 ];
 
@@ -77,6 +87,79 @@ fn cost_stays(_: &World) {
     };
     for ((name, few), (_, many)) in costs(100).into_iter().zip(costs(5_000)) {
         assert!(few > 0 && many <= few * 2, "{name}: {few} steps among 100 tasks, {many} among 5,000");
+    }
+}
+
+/// Memories of the project that all have the words of the task at hand.
+fn remember(world: &World, memories: usize) {
+    for from in (0..memories).step_by(50) {
+        let item = |n: usize| remember::Item {
+            text: format!("the parser of the import is slow, number {n}"),
+            key: Some(format!("k/{n}")),
+            kind: if n.is_multiple_of(10) { Kind::Directive } else { Kind::Fact },
+            scope: Some(remember::Reach::Project),
+            ..remember::Item::default()
+        };
+        let items = (from..from + 50).map(item).collect();
+        world.run("b", Op::Remember(remember::Request { items })).unwrap();
+    }
+}
+
+fn beginning_stays(_: &World) {
+    let costs = |memories: usize| -> Vec<(&'static str, u64)> {
+        let world = World::new(Engine::Memory);
+        let task = world.add("make the parser of the import less slow");
+        world.claim("a", &task).unwrap();
+        remember(&world, memories);
+        let (call, request) = (world.call("a"), resume::Request::default());
+        let kernel = &world.kernel;
+        let mut measured = Vec::new();
+        let mut measure = |name: &'static str, work: &dyn Fn()| {
+            work();
+            let before = kernel.store().steps();
+            work();
+            measured.push((name, kernel.store().steps() - before));
+        };
+        measure("a session begins with a brief", &|| drop(kernel.beginning(&call, &request, 3).unwrap()));
+        measure("a session begins", &|| drop(kernel.beginning(&world.call("c"), &request, 3).unwrap()));
+        measure("resume --peek", &|| drop(kernel.peek(&call, &request).unwrap()));
+        measure("resume", &|| drop(world.run("a", Op::Resume(request.clone())).unwrap()));
+        measured
+    };
+    for ((name, few), (_, many)) in costs(150).into_iter().zip(costs(2_000)) {
+        assert!(few > 0 && many <= few * 2, "{name}: {few} steps among 150 memories, {many} among 2,000");
+    }
+}
+
+fn hook_trips(world: &World) {
+    let task = world.add("make the parser of the import less slow");
+    remember(world, 100);
+    sessions::start(world, &world.kernel, 1, "A", Start::Startup, &[]);
+    let call = sessions::hook(world, "claude-a", 1);
+    world.run_call(&call, &claiming(&task)).unwrap();
+    let store = world.kernel.store();
+    let trips = |work: &dyn Fn()| {
+        let before = store.round_trips();
+        work();
+        store.round_trips() - before
+    };
+    let says = sessions::presence("A");
+    let look = |depth| Look { says: &says, given: None, depth };
+    let request = resume::Request::default();
+    let begin = || drop(world.run_call(&call, &sessions::starting("A", Start::Compact)).unwrap());
+    let counted = [
+        ("who it is", 8, trips(&|| drop(world.kernel.standing(&call, &look(Depth::Who)).unwrap()))),
+        (
+            "whether there is anything new",
+            8,
+            trips(&|| drop(world.kernel.standing(&call, &look(Depth::News)).unwrap())),
+        ),
+        ("session_start", 8, trips(&begin)),
+        ("its brief", 32, trips(&|| drop(world.kernel.beginning(&call, &request, 3).unwrap()))),
+        ("what is ready", 12, trips(&|| drop(world.kernel.beginning(&world.call("c"), &request, 3).unwrap()))),
+    ];
+    for (name, most, trips) in counted {
+        assert!((1..=most).contains(&trips), "{name}: {trips} round trips of {counted:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::session::{Context, Start};
 use tenure_core::{Span, tool};
 use tenure_kernel::op::tool_used;
-use tenure_kernel::query::session::{Look, Mine};
+use tenure_kernel::query::session::{Depth, Look, Mine};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 
 use super::Case;
@@ -50,7 +50,7 @@ fn checkout() -> Checkout {
 }
 
 fn mine(world: &World, says: &tool_used::Request) -> Mine {
-    world.kernel.standing(&call(world), &Look { says, given: None }).unwrap().unwrap().mine.unwrap()
+    world.kernel.standing(&call(world), &Look { says, given: None, depth: Depth::Loss }).unwrap().unwrap().mine.unwrap()
 }
 
 fn begin(world: &World) -> String {

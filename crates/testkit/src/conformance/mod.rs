@@ -19,6 +19,7 @@ mod faults;
 mod fencing;
 mod focus;
 mod growth;
+mod guards;
 mod holds;
 mod hooks;
 mod idempotency;
@@ -103,6 +104,7 @@ pub fn cases() -> Vec<&'static Case> {
         export::CASES,
         faults::CASES,
         growth::CASES,
+        guards::CASES,
         idempotency::CASES,
         import::CASES,
         keeping::CASES,

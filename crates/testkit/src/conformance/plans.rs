@@ -200,8 +200,11 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
     memory::newest(tx, p, scope, now, (now, "m-7"), 30)?;
     memory::pinned(tx, p, scope, now, 30)?;
     memory::directives(tx, p, scope, now, 30)?;
-    memory::having(tx, p, scope, "w7", 100)?;
-    memory::sums(tx, p, scope)?;
+    tx.query_all(vec![
+        memory::having_call(p, scope, "w7", 100),
+        memory::sums_call(p, scope),
+        memory::weigh_call(p, &["m-7".to_owned(), "m-8".to_owned()]),
+    ])?;
     memory::set_pinned(tx, p, "m-7", true)?;
     memory::put(tx, p, &row, &[("w7".to_owned(), 1)], Some(&row))?;
     memory::delete(tx, p, &row)
@@ -338,7 +341,10 @@ fn lists_are_ordered(world: &World) {
         ),
         ("memory_pinned", record(world, |tx, p| memory::pinned(tx, p, &all, Time(5), 20).map(drop))),
         ("memory_directive", record(world, |tx, p| memory::directives(tx, p, &all, Time(5), 20).map(drop))),
-        ("memory_term_pkey", record(world, |tx, p| memory::having(tx, p, &all, "w7", 20).map(drop))),
+        (
+            "memory_term_pkey",
+            record(world, |tx, p| tx.query_all(vec![memory::having_call(p, &all, "w7", 20)]).map(drop)),
+        ),
         ("artifact_task", record(world, |tx, p| artifact::newest(tx, p, "t-1", 20).map(drop))),
     ];
     for newest_first in [false, true] {

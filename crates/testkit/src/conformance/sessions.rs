@@ -5,7 +5,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::{Seen, Start, Whose};
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{session_end, session_start, tool_used};
-use tenure_kernel::query::session::{Look, Standing};
+use tenure_kernel::query::session::{Depth, Look, Standing};
 use tenure_kernel::{Actor, Call, Door, Evidence, Kernel, Op};
 
 use super::Case;
@@ -55,7 +55,7 @@ pub(super) fn presence(session: &str) -> tool_used::Request {
 }
 
 fn look(kernel: &Kernel, call: &Call, session: &str) -> Option<Standing> {
-    kernel.standing(call, &Look { says: &presence(session), given: None }).unwrap()
+    kernel.standing(call, &Look { says: &presence(session), given: None, depth: Depth::Who }).unwrap()
 }
 
 /// Starts a session as a door does: it asks who it is, with proof about the processes it names, and asks again if

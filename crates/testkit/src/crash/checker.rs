@@ -258,7 +258,9 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
             own.iter().all(|(found, _)| *found == kind::PATH_RELEASED) || one(kind::TASK_RELEASED)
         }
         Op::Release(_) => one(kind::TASK_RELEASED),
-        Op::Reserve(_) => own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found)),
+        Op::Reserve(_) | Op::Guard(_) => {
+            own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found))
+        }
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
@@ -280,6 +282,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),
         Op::SwitchOn(_) => own.is_empty(),
+        Op::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
     }
 }
 

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, import, inbox, join, lessons,
-    memory_forget, memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start,
+    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
+    memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end, session_start,
     switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
@@ -172,6 +172,8 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
+        "off" => of::<off::Request>(body, Op::Off),
+        "guard" => of::<guard::Request>(body, Op::Guard),
         _ => None,
     }
 }

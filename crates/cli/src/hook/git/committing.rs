@@ -3,6 +3,7 @@
 use tenure_core::Result;
 use tenure_kernel::query::commit::Question;
 
+use super::ask::Name;
 use super::{Manner, Outcome, ask, manner, words};
 use crate::context::Context;
 use crate::place::typed::folds_case;
@@ -12,7 +13,10 @@ pub(super) fn act(context: &Context<'_>) -> Result<Outcome> {
     if staged.is_empty() {
         return Ok(Outcome::Fine);
     }
-    let paths = staged.iter().map(|name| name.text.clone()).collect();
+    let relaxed = context.place()?.config.relaxed()?;
+    // What many change a little is noted by no guard.
+    let is_guarded = |name: &&Name| !relaxed.iter().any(|pattern| pattern.matches(&name.text));
+    let paths = staged.iter().filter(is_guarded).map(|name| name.text.clone()).collect();
     let question = Question { paths, fold_case: folds_case(context)? };
     let Some(found) = context.ask_who_holds(|kernel, call| kernel.may_commit(call, &question))? else {
         return Ok(Outcome::Fine);

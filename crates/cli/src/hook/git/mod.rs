@@ -22,9 +22,10 @@ use super::{log, policy};
 use crate::context::Context;
 use crate::env::Env;
 use crate::globals::Globals;
+use crate::guard;
 use crate::identity::{Caller, Who};
 use crate::output::Printer;
-use crate::place::config::{Fail, People};
+use crate::place::config::Fail;
 
 /// How long a guard waits for the store: somebody waits for the commit.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -140,18 +141,13 @@ fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
     if event == Event::PostCommit {
         return committed::act(context);
     }
-    if let Some(by) = silenced(env) {
-        return Ok(Outcome::Said(format!("tenure: guards are off ({by}): this {} is not checked", event.deed())));
+    if let Some(sentence) = guard::sentence(&guard::state(&context)?) {
+        return Ok(Outcome::Said(format!("tenure: {sentence}")));
     }
     match event {
         Event::PrePush => pushing::act(&context, asked.arguments),
         _ => committing::act(&context),
     }
-}
-
-/// What silences every guard, if anything does.
-fn silenced(env: &Env) -> Option<&'static str> {
-    env.says_yes("TENURE_OFF").then_some("TENURE_OFF")
 }
 
 /// How somebody in whose way others are is dealt with.
@@ -167,11 +163,11 @@ enum Manner {
 /// Who asks, and how they are dealt with. An agent tool that does not say which session it is has no holds of its own.
 fn manner(context: &Context<'_>) -> Result<Manner> {
     Ok(match context.asker()? {
-        Caller::Known(identity) if identity.kind == Who::Person => match context.place()?.config.guard_people {
-            People::Warn => Manner::Warn,
-            People::Refuse => Manner::Refuse,
+        Caller::Known(identity) => match guard::treats(&context.place()?.config, identity.kind == Who::Person) {
+            Treatment::Warn => Manner::Warn,
+            Treatment::Refuse => Manner::Refuse,
         },
-        Caller::Known(_) | Caller::Pretender(_) => Manner::Refuse,
+        Caller::Pretender(_) => Manner::Refuse,
         Caller::Unnamed(_) | Caller::Several(_) => Manner::RefuseUnknown,
     })
 }

@@ -24,7 +24,11 @@ pub(super) fn act(context: &Context<'_>, arguments: &[OsString]) -> Result<Outco
         return Ok(Outcome::Fine);
     }
     let remote = arguments.first().and_then(|name| name.to_str()).unwrap_or_default();
-    let made = ask::outgoing(&tips, &known, remote)?;
+    let relaxed = context.place()?.config.relaxed()?;
+    let mut made = ask::outgoing(&tips, &known, remote)?;
+    for commit in &mut made {
+        commit.paths.retain(|path| !relaxed.iter().any(|pattern| pattern.matches(path)));
+    }
     if made.is_empty() {
         return Ok(Outcome::Fine);
     }

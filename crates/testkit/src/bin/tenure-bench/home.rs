@@ -46,7 +46,9 @@ impl Engine {
 /// A home directory with one repository in it, and nothing of whoever measures.
 pub(crate) struct Home<'a> {
     programs: &'a Programs,
-    dir: TempDir,
+    dir: PathBuf,
+    /// Of whoever made it.
+    kept: Option<TempDir>,
     schema: Option<String>,
 }
 
@@ -54,24 +56,43 @@ impl<'a> Home<'a> {
     pub(crate) fn new(programs: &'a Programs, engine: Engine) -> Home<'a> {
         let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
         let schema = matches!(engine, Engine::Postgres).then(|| pg::server().fresh_schema());
-        let home = Home { programs, dir, schema };
+        let home = Home { programs, dir: dir.path().to_owned(), kept: Some(dir), schema };
         fs::create_dir(home.repository()).unwrap();
         assert!(home.command(Path::new("git"), &["init", "--quiet"]).status().unwrap().success(), "git init failed");
         home
     }
 
+    /// One that another process made and will clear away.
+    pub(crate) fn at(programs: &'a Programs, dir: PathBuf) -> Home<'a> {
+        Home { programs, dir, kept: None, schema: None }
+    }
+
     /// With these tasks, one JSON object a line.
     pub(crate) fn with_batch(programs: &'a Programs, engine: Engine, batch: &str) -> Home<'a> {
         let home = Home::new(programs, engine);
-        let file = home.dir.path().join("tasks.jsonl");
-        fs::write(&file, batch).unwrap();
-        let mut add = home.command(&programs.tenure, &["add", "--stdin"]);
-        assert!(add.stdin(File::open(file).unwrap()).status().unwrap().success(), "add --stdin failed");
+        home.feed(&["add", "--stdin"], batch);
         home
     }
 
-    fn repository(&self) -> PathBuf {
-        self.dir.path().join("repository")
+    pub(crate) fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.dir.join("repository")
+    }
+
+    /// Standard input with a text in it: a file, which waits for nobody.
+    fn input(&self, text: &str) -> File {
+        let file = self.dir.join("input");
+        fs::write(&file, text).unwrap();
+        File::open(file).unwrap()
+    }
+
+    /// Makes a call that reads a text.
+    pub(crate) fn feed(&self, words: &[&str], text: &str) {
+        let mut command = self.command(&self.programs.tenure, words);
+        assert!(command.stdin(self.input(text)).status().unwrap().success(), "failed: tenure {}", words.join(" "));
     }
 
     /// A program in the repository. The directory is this process's own, not one given to the child: a static Rust
@@ -79,7 +100,7 @@ impl<'a> Home<'a> {
     fn command(&self, program: &Path, words: &[&str]) -> Command {
         env::set_current_dir(self.repository()).unwrap();
         let mut command = Command::new(program);
-        command.args(words).env_clear().env("HOME", self.dir.path()).env("USER", "bench").env("PATH", "/usr/bin:/bin");
+        command.args(words).env_clear().env("HOME", &self.dir).env("USER", "bench").env("PATH", "/usr/bin:/bin");
         if let Some(schema) = &self.schema {
             command.env("TENURE_STORE", pg::server().url(schema));
         }
@@ -98,8 +119,20 @@ impl<'a> Home<'a> {
         time
     }
 
+    /// How long a call takes with more variables, and with something to read.
+    pub(crate) fn time_with(&self, words: &[&str], vars: &[(&str, &str)], text: Option<&str>) -> Duration {
+        let mut command = self.command(&self.programs.tenure, words);
+        command.envs(vars.iter().copied());
+        if let Some(text) = text {
+            command.stdin(self.input(text));
+        }
+        let (time, ok) = clock(command);
+        assert!(ok, "failed: tenure {}", words.join(" "));
+        time
+    }
+
     pub(crate) fn time_floor(&self, what: &str) -> Duration {
-        let store = self.dir.path().join(".local/share/tenure/tenure.db");
+        let store = self.dir.join(".local/share/tenure/tenure.db");
         let (time, ok) = clock(self.command(&self.programs.floor, &[what, store.to_str().unwrap()]));
         assert!(ok, "failed: tenure-floor {what}");
         time
@@ -120,6 +153,7 @@ impl Drop for Home<'_> {
         }
         // Nobody can stand in a directory that is gone.
         env::set_current_dir("/").unwrap();
+        drop(self.kept.take());
     }
 }
 

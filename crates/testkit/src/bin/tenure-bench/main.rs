@@ -1,7 +1,8 @@
 //! Measures Tenure on stores that are thrown away: whole processes as somebody feels them, and calls of the library.
 //!
-//! `floor` sets single calls against `tenure-floor`, `library` single ops against the database alone, `growth` the same
-//! calls among 100 to 100,000 tasks, `paths` reservations among 10 to 10,000 holds, `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
+//! `floor` sets single calls against `tenure-floor`, `hooks` those of agent tools, `library` single ops against the
+//! database alone, `growth` the same calls among 100 to 100,000 tasks, `paths` reservations among 10 to 10,000 holds,
+//! `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
 //! `trips` counts the waits for PostgreSQL. What counts are the ratios; docs/performance.md says how they are meant. It
 //! needs `cargo build --release --workspace` first, and a machine with nothing else to do.
 
@@ -26,6 +27,7 @@ use crate::table::{Table, ms, quantile};
 mod caller;
 mod growth;
 mod home;
+mod hooks;
 mod library;
 mod paths;
 mod plot;
@@ -35,13 +37,13 @@ mod table;
 mod tape;
 mod trips;
 
-const USAGE: &str = "usage: tenure-bench [floor] [library] [growth] [paths] [many] [race] [trips]
+const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [paths] [many] [race] [trips]
                     [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
 
   --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
-const SECTIONS: [&str; 7] = ["floor", "library", "growth", "paths", "many", "race", "trips"];
+const SECTIONS: [&str; 8] = ["floor", "hooks", "library", "growth", "paths", "many", "race", "trips"];
 /// Rounds before those that count: caches fill, the first write-ahead log is made.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;
@@ -53,6 +55,12 @@ fn main() -> ExitCode {
         && part == race::PART
     {
         race::part(store, agent);
+        return ExitCode::SUCCESS;
+    }
+    if let [part, rest @ ..] = words.as_slice()
+        && part == hooks::PART
+    {
+        hooks::part(&Programs::find().unwrap(), rest);
         return ExitCode::SUCCESS;
     }
     let result = Options::parse(words.into_iter()).and_then(|options| Ok((options, Programs::find()?)));
@@ -86,6 +94,11 @@ fn run(options: &Options, programs: &Programs) {
     let print = |table: Table| table.print(options.markdown);
     if options.wants("floor") {
         print(floor(programs, options.runs));
+    }
+    if options.wants("hooks") {
+        print(hooks::few(programs, "claude", options.runs));
+        print(hooks::few(programs, "codex", options.runs));
+        print(hooks::many(programs, options.runs));
     }
     if options.wants("library") {
         print(library::against_sqlite(options.runs));

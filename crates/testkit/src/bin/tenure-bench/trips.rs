@@ -1,7 +1,10 @@
 //! How often an op waits for PostgreSQL: each time with the project's lock, but for the first.
 
-use tenure_kernel::Op;
-use tenure_kernel::op::claim;
+use tenure_core::agent::Process;
+use tenure_core::session::Start;
+use tenure_kernel::op::{claim, resume, session_start, tool_used};
+use tenure_kernel::query::session::{Depth, Look};
+use tenure_kernel::{Actor, Call, Door, Op};
 use tenure_store::Location;
 use tenure_testkit::pg;
 
@@ -31,6 +34,39 @@ pub(crate) fn trips() -> Table {
             }
         }
     }
+    hooks(&caller, &mut table);
     pg::server().batch(&format!("DROP SCHEMA {schema} CASCADE"));
     table
+}
+
+/// What the hooks of a session ask and say. Only what is under the lock has a bound.
+fn hooks(caller: &Caller, table: &mut Table) {
+    let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 1, started: 1 };
+    let actor = Actor { name: "claude-s".into(), tool: "claude".into(), process: Some(process), door: Door::Hook };
+    let call = || Call { actor: actor.clone(), ..caller.call() };
+    let (tool, session) = ("claude".to_owned(), "s".to_owned());
+    let says = tool_used::Request { tool: tool.clone(), session: session.clone(), ..tool_used::Request::default() };
+    let event = "SessionStart".to_owned();
+    let start = |source| {
+        let (tool, session, event) = (tool.clone(), session.clone(), event.clone());
+        Op::SessionStart(session_start::Request { tool, session, source, given: false, event })
+    };
+    let kernel = &caller.kernel;
+    kernel.run(&call(), &start(Start::Startup)).unwrap();
+    kernel.run(&call(), &claiming(&caller.add())).unwrap();
+    let request = resume::Request::default();
+    let look = |depth| Look { says: &says, given: None, depth };
+    let mut count = |name: &str, most: &str, work: &dyn Fn()| {
+        let before = kernel.store().round_trips();
+        work();
+        let trips = kernel.store().round_trips() - before;
+        table.rows.push(vec![name.to_owned(), trips.to_string(), most.to_owned()]);
+    };
+    count("`SessionStart`: who it is", "", &|| drop(kernel.standing(&call(), &look(Depth::Who)).unwrap()));
+    count("`SessionStart`: the op", "8", &|| drop(kernel.run(&call(), &start(Start::Compact)).unwrap()));
+    count("`SessionStart`: its brief", "", &|| drop(kernel.beginning(&call(), &request, 3).unwrap()));
+    count("`SessionStart`: what is ready", "", &|| drop(kernel.beginning(&caller.call(), &request, 3).unwrap()));
+    count("`PostToolUse` with nothing new", "", &|| drop(kernel.standing(&call(), &look(Depth::News)).unwrap()));
+    count("`resume --peek`", "", &|| drop(kernel.peek(&call(), &request).unwrap()));
+    count("`resume`", "", &|| drop(kernel.run(&call(), &Op::Resume(request.clone())).unwrap()));
 }

@@ -1,0 +1,231 @@
+//! Hooks, each against the floor: that of a read where the hook has nothing to write, that of a write where it has.
+//!
+//! A session is a process of its own, as with a tool: this program, started once more, which calls the hooks of one session
+//! from beginning to end.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::WARM_UP;
+use crate::home::{Engine, Home, Programs};
+use crate::table::Table;
+
+/// How this program is called to be the tool of one session. What follows: what it does, the tool, the id of the session,
+/// the two homes.
+pub(crate) const PART: &str = "--hook-part";
+/// How much there is in the large project: tasks, memories, and events that one agent has not been told.
+const MANY: usize = 10_000;
+/// How many memories one note may bring.
+const AT_ONCE: usize = 50;
+/// The agent that was away while the large project grew.
+const AWAY: &str = "away";
+
+/// A call that is timed, and which floor it is set against.
+struct Step {
+    name: &'static str,
+    floor: &'static str,
+    /// Words of a command, or the event of a hook and what tells its payload from others.
+    call: Call,
+    agent: Option<&'static str>,
+    worker: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Call {
+    Hook(&'static str, Told),
+    Command(&'static [&'static str]),
+}
+
+#[derive(Clone, Copy)]
+enum Told {
+    Source(&'static str),
+    Edit(&'static str),
+    Nothing,
+}
+
+const fn hook(name: &'static str, floor: &'static str, event: &'static str, told: Told) -> Step {
+    Step { name, floor, call: Call::Hook(event, told), agent: None, worker: false }
+}
+
+const fn command(name: &'static str, floor: &'static str, words: &'static [&'static str]) -> Step {
+    Step { name, floor, call: Call::Command(words), agent: None, worker: false }
+}
+
+/// One session in a project with few rows. Before its end it finishes the task it took, untimed.
+const SESSION: &[Step] = &[
+    hook("`SessionStart`, a new session", "write", "SessionStart", Told::Source("startup")),
+    command("`resume`, told by `confirm`", "write", &["resume"]),
+    hook("`UserPromptSubmit`", "read", "UserPromptSubmit", Told::Nothing),
+    hook("`PreToolUse` of an edit, allowed", "read", "PreToolUse", Told::Edit("src/a.rs")),
+    hook("`PostToolUse` of an edit, a new file", "write", "PostToolUse", Told::Edit("src/a.rs")),
+    hook("`PostToolUse` of an edit, nothing new", "read", "PostToolUse", Told::Edit("src/a.rs")),
+    hook("`SessionStart`, compacted, with its brief", "write", "SessionStart", Told::Source("compact")),
+    command("`resume --peek`", "read", &["resume", "--peek"]),
+    command("`done`", "write", &["done"]),
+    hook("`SessionEnd`", "write", "SessionEnd", Told::Nothing),
+];
+
+/// What grows with a project.
+const LARGE: &[Step] = &[
+    hook("`SessionStart`, a new session", "write", "SessionStart", Told::Source("startup")),
+    Step {
+        agent: Some(AWAY),
+        ..hook("`SessionStart` of one that holds a task", "write", "SessionStart", Told::Source("resume"))
+    },
+    Step {
+        agent: Some(AWAY),
+        worker: true,
+        ..hook("`SessionStart` of a worker, told by `confirm`", "write", "SessionStart", Told::Source("resume"))
+    },
+    Step { agent: Some(AWAY), ..command("`resume`, told by `confirm`", "write", &["resume"]) },
+    Step { agent: Some(AWAY), ..command("`resume --peek`", "read", &["resume", "--peek"]) },
+    hook("`UserPromptSubmit`", "read", "UserPromptSubmit", Told::Nothing),
+    hook("`PostToolUse` of an edit, a new file", "write", "PostToolUse", Told::Edit("src/a.rs")),
+    hook("`SessionEnd`", "write", "SessionEnd", Told::Nothing),
+];
+
+fn script(name: &str) -> &'static [Step] {
+    if name == "large" { LARGE } else { SESSION }
+}
+
+/// In a project with few rows.
+pub(crate) fn few(programs: &Programs, tool: &'static str, runs: usize) -> Table {
+    let home = Home::new(programs, Engine::Sqlite);
+    home.time(&["add", "first"]);
+    measure(programs, &home, &format!("Hooks of {tool}"), ("session", tool), runs)
+}
+
+/// In a project with 10,000 tasks and 10,000 memories, and for one agent with as many events that it was not told.
+pub(crate) fn many(programs: &Programs, runs: usize) -> Table {
+    let home = Home::new(programs, Engine::Sqlite);
+    home.time(&["add", "Make the import of the parser accept the new format so that the slow tests pass"]);
+    home.time(&["resume", "--agent", AWAY]);
+    let tasks: String = (0..MANY).map(|n| format!("{}\n", json!({ "title": sentence(n) }))).collect();
+    home.feed(&["add", "--stdin"], &tasks);
+    for from in (0..MANY).step_by(AT_ONCE) {
+        let memories: Vec<Value> = (from..from + AT_ONCE).map(memory).collect();
+        let memories = Value::from(memories).to_string();
+        home.feed(&["note", "what we know", "--memories", "-", "--agent", AWAY], &memories);
+    }
+    let title = format!("Among {MANY} tasks, {MANY} memories and {MANY} events that nobody was told");
+    measure(programs, &home, &title, ("large", "claude"), runs)
+}
+
+/// Words that all the titles and memories share, those of the task at hand among them.
+fn sentence(n: usize) -> String {
+    const WORDS: [&str; 24] = [
+        "make", "import", "parser", "accept", "new", "format", "slow", "tests", "pass", "cache", "error", "file",
+        "line", "store", "build", "release", "version", "server", "client", "request", "index", "table", "column",
+        "schema",
+    ];
+    let at = |k: usize| WORDS[(n * 7 + k * 5 + n / 24 * k) % WORDS.len()];
+    format!("{} {} {} {} {} of number {n}", at(0), at(1), at(2), at(3), at(4))
+}
+
+fn memory(n: usize) -> Value {
+    let kind = match n % 20 {
+        0 => "directive",
+        1..=4 => "lesson",
+        _ => "fact",
+    };
+    json!({ "text": format!("{}; {}", sentence(n), sentence(n + 3)), "key": format!("k/{n}"), "kind": kind, "scope": "project" })
+}
+
+fn measure(
+    programs: &Programs,
+    home: &Home<'_>,
+    title: &str,
+    (name, tool): (&'static str, &'static str),
+    runs: usize,
+) -> Table {
+    let bare = Home::new(programs, Engine::Sqlite);
+    bare.time(&["add", "first"]);
+    let mut table =
+        Table::new(title, &["call", "Tenure p50", "floor p50", "ratio", "Tenure p99", "floor p99", "p99 ratio"]);
+    let steps = script(name);
+    let mut pairs = vec![Vec::new(); steps.len()];
+    for round in 0..WARM_UP + runs {
+        home.time(&["add", "for the next session"]);
+        let session = format!("{tool}-session-{round}");
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([PART, name, tool, &session])
+            .args([home.path(), bare.path()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        for (line, pairs) in BufReader::new(child.stdout.take().unwrap()).lines().zip(&mut pairs) {
+            let line = line.unwrap();
+            let (ours, least) = line.split_once(' ').unwrap();
+            let time = |nanos: &str| Duration::from_nanos(nanos.parse().unwrap());
+            pairs.push((time(ours), time(least)));
+        }
+        assert!(child.wait().unwrap().success(), "a session failed");
+    }
+    for (step, pairs) in steps.iter().zip(pairs) {
+        table.compare(&format!("{} ({} floor)", step.name, step.floor), &pairs);
+    }
+    assert!(!home.path().join(".local/state/tenure/hook.log").exists(), "a hook failed");
+    table
+}
+
+/// Plays the tool of one session: a line for each step, with its time and that of the floor just before, in nanoseconds.
+pub(crate) fn part(programs: &Programs, words: &[String]) {
+    let [name, tool, session, home, bare] = words else { panic!("five words") };
+    let (home, bare) = (Home::at(programs, home.into()), Home::at(programs, bare.into()));
+    let variable = if tool == "codex" { "CODEX_THREAD_ID" } else { "CLAUDE_CODE_SESSION_ID" };
+    let of_away = format!("{session}-away");
+    for step in script(name) {
+        // One id in one process is one agent.
+        let session = if step.agent.is_some() { &of_away } else { session };
+        let least = bare.time_floor(step.floor);
+        let mut words: Vec<&str> = step.agent.iter().flat_map(|agent| ["--agent", agent]).collect();
+        let mut vars = vec![(variable, session.as_str())];
+        if step.worker {
+            vars.push(("TENURE_WORKER", "1"));
+        }
+        let took = match step.call {
+            Call::Command(more) => {
+                words.extend(more);
+                home.time_with(&words, &vars, None)
+            }
+            Call::Hook(event, told) => {
+                words.extend(["hook", tool.as_str(), event]);
+                home.time_with(&words, &vars, Some(&payload(&home, tool, session, event, told)))
+            }
+        };
+        println!("{} {}", took.as_nanos(), least.as_nanos());
+    }
+}
+
+/// What a tool sends.
+fn payload(home: &Home<'_>, tool: &str, session: &str, event: &str, told: Told) -> String {
+    let cwd = home.repository();
+    let mut sent = json!({
+        "session_id": session, "transcript_path": cwd.join("transcript.jsonl"), "cwd": cwd, "hook_event_name": event,
+        "permission_mode": "default",
+    });
+    let text = "let value = parse(input).map_err(|error| error.at(line))?;\n".repeat(30);
+    match told {
+        Told::Source(source) => sent["source"] = source.into(),
+        Told::Nothing if event == "SessionEnd" => sent["reason"] = "prompt_input_exit".into(),
+        Told::Nothing => sent["prompt"] = text.into(),
+        Told::Edit(path) if tool == "codex" => {
+            sent["tool_name"] = "apply_patch".into();
+            let patch =
+                format!("*** Begin Patch\n*** Update File: {path}\n@@\n+{}*** End Patch\n", text.replace('\n', "\n+"));
+            sent["tool_input"] = json!({ "command": patch });
+        }
+        Told::Edit(path) => {
+            sent["tool_name"] = "Edit".into();
+            sent["tool_input"] = json!({ "file_path": cwd.join(path), "old_string": text, "new_string": text });
+        }
+    }
+    if event == "PostToolUse" {
+        sent["tool_response"] = if tool == "codex" { "Success.".into() } else { json!({ "success": true }) };
+    }
+    sent.to_string()
+}
