@@ -6,6 +6,7 @@ mod context;
 mod env;
 mod failure;
 mod globals;
+mod guard;
 mod hook;
 mod identity;
 mod output;

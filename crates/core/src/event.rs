@@ -26,6 +26,8 @@ pub mod kind {
     pub const PATH_CHANGED: &str = "path.changed";
     /// A path was given back.
     pub const PATH_RELEASED: &str = "path.released";
+    /// Files were committed.
+    pub const PATH_COMMITTED: &str = "path.committed";
     /// A task was added.
     pub const TASK_ADDED: &str = "task.added";
     /// A task was changed.
@@ -74,8 +76,13 @@ pub mod kind {
     /// A tool that had failed works.
     pub const TOOL_WORKED: &str = "tool.worked";
 
+    /// A person switched the guards off for a while.
+    pub const GUARDS_OFF: &str = "guards.off";
+    /// A person switched them on again.
+    pub const GUARDS_ON: &str = "guards.on";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 32] = [
+    pub const ALL: [&str; 35] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -86,6 +93,7 @@ pub mod kind {
         PATH_RESERVED,
         PATH_CHANGED,
         PATH_RELEASED,
+        PATH_COMMITTED,
         TASK_ADDED,
         TASK_EDITED,
         TASK_CLAIMED,
@@ -108,6 +116,8 @@ pub mod kind {
         MESSAGE_ENDED,
         TOOL_FAILED,
         TOOL_WORKED,
+        GUARDS_OFF,
+        GUARDS_ON,
     ];
 }
 
@@ -158,9 +168,24 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         }
         kind::PATH_CHANGED => format!("{actor} made its hold on {subject} {}", text("mode")),
         kind::PATH_RELEASED => match text("task") {
+            _ if !text("commit").is_empty() => format!("{subject} was given back with the commit {}", text("commit")),
             "" => format!("{actor} released {subject}{overrode}{}", quoted("reason")),
             task => format!("{subject} was given back with {task}"),
         },
+        kind::PATH_COMMITTED => {
+            let paths: Vec<&str> =
+                data.get("paths").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+            let shown: Vec<String> = paths.iter().take(3).map(|path| cut(path, 80)).collect();
+            let more = match number("more") + i64::try_from(paths.len() - shown.len()).unwrap_or(0) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let task = match text("task") {
+                "" => String::new(),
+                task => format!(" for {task}"),
+            };
+            format!("{actor} committed {}{more}{task} as {}", shown.join(", "), cut(text("commit"), 12))
+        }
         kind::TASK_ADDED if flag("imported") => {
             format!("{actor} imported {subject} as {}{}", text("status"), quoted("title"))
         }
@@ -232,6 +257,8 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
                 None => format!("{actor}: {what} failed{}", quoted("output")),
             }
         }
+        kind::GUARDS_OFF => format!("{actor} switched the guards off until {}", text("until")),
+        kind::GUARDS_ON => format!("{actor} switched the guards on again"),
         other => format!("{actor}: {other} {subject}"),
     }
 }

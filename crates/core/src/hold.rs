@@ -15,6 +15,9 @@ pub const TASK_TTL: Span = Span::minutes(60);
 /// Time to live of a path hold that is not taken for a task, when nothing else is said.
 pub const PATH_TTL: Span = Span::hours(1);
 
+/// Time to live of a path hold that the edit guard takes without a task.
+pub const GUARD_TTL: Span = Span::minutes(30);
+
 /// Whether others may have the same at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {

@@ -95,6 +95,19 @@ pub fn fitting(sizes: impl IntoIterator<Item = usize>, limit: usize) -> usize {
         .count()
 }
 
+/// What a message is about that says what was committed. Nobody can name such a thing, so no other message is about one.
+const COMMIT: &str = "commit ";
+
+/// What the notice of a commit is about.
+pub fn about_commit(commit: &str) -> String {
+    format!("{COMMIT}{commit}")
+}
+
+/// Whether a message is a notice: nobody wrote it, and nobody is told how it ends.
+pub fn is_notice(about: &str) -> bool {
+    about.starts_with(COMMIT)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

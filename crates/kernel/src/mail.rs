@@ -1,6 +1,7 @@
 //! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
 
 use serde_json::json;
+use tenure_core::message::is_notice;
 use tenure_core::{Result, event};
 use tenure_store::table::{mail, message};
 
@@ -36,5 +37,9 @@ pub(crate) fn end(unit: &mut Unit<'_>, row: &message::Row, how: &str, by: &str, 
     let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, &row.hold, cause, &data)?;
     let project = unit.project.id.clone();
     message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
+    // Nobody waits for what becomes of a notice.
+    if is_notice(&row.about) {
+        return Ok(());
+    }
     mail::insert(unit.tx, &project, &row.author, number, &row.id, mail::What::Ending)
 }

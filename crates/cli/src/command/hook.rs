@@ -9,17 +9,24 @@ pub(super) const SPEC: Spec = Spec {
     aliases: &[],
     group: Group::Hidden,
     about: "Take an event of an agent tool: its JSON on standard input, its own document on standard output",
-    examples: &["tenure hook claude SessionStart < event.json", "tenure hook codex pre-tool-use < event.json"],
+    examples: &[
+        "tenure hook claude SessionStart < event.json",
+        "tenure hook codex pre-tool-use < event.json",
+        "tenure hook git pre-commit",
+    ],
     args: Args::augment_args,
     run: |_, _| Ok(0),
 };
 
 #[derive(clap::Args)]
 struct Args {
-    /// claude, codex, gemini, cursor or opencode
+    /// claude, codex, gemini, cursor or opencode; git for its own hooks
     #[arg(value_name = "TOOL")]
     _tool: String,
     /// The event by the tool's own name
     #[arg(value_name = "EVENT")]
     _event: String,
+    /// What git gives its hook
+    #[arg(value_name = "ARG")]
+    _arguments: Vec<String>,
 }

@@ -78,6 +78,7 @@ fn print_one(out: &Printer, message: &Message) {
     if message.what == "ending" {
         said.push(format!("your message to {}", message.to.join(", ")));
     }
+    said.extend(message.notice.then(|| "notice".to_owned()));
     said.extend(message.request.then(|| "request".to_owned()));
     said.extend((message.urgency == Urgency::Urgent).then(|| "urgent".to_owned()));
     said.extend(message.about.as_ref().map(|about| format!("about {about}")));

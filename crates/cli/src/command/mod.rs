@@ -25,6 +25,7 @@ mod mcp;
 mod memory;
 mod next;
 mod note;
+mod off;
 mod project;
 mod recall;
 mod reference;
@@ -101,6 +102,7 @@ pub(crate) const ALL: &[Spec] = &[
     status::SPEC,
     why::SPEC,
     setup::SPEC,
+    off::SPEC,
     whoami::SPEC,
     doctor::SPEC,
     edit::SPEC,

@@ -165,6 +165,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("TENURE_PROJECT", "The project by name; `--project` wins"),
     ("TENURE_STORE", "The store: a file or a `postgres://` URL; `--store` wins"),
     ("TENURE_FORMAT", "`json`: as `--json`"),
+    ("TENURE_OFF", "`1`: no guard of this process looks at anything; see docs/guards.md"),
     ("TENURE_WORKER", "`1`: a session that begins takes a task at once; see docs/hooks.md"),
     ("TENURE_LOG", "`1`: `tenure mcp` says on standard error what was called, by whom and how it ended"),
     ("TENURE_FORCE_FILE_SYSTEM", "`1`: accept a network file system for the embedded store"),

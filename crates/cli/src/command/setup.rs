@@ -16,6 +16,7 @@ use crate::output::{Ink, Printer};
 use crate::place::Location;
 use crate::setup::check::{self, Finding, State};
 use crate::setup::diff;
+use crate::setup::githook::Hooks;
 use crate::setup::plan::{Change, Way, plan};
 use crate::setup::tool::{Content, File, Ground, Scope, Tool, named};
 use crate::setup::write::{Desk, Record, left_behind};
@@ -28,6 +29,7 @@ pub(super) const SPEC: Spec = Spec {
     examples: &[
         "tenure setup",
         "tenure setup claude codex --yes",
+        "tenure setup git",
         "tenure setup --scope project",
         "tenure setup --check",
         "tenure setup --remove",
@@ -38,7 +40,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// claude, codex, gemini, cursor, opencode; aider, agents and others without hooks get a section in AGENTS.md; all that
+    /// claude, codex, gemini, cursor, opencode; git for the commit guard of this repository; aider, agents and others without hooks get a section in AGENTS.md; all that
     /// are found unless given
     #[arg(value_name = "TOOL")]
     tools: Vec<String>,
@@ -68,7 +70,7 @@ struct Job<'a> {
 }
 
 fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
-    let ground = ground(context)?;
+    let mut ground = ground(context)?;
     let desk = context.env.state_home().ok_or_else(no_home)?.join("tenure/setup");
     let scopes = match args.scope.as_deref() {
         Some("project") => vec![Scope::Project],
@@ -82,6 +84,10 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     }
     let everything = args.check || args.remove;
     let tools = tools(&args.tools, &ground, everything)?;
+    if tools.contains(&Tool::Git) {
+        let named = args.tools.iter().any(|name| name.eq_ignore_ascii_case("git"));
+        ground.git = hooks(context, named)?;
+    }
     let job = Job { context, ground, tools, scopes, desk };
     match (args.check, args.remove) {
         (true, _) => job.check(),
@@ -105,6 +111,7 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
         codex: env.directory("CODEX_HOME"),
         checkout: place.checkout.as_ref().map(|checkout| checkout.top.clone()),
         dir: place.dir.clone(),
+        git: None,
         program: named(&path, &running),
         store: match &place.store {
             Location::Sqlite(database) => database.parent().map(PathBuf::from),
@@ -114,12 +121,25 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
     })
 }
 
+/// Where the hooks of this repository are. Whoever names git is told what stands in the way.
+fn hooks(context: &Context<'_>, named: bool) -> Result<Option<Hooks>> {
+    let place = context.place()?;
+    // A bare repository makes no commits.
+    let found = place.checkout.as_ref().filter(|checkout| checkout.top != checkout.common).and_then(Hooks::of);
+    if found.is_none() && named {
+        return Err(Error::usage("no_repository", "this directory is not in the working tree of a git repository")
+            .hint("`tenure setup git` installs the hooks of a repository: call it inside of one, with git on PATH."));
+    }
+    Ok(found)
+}
+
 /// The tools that are meant: those named, or those found; to check and to remove, all there are.
 fn tools(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Tool>> {
     if given.is_empty() {
-        let all = Tool::ALL.into_iter().chain(everything.then_some(Tool::Agents));
+        let all = Tool::ALL.into_iter().chain([Tool::Git]).chain(everything.then_some(Tool::Agents));
         let tools: Vec<Tool> = all.filter(|tool| everything || tool.is_found(ground)).collect();
-        if tools.is_empty() {
+        // Git is everywhere; it is offered to those who use agents.
+        if tools.iter().all(|tool| *tool == Tool::Git) {
             return Err(Error::usage(
                 "no_tools",
                 "no agent tool was found: no configuration of one, and no program on PATH",
@@ -321,13 +341,18 @@ impl Job<'_> {
         if way == Way::Remove {
             return notes;
         }
+        if self.tools.contains(&Tool::Git) {
+            notes.extend(self.ground.git.as_ref().and_then(Hooks::note));
+        }
         for change in changes.iter().filter(|change| change.is_change()) {
             notes.extend(change.tool.note(change.scope).map(str::to_owned));
         }
         for tool in &self.tools {
             let other = if self.scopes == [Scope::User] { Scope::Project } else { Scope::User };
             let files = tool.files(other, &self.ground);
-            if *tool != Tool::Agents && check::installed(&files).is_ok_and(|found| !found.hooks.is_empty()) {
+            if ![Tool::Agents, Tool::Git].contains(tool)
+                && check::installed(&files).is_ok_and(|found| !found.hooks.is_empty())
+            {
                 notes.push(format!(
                     "{} is set up for the {} too: its hooks would run twice; `tenure setup {} --remove --scope {}` takes \
                      one out.",
@@ -365,6 +390,9 @@ impl Job<'_> {
                 }
                 if *tool == Tool::Agents {
                     others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]);
+                    break;
+                }
+                if *tool == Tool::Git {
                     break;
                 }
                 let server = if found.server { "installed" } else { "MISSING" };

@@ -6,6 +6,7 @@ use tenure_kernel::shape::{Hindered, Overview};
 
 use super::{Group, Spec, read};
 use crate::context::Context;
+use crate::guard;
 use crate::output::table::table;
 use crate::output::task::hold_row;
 use crate::output::time::span;
@@ -23,7 +24,7 @@ pub(super) const SPEC: Spec = Spec {
         if args.watch {
             return watch(context);
         }
-        let overview = context.ask_who_holds(tenure_kernel::Kernel::status)?;
+        let overview = look(context)?;
         if context.out.is_json() {
             context.out.data(&overview);
         } else {
@@ -32,6 +33,11 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     },
 };
+
+fn look(context: &Context<'_>) -> Result<Overview> {
+    let overview = context.ask_who_holds(tenure_kernel::Kernel::status)?;
+    Ok(Overview { guards: guard::here(context.env, overview.guards), ..overview })
+}
 
 #[derive(clap::Args)]
 struct Args {
@@ -47,7 +53,7 @@ fn watch(context: &Context<'_>) -> Result<u8> {
     let mut renewed = None;
     loop {
         let context = renewed.as_ref().unwrap_or(context);
-        let overview = context.ask_who_holds(tenure_kernel::Kernel::status)?;
+        let overview = look(context)?;
         let shown = if context.out.is_json() {
             serde_json::to_string(&overview).unwrap_or_default()
         } else {
@@ -73,6 +79,9 @@ fn watch(context: &Context<'_>) -> Result<u8> {
 
 fn page(out: &Printer, overview: &Overview) -> String {
     let mut text = format!("{}\n\n", out.ink(Ink::Bold, &sentence(&overview.summary)));
+    if let Some(off) = guard::sentence(&overview.guards) {
+        text.push_str(&format!("{}\n\n", out.ink(Ink::Yellow, &off)));
+    }
     let counts = [
         ("ready", overview.ready),
         ("held", overview.started),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Group, Spec};
+use crate::guard;
 use crate::identity::Caller;
 
 pub(super) const SPEC: Spec = Spec {
@@ -15,8 +16,10 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, _| {
         let place = context.place()?;
         // This is what one asks when something is wrong, so it answers then too.
-        let asked = context.ask(|kernel, call| kernel.switched_on(call));
-        let switched_on = asked.as_ref().ok().copied();
+        let asked = context.ask(|kernel, call| Ok((kernel.switched_on(call)?, kernel.guards(call)?)));
+        let switched_on = asked.as_ref().ok().map(|(switched_on, _)| *switched_on);
+        let stored = asked.as_ref().map(|(_, guards)| guards.clone()).unwrap_or_default();
+        let guards = guard::here(context.env, stored);
         let problem = asked.as_ref().err().map(|error| error.message().to_owned());
         let (agent, source) = match context.asker()? {
             Caller::Known(identity) | Caller::Pretender(identity) => {
@@ -38,12 +41,14 @@ pub(super) const SPEC: Spec = Spec {
                 "store_from": place.store_from.as_str(),
                 "switched_on": switched_on,
                 "problem": problem,
+                "guards": guards,
             }));
             return Ok(0);
         }
         let key = place.project.key.clone().unwrap_or_else(|| "no id yet: made by the first write".to_owned());
+        let off = guard::sentence(&guards).map_or_else(String::new, |off| format!("\nguards    {off}"));
         context.out.text(&format!(
-            "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}",
+            "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}{off}",
             agent.as_deref().unwrap_or("unknown: pass --agent NAME or set TENURE_AGENT"),
             place.project.label,
             place.store_from.as_str(),

@@ -7,6 +7,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::op::{session_start, tool_used};
+use tenure_kernel::query::guard::Outlook;
 use tenure_kernel::query::session::{Depth, Look, Standing};
 use tenure_kernel::shape::SessionStarted;
 use tenure_kernel::{Actor, Call, Evidence, Kernel, Op, Tree};
@@ -53,7 +54,8 @@ impl<'a> Door<'a> {
         let is = |meant: Event| tool.event(event).is_some_and(|(_, event)| event == meant);
         let context = Context::new(globals.clone(), env, out);
         context.is_hook(if is(Event::End) { END_PATIENCE } else { PATIENCE }, is(Event::Start) || is(Event::End));
-        if context.place()?.project.key.is_none() {
+        // An edit may be of a file in another project than the one that the session is in.
+        if context.place()?.project.key.is_none() && !is(Event::Before) {
             return Ok(None);
         }
         let given = identity::given_name(globals, env)?;
@@ -62,12 +64,39 @@ impl<'a> Door<'a> {
             // Under a name that was given, a session without an id is as good as any.
             (None, Some(_)) => "-".to_owned(),
             // Whose edit this is cannot be told, so neither can whether it is free.
-            (None, None) if is(Event::Before) => return Err(Error::usage("bad_session", "an event of no session")),
+            (None, None) if is(Event::Before) && context.place()?.project.key.is_some() => {
+                return Err(Error::usage("bad_session", "an event of no session"));
+            }
             (None, None) => return Ok(None),
         };
         let sub_agent = payload.sub_agent();
         let process = wrapper::tool_process(env).unwrap_or_default();
         Ok(Some(Door { context, tool, event, session, sub_agent, process, given }))
+    }
+
+    /// The same session at another place; none where there is no project.
+    pub(super) fn elsewhere<'b>(&'b self, env: &'b Env) -> Result<Option<Door<'b>>> {
+        let context = Context::new(self.context.globals.clone(), env, self.context.out);
+        context.is_hook(PATIENCE, false);
+        if context.place()?.project.key.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Door {
+            context,
+            tool: self.tool,
+            event: self.event,
+            session: self.session.clone(),
+            sub_agent: self.sub_agent.clone(),
+            process: self.process.clone(),
+            given: self.given.clone(),
+        }))
+    }
+
+    /// How an edit of some files stands; nothing in a project that is not switched on.
+    pub(super) fn outlook(&self, files: &[String], fold_case: bool) -> Result<Option<Outlook>> {
+        let says = self.presence();
+        let look = Look { says: &says, given: self.given.as_deref(), depth: Depth::News };
+        self.ask("nobody", |kernel, call| kernel.outlook(call, &look, files, fold_case))
     }
 
     /// What a hook says that has nothing to say but that the session is there.
@@ -83,6 +112,9 @@ impl<'a> Door<'a> {
 
     /// What is known of the session before anything is said; nothing in a project that is not switched on.
     pub(super) fn standing(&self, says: &tool_used::Request, depth: Depth) -> Result<Option<Standing>> {
+        if self.context.place()?.project.key.is_none() {
+            return Ok(None);
+        }
         let look = Look { says, given: self.given.as_deref(), depth };
         self.ask("nobody", |kernel, call| kernel.standing(call, &look))
     }

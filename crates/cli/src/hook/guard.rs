@@ -1,23 +1,202 @@
-//! A tool is about to be used. Here edits of what others hold are refused, with the tool's own document.
+//! The guards of a tool call: the edit guard takes the files that are about to be changed, all or none; the shell guard
+//! looks whether a command would change those of others.
+//!
+//! Reserving is the check: of two guards that race for one file, one is refused. A file that the session holds already
+//! costs one look, and nothing is written. Files of several checkouts are as many transactions, and what the first ones
+//! took is given back where a later one is refused.
 
 use std::path::{Component, Path, PathBuf};
 
-use tenure_core::Result;
+use tenure_core::guard::Treatment;
+use tenure_core::pattern::Pattern;
+use tenure_core::session::Start;
+use tenure_core::{Error, Result, name};
+use tenure_kernel::Op;
+use tenure_kernel::op::{guard as op, release, tool_used};
+use tenure_kernel::query::session::{Depth, Standing};
+use tenure_kernel::shape::Guarded;
 
 use super::door::Door;
+use super::edited::{File, Group, grouped};
 use super::input::Payload;
+use super::{elsewhere, refusal, shell};
+use crate::env::Env;
+use crate::guard;
+use crate::place::ignored::Ignored;
+use crate::place::typed;
 
-pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
-    let edited = (door.tool.edits)(payload);
-    let paths = inside(&door.context.place()?.dir, door.context.env.cwd()?, &edited);
-    let refused = decide(door, &paths)?;
-    door.present()?;
-    Ok(refused.map(|reason| (door.tool.deny)(door.event(), &reason).to_string()))
+/// What a guard found out about a part of a call.
+enum Finding {
+    /// It may go on; what was taken for it, and what there is to say about it.
+    Free(Guarded, Option<String>),
+    /// It may not.
+    Refused(String),
 }
 
-/// Why an edit of these files is refused; nothing where it may go on. No path is held yet, so all may.
-fn decide(_door: &Door<'_>, _paths: &[String]) -> Result<Option<String>> {
-    Ok(None)
+impl Finding {
+    fn nothing() -> Finding {
+        Finding::Free(Guarded::default(), None)
+    }
+}
+
+pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
+    let env = door.context.env;
+    let cwd = env.cwd()?;
+    let edited = (door.tool.edits)(payload);
+    let line = if door.tool.is_shell(payload.tool_name()) { payload.command() } else { None };
+    let risks = line.map(|line| shell::risks(&line, cwd, env)).unwrap_or_default();
+    if guard::off_by_variable(env) || (edited.is_empty() && risks.is_empty()) {
+        door.present()?;
+        return Ok(None);
+    }
+    let place = door.context.place()?;
+    let groups = grouped(&place.dir, place.checkout.is_some(), cwd, &edited)?;
+    let deny = |reason: &str| Ok(Some((door.tool.deny)(door.event(), reason).to_string()));
+    for (risk, dir) in &risks {
+        if let Finding::Refused(reason) = at(door, dir, |there| command(there, &risk.what))? {
+            return deny(&reason);
+        }
+    }
+    if groups.is_empty() {
+        door.present()?;
+    }
+    let mut taken: Vec<(&Group, Guarded)> = Vec::new();
+    let mut told = None;
+    for group in &groups {
+        match at(door, &group.top, |there| edit(there, group))? {
+            Finding::Free(guarded, said) => {
+                told = told.or(said);
+                taken.push((group, guarded));
+            }
+            Finding::Refused(reason) => {
+                for (group, guarded) in taken {
+                    at(door, &group.top, |there| Ok(give_back(there, &guarded)))?;
+                }
+                return deny(&reason);
+            }
+        }
+    }
+    Ok(told.map(|text| (door.tool.context)(door.event(), &text).to_string()))
+}
+
+/// Looks at what is in a directory: with the session's own project, or with the one that is there.
+fn at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Finding>) -> Result<Finding> {
+    let own = door.context.place()?;
+    if dir == own.dir || dir == door.context.env.cwd()? {
+        return if own.project.key.is_some() { look(door) } else { Ok(Finding::nothing()) };
+    }
+    let env: Env = door.context.env.moved(dir.to_path_buf());
+    let there = door.elsewhere(&env)?;
+    match there {
+        Some(there) if there.context.place()?.dir != own.dir => look(&there),
+        Some(_) => look(door),
+        None => Ok(Finding::nothing()),
+    }
+}
+
+/// The edit guard in one checkout.
+fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
+    let place = door.context.place()?;
+    let fold_case = typed::folds_case(&door.context)?;
+    let named = |file: &File| Some((typed::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
+    let mut files: Vec<(String, File)> = group.files.iter().filter_map(named).collect();
+    let patterns = |files: &[(String, File)]| files.iter().map(|(pattern, _)| pattern.clone()).collect::<Vec<_>>();
+    let Some(outlook) = door.outlook(&patterns(&files), fold_case)? else { return Ok(Finding::nothing()) };
+    let standing = &outlook.standing;
+    if outlook.is_quiet {
+        return Ok(Finding::nothing());
+    }
+    if !standing.guards.off {
+        leave_out(door, &mut files)?;
+    }
+    if standing.guards.off || files.is_empty() {
+        door.say_after(standing, &door.presence())?;
+        return Ok(Finding::nothing());
+    }
+    let agent = match &standing.mine {
+        Some(mine) => mine.agent.clone(),
+        // Hooks that were set up in the middle of a session, or one of another project.
+        None => door.start(standing, Start::Resume)?.agent,
+    };
+    let says = tool_used::Request { first: standing.mine.is_none(), ..door.presence() };
+    let paths = patterns(&files);
+    let request = Op::Guard(op::Request { paths: paths.clone(), fold_case, says });
+    let guarded = match door.run::<Guarded>(&agent, &request, Vec::new()) {
+        // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
+        Err(error) if is_held(&error) => match door.dead(&agent)? {
+            dead if dead.is_empty() => Err(error),
+            dead => door.run::<Guarded>(&agent, &request, dead),
+        },
+        other => other,
+    };
+    match guarded {
+        Ok(guarded) => {
+            let said = tell(door, standing, &guarded)?;
+            Ok(Finding::Free(guarded, said))
+        }
+        Err(error) if is_held(&error) => {
+            let reason = refusal::of_edit(&error, &paths);
+            Ok(match guard::treats(&place.config, name::is_person(&agent)) {
+                Treatment::Refuse => Finding::Refused(reason),
+                Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(reason))),
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error says that others stand in the way; everything else is a failure, and its policy counts.
+fn is_held(error: &Error) -> bool {
+    error.is_refusal() && error.get("blockers").is_some()
+}
+
+/// Leaves out what nobody holds: what git ignores, and what everybody may change a little.
+fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
+    let place = door.context.place()?;
+    let relaxed = place.config.relaxed()?;
+    let is_relaxed = |pattern: &str| {
+        let path = pattern.strip_prefix("./").unwrap_or(pattern);
+        relaxed.iter().any(|relaxed: &Pattern| relaxed.matches(path))
+    };
+    files.retain(|(pattern, _)| !is_relaxed(pattern));
+    if let Some(checkout) = place.checkout.as_ref().filter(|_| !files.is_empty()) {
+        let ignored = Ignored::of(checkout, door.context.env);
+        files.retain(|(_, file)| !ignored.has(&file.real));
+    }
+    Ok(())
+}
+
+/// Says that a file is held in another checkout too, if that is news and the session hears it now; else it hears it with
+/// its next prompt.
+fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Option<String>> {
+    let told_at = standing.mine.as_ref().map_or(tenure_core::Time(0), |mine| mine.told_at);
+    if !door.tool.hears_before || door.sub_agent.is_some() {
+        return Ok(None);
+    }
+    let Some(said) = elsewhere::sentence(&guarded.elsewhere, told_at, standing.now) else { return Ok(None) };
+    let says = tool_used::Request { told: true, ..door.presence() };
+    door.run::<serde_json::Value>(&guarded.agent, &Op::ToolUsed(says), Vec::new())?;
+    Ok(Some(said))
+}
+
+/// Gives back what was taken for a call that is refused. What cannot be given back lapses.
+fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
+    for hold in &guarded.granted {
+        let request = release::Request { hold: Some(hold.clone()), ..release::Request::default() };
+        let _ = door.run::<serde_json::Value>(&guarded.agent, &Op::Release(request), Vec::new());
+    }
+    Finding::nothing()
+}
+
+/// The shell guard in one checkout.
+fn command(door: &Door<'_>, what: &str) -> Result<Finding> {
+    let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(Finding::nothing()) };
+    if standing.guards.off {
+        return Ok(Finding::nothing());
+    }
+    // A session that nobody knows yet holds nothing.
+    let agent = standing.mine.as_ref().map_or("nobody", |mine| mine.agent.as_str());
+    Ok(shell::refused(door, agent, what)?.map_or_else(Finding::nothing, Finding::Refused))
 }
 
 /// The paths that are inside a checkout, relative to its top, each once. What is outside is nobody's business here.

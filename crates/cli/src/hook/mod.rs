@@ -3,7 +3,8 @@
 //! Whatever goes wrong here, the exit code is 0 and nothing is printed that the tool would take for an answer: one line
 //! in `hook.log` says what it was. Only a guard event may end in a refusal, and with `guard.fail = "closed"` that is what
 //! every failure of it ends in, a panic included: the document is made before anything that can fail. `allow` is never
-//! printed: it would skip the person's own prompt. No process is started on this way.
+//! printed: it would skip the person's own prompt. No process is started on this way. Git's own hooks are another matter:
+//! see `git`.
 
 mod brief;
 mod claude;
@@ -11,13 +12,18 @@ mod codex;
 mod compact;
 mod cursor;
 mod door;
+mod edited;
+mod elsewhere;
 mod end;
 mod gemini;
+mod git;
 mod guard;
 mod input;
 mod log;
 mod opencode;
 mod prompt;
+mod refusal;
+mod shell;
 mod start;
 mod tool;
 mod unchecked;
@@ -37,7 +43,7 @@ use crate::args::{self, VALUED};
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::place::config::{self, Fail};
-use crate::place::git;
+use crate::place::git::locate;
 use input::Payload;
 use tool::{Event, Tool};
 
@@ -49,7 +55,7 @@ pub(crate) fn is_meant(words: &[OsString]) -> bool {
     args::named(words).is_some_and(|name| name == "hook")
 }
 
-/// Runs a hook. The exit code is 0.
+/// Runs a hook. The exit code is 0, but for a refusal to git, which knows no other word.
 pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     if words.iter().any(|word| word == "--help" || word == "-h") {
         let _ = args::run(words, env);
@@ -58,6 +64,9 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     // A panic speaks on standard error, which some tools show.
     std::panic::set_hook(Box::new(|_| {}));
     let line = Line::read(words);
+    if let Some(event) = line.git.as_deref() {
+        return git::run(&git::Asked { event, arguments: &line.arguments, globals: &line.globals }, env);
+    }
     let output = outcome(&line, env, |seen| act(&line, env, seen));
     if let Some(output) = output {
         print(&output);
@@ -78,6 +87,9 @@ struct Line {
     /// The event and its name as the tool writes it.
     event: Option<(&'static str, Event)>,
     globals: Globals,
+    /// The event, where git itself asks, and what it gave its hook.
+    git: Option<String>,
+    arguments: Vec<OsString>,
     /// What was typed, for the log.
     typed: String,
 }
@@ -108,7 +120,9 @@ impl Line {
         let event = tool.and_then(|tool| tool.event(plain.get(2)?));
         let typed =
             plain.iter().skip(1).take(2).map(|word| tenure_core::text::excerpt(word)).collect::<Vec<_>>().join(" ");
-        Line { tool, event, globals, typed }
+        let git = plain.get(1).filter(|name| *name == "git").map(|_| plain.get(2).cloned().unwrap_or_default());
+        let arguments = plain.iter().skip(3).map(OsString::from).collect();
+        Line { tool, event, globals, git, arguments, typed }
     }
 
     /// What stands for "refused" if this event is one that a guard answers.
@@ -160,7 +174,7 @@ fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
     let dirs: Vec<PathBuf> = dir.into_iter().chain(env.cwd().ok().map(PathBuf::from)).collect();
     let mut places = Vec::new();
     for dir in dirs {
-        if let Ok(Some(checkout)) = git::locate(&dir) {
+        if let Ok(Some(checkout)) = locate(&dir) {
             places.push(checkout.top);
             places.push(checkout.main);
         } else {

@@ -2,17 +2,13 @@
 //! shown its task again if its context was made shorter since.
 
 use tenure_core::session::Context;
-use tenure_core::{Result, Span, Time};
+use tenure_core::{Result, Time};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::query::session::{Depth, Lost};
 
-use super::brief;
 use super::door::Door;
-
-/// A session is told something between two prompts at most this often.
-const EVERY: Span = Span::minutes(2);
-/// Most characters that it is told.
-const MOST: usize = 300;
+use super::elsewhere::is_due;
+use super::{brief, elsewhere};
 
 /// Says what there is to say. A brief is shown by `show` and counts as shown once it was written out; `due_remark`
 /// gives out what else is to be told, once.
@@ -22,10 +18,11 @@ pub(super) fn act(
     show: impl FnOnce(&str) -> bool,
 ) -> Result<Option<String>> {
     let Some(standing) = door.standing(&door.presence(), Depth::Loss)? else { return Ok(None) };
-    let due = |told_at: Time| told_at.0 == 0 || told_at.age(standing.now) >= EVERY || told_at > standing.now;
     let mine = standing.mine.as_ref().filter(|_| door.sub_agent.is_none());
-    let lost = mine.filter(|mine| due(mine.told_at)).and_then(|mine| mine.lost.as_ref());
-    let lost = lost.map(|lost| sentence(lost, standing.now));
+    let lost = mine.filter(|mine| is_due(mine.told_at, standing.now)).and_then(|mine| {
+        let elsewhere = || elsewhere::sentence(&mine.elsewhere, mine.told_at, standing.now);
+        mine.lost.as_ref().map(|lost| sentence(lost, standing.now)).or_else(elsewhere)
+    });
     let remark = |told: Option<String>| match (due_remark(), told) {
         (Some(remark), Some(told)) => Some(format!("{remark}\n\n{told}")),
         (remark, told) => remark.or(told),
@@ -49,7 +46,7 @@ fn sentence(lost: &Lost, now: Time) -> String {
          still want, and run `tenure resume` for your next task.",
         lost.task, lost.by
     );
-    told.chars().take(MOST).collect()
+    elsewhere::cut(told)
 }
 
 #[cfg(test)]
@@ -61,7 +58,7 @@ mod tests {
         let lost = Lost { task: "t-1".into(), by: "x".repeat(64), since: Time(0), closed: false };
         let told = sentence(&lost, Time(180_000_000));
         assert!(
-            told.contains("took it 3m ago") && told.contains("tenure resume") && told.chars().count() <= MOST,
+            told.contains("took it 3m ago") && told.contains("tenure resume") && told.chars().count() <= 300,
             "{told}"
         );
     }

@@ -9,6 +9,7 @@ use tenure_kernel::query::session::Depth;
 use super::brief;
 use super::door::Door;
 use super::input::Payload;
+use crate::guard;
 
 /// Shows what there is by `show`, which says whether it was written out: only then does it count as told.
 pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str) -> bool) -> Result<Option<String>> {
@@ -28,10 +29,10 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
             started.agent
         )
     });
-    let text = match (told, brief.text) {
-        (Some(told), Some(brief)) => Some(brief::cut(format!("{told}\n\n{brief}"))),
-        (told, brief) => told.or(brief),
-    };
+    let off = guard::sentence(&guard::here(door.context.env, standing.guards.clone()));
+    let off = off.map(|off| format!("Tenure: {off}"));
+    let parts: Vec<String> = [told, off, brief.text].into_iter().flatten().collect();
+    let text = (!parts.is_empty()).then(|| brief::cut(parts.join("\n\n")));
     if text.is_some_and(|text| show(&text)) && (brief.offered.events.is_some() || brief.offered.mail.is_some()) {
         door.run::<serde_json::Value>(&started.agent, &Op::Confirm(brief.offered), Vec::new())?;
     }

@@ -3,11 +3,13 @@
 //! Anything unknown or of the wrong type is refused with file and line, because a misspelt key that is silently ignored
 //! is a setting that somebody believes in.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use tenure_core::pattern::{Case, GLOB, Pattern};
 use tenure_core::{Error, Kind, Result, Span, Stage, hold, text};
 use toml::Spanned;
 
@@ -50,6 +52,17 @@ pub(crate) enum Fail {
     Closed,
 }
 
+/// What a guard does with a person in whose way an agent stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum People {
+    /// Tells them in one line and lets them through.
+    #[default]
+    Warn,
+    /// Refuses them as it refuses agents.
+    Refuse,
+}
+
 /// Whose file a setting stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
@@ -82,6 +95,10 @@ pub(crate) struct Config {
     pub(crate) capture: Capture,
     /// What a guard does that cannot look.
     pub(crate) guard_fail: Fail,
+    /// What a guard does with people.
+    pub(crate) guard_people: People,
+    /// Files that the edit guard never refuses; by default those that many change a little.
+    guard_relaxed: Option<Vec<Pattern>>,
     /// Changes when the contents do.
     pub(crate) revision: String,
 }
@@ -103,6 +120,33 @@ struct File {
 #[serde(deny_unknown_fields, default)]
 struct Guard {
     fail: Option<Fail>,
+    people: Option<People>,
+    relaxed: Option<Spanned<Vec<String>>>,
+}
+
+/// Files that many change a little and that programs write: lockfiles and changelogs, wherever they are.
+const RELAXED: [&str; 2] = [
+    "glob:**/{Cargo.lock,package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,\
+     poetry.lock,uv.lock,pdm.lock,Pipfile.lock,Gemfile.lock,composer.lock,go.sum,go.work.sum,mix.lock,pubspec.lock,\
+     Podfile.lock,Package.resolved,flake.lock,gradle.lockfile,packages.lock.json,.terraform.lock.hcl}",
+    "glob:**/CHANGELOG*",
+];
+/// Most patterns of `guard.relaxed`.
+const RELAXED_MAX: usize = 64;
+
+/// Reads `guard.relaxed`. A pattern without a slash is meant in every directory, as in `.gitignore`.
+fn relaxed(typed: &[impl AsRef<str>]) -> Result<Vec<Pattern>> {
+    if typed.len() > RELAXED_MAX {
+        return Err(Error::usage("bad_relaxed", format!("{} patterns, at most {RELAXED_MAX} fit", typed.len())));
+    }
+    let read = |typed: &str| {
+        let body = typed.strip_prefix(GLOB).unwrap_or(typed);
+        let anywhere = !body.trim_end_matches('/').contains('/');
+        let below = if body.ends_with('/') { "**" } else { "" };
+        let whole = if anywhere { format!("{GLOB}**/{body}{below}") } else { format!("{GLOB}{body}{below}") };
+        Pattern::parse(&whole, Case::Kept)
+    };
+    typed.iter().map(|typed| read(typed.as_ref())).collect()
 }
 
 #[derive(Default, Deserialize)]
@@ -115,6 +159,16 @@ struct Hold {
 #[serde(deny_unknown_fields, default)]
 struct Retention {
     events: Option<Spanned<String>>,
+}
+
+impl Config {
+    /// Files that the edit guard never refuses.
+    pub(crate) fn relaxed(&self) -> Result<Cow<'_, [Pattern]>> {
+        Ok(match &self.guard_relaxed {
+            Some(set) => Cow::Borrowed(set),
+            None => Cow::Owned(relaxed(&RELAXED)?),
+        })
+    }
 }
 
 /// Loads the configuration. `dirs` are the places of the project's file, nearest first; the first that has one counts.
@@ -145,6 +199,8 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         keep_events: None,
         capture: Capture::default(),
         guard_fail: Fail::default(),
+        guard_people: People::default(),
+        guard_relaxed: None,
         revision: format!("{:016x}", fnv1a(&contents)),
     };
     for (file, level) in [(user, Level::User), (project, Level::Project)] {
@@ -244,6 +300,10 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
     config.durability = file.durability.unwrap_or(config.durability);
     config.capture = file.capture.unwrap_or(config.capture);
     config.guard_fail = file.guard.fail.unwrap_or(config.guard_fail);
+    config.guard_people = file.guard.people.unwrap_or(config.guard_people);
+    if let Some(patterns) = file.guard.relaxed {
+        config.guard_relaxed = Some(relaxed(patterns.get_ref()).map_err(because(patterns.span()))?);
+    }
     Ok(config)
 }
 
@@ -286,7 +346,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail under [guard].")
+        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),
@@ -357,6 +417,10 @@ mod tests {
             ("[retention]\nevents = 90\n", 2, "string"),
             ("[store]\npath = \"x\"\n", 1, "string"),
             ("store = \"\"\n", 1, "`store`"),
+            ("[guard]\nfial = \"open\"\n", 2, "`fial`"),
+            ("[guard]\npeople = \"shout\"\n", 2, "shout"),
+            ("[guard]\nrelaxed = \"x\"\n", 2, "`relaxed`"),
+            ("[guard]\nrelaxed = [\"a\", \"../x\"]\n", 2, "`relaxed`"),
             ("\nstore = \"mysql://h/d\"\n", 2, "mysql"),
             ("project = \"a\"\nproject = \"b\"\n", 2, "duplicate"),
             ("\n\nproject = \n", 3, "`project`"),

@@ -5,6 +5,7 @@
 
 pub(crate) mod config;
 pub(crate) mod git;
+pub(crate) mod ignored;
 pub(crate) mod location;
 pub(crate) mod pin;
 pub(crate) mod process;

@@ -9,6 +9,8 @@ use std::path::Path;
 
 use tenure_core::{Error, Kind, Result, Stage};
 
+use crate::env::Env;
+
 /// The URL of the remote `origin` as written (with its password, if it has one); bytes that are not UTF-8 as `%XX`.
 pub(crate) fn origin(common: &Path) -> Result<Option<String>> {
     let settings = Settings::read(common)?;
@@ -104,6 +106,21 @@ impl Settings {
             settings.add(&common.join("config.worktree"))?;
         }
         Ok(settings)
+    }
+
+    /// What counts in a repository for whoever asks: the system's, the user's, then its own. A file that cannot be read is
+    /// passed over: this is for what git itself will say better.
+    pub(crate) fn read_all(common: &Path, env: &Env) -> Settings {
+        let mut settings = Settings::default();
+        let user = env.home().map(|home| home.join(".gitconfig"));
+        let files = [Some("/etc/gitconfig".into()), env.config_home().map(|dir| dir.join("git/config")), user];
+        for file in files.into_iter().flatten() {
+            let _ = settings.add(&file);
+        }
+        if let Ok(own) = Settings::read(common) {
+            settings.0.extend(own.0);
+        }
+        settings
     }
 
     #[expect(clippy::disallowed_methods, reason = "one of git's files")]

@@ -63,7 +63,7 @@ pub(crate) fn read(context: &Context<'_>, typed: &[OsString]) -> Result<Typed> {
 }
 
 /// git found out when it made the repository, and wrote it down.
-fn folds_case(context: &Context<'_>) -> Result<bool> {
+pub(crate) fn folds_case(context: &Context<'_>) -> Result<bool> {
     let Some(checkout) = &context.place()?.checkout else { return Ok(false) };
     Ok(Settings::read(&checkout.common)?.flag("core", "ignorecase").unwrap_or(false))
 }
@@ -106,8 +106,13 @@ fn relative(top: &Path, real: &Path, tail: &Tail) -> Result<String> {
     })
 }
 
+/// A file of a checkout as a pattern that means it alone, or everything below it; none for one that is outside.
+pub(crate) fn literal(top: &Path, real: &Path, below: bool) -> Option<String> {
+    relative(top, real, if below { &Tail::Below } else { &Tail::File }).ok()
+}
+
 /// A path as text: bytes that are not UTF-8 as `%XX`, everything else as it is.
-fn spelled(path: &Path) -> String {
+pub(crate) fn spelled(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_bytes().utf8_chunks() {
         text.push_str(chunk.valid());

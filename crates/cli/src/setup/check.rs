@@ -15,7 +15,7 @@ use tenure_core::{Error, Result};
 use super::entries::{other_hooks, own_hooks, own_server};
 use super::plan::read;
 use super::tool::{Content, File, Tool, is_plugin, quoted};
-use super::{entries, roots};
+use super::{entries, githook, roots};
 use crate::env::Env;
 use crate::place::scratch::Scratch;
 
@@ -73,7 +73,11 @@ impl Installed {
 pub(crate) fn installed(files: &[File]) -> Result<Installed> {
     let mut found = Installed::default();
     for file in files {
-        let Some(text) = read(&file.path)? else { continue };
+        let text = match &file.content {
+            Content::Hook(_) => Some(String::new()),
+            _ => read(&file.path)?,
+        };
+        let Some(text) = text else { continue };
         match &file.content {
             Content::Json(parts) => {
                 let root = entries::parse(&text).map_err(|problem| problem.of(&file.path))?;
@@ -107,9 +111,25 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                 found.hooks.extend(file.tool.events().iter().map(|(event, _)| line(event)));
             }
             Content::Plugin(_) => {}
+            Content::Hook(hook) => match githook::is_installed(&file.path, hook)? {
+                Some(true) => found.hooks.push(git_line(hook.event)),
+                Some(false) => found.others.push(hook.event.to_owned()),
+                None => {}
+            },
+            Content::Hooks(_) => match githook::is_configured(&text) {
+                Some(true) => found.hooks.extend(githook::EVENTS.map(git_line)),
+                Some(false) => found.others.extend(githook::EVENTS.map(str::to_owned)),
+                None => {}
+            },
         }
     }
     Ok(found)
+}
+
+/// The line of a hook of git, as it is tried: in no repository, with nothing to say.
+fn git_line(event: &str) -> Line {
+    let command = format!("command -v tenure >/dev/null 2>&1 && tenure hook git {event} || exit 0");
+    Line { event: event.to_owned(), command, written: true }
 }
 
 /// Runs every hook of a tool.

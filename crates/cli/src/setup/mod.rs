@@ -6,6 +6,7 @@
 pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod entries;
+pub(crate) mod githook;
 mod jsonc;
 mod line;
 pub(crate) mod marked;

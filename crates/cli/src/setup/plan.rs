@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::entries::{self, Outcome, Part};
+use super::githook::{self, Move};
 use super::marked;
 use super::tool::{Content, File, Scope, Tool, is_plugin};
 use super::write::Record;
@@ -35,11 +36,20 @@ pub(crate) struct Change {
     pub(crate) remarks: Vec<String>,
     /// Directories that the sandbox of a tool is allowed to write by this.
     pub(crate) grants: Vec<String>,
+    /// What else becomes of what is there.
+    pub(crate) moved: Option<Move>,
+    /// The mode of a file that is made, where it is not the usual one.
+    pub(crate) mode: Option<u32>,
 }
 
 impl Change {
     pub(crate) fn is_change(&self) -> bool {
         self.before != self.after
+    }
+
+    /// What is there now: a hook of git may be anything.
+    pub(crate) fn now(&self) -> Result<Option<String>> {
+        if self.mode.is_some() { githook::read(&self.path) } else { read(&self.path) }
     }
 }
 
@@ -49,12 +59,28 @@ pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Result<Vec<Chan
 }
 
 fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
+    if let Content::Hook(hook) = &file.content {
+        let planned = githook::plan(&file.path, hook, way)?;
+        return Ok(Change {
+            tool: file.tool,
+            scope: file.scope,
+            path: file.path.clone(),
+            before: planned.before,
+            after: planned.after,
+            remarks: planned.remarks,
+            grants: Vec::new(),
+            moved: planned.moved,
+            mode: Some(planned.mode),
+        });
+    }
     let before = read(&file.path)?;
     let refused = |problem: Problem| problem.of(&file.path);
     let made = |dir: &str| record.has_granted(&file.path, dir);
     let outcome = match (way, &file.content, &before) {
         (Way::Set, Content::Json(parts), _) => entries::apply(before.as_deref(), parts),
         (Way::Set, Content::Roots { program, dir }, _) => roots::apply(before.as_deref(), program, dir.as_deref()),
+        (_, Content::Hooks(wanted), _) => githook::configured(before.as_deref(), *wanted && way == Way::Set),
+        (_, Content::Hook(_), _) => Ok(Outcome { text: before.clone(), remarks: Vec::new() }),
         (Way::Set, Content::Section, _) => marked::put_section(before.as_deref(), &SECTIONS),
         (Way::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
             let remark = "a file of that name that is not Tenure's is left as it is".to_owned();
@@ -78,7 +104,17 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
     } else {
         Vec::new()
     };
-    Ok(Change { tool: file.tool, scope: file.scope, path: file.path.clone(), before, after, remarks, grants })
+    Ok(Change {
+        tool: file.tool,
+        scope: file.scope,
+        path: file.path.clone(),
+        before,
+        after,
+        remarks,
+        grants,
+        moved: None,
+        mode: None,
+    })
 }
 
 /// A directory that stands in a file afterwards and did not before.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::entries::{Hook, Part, Shape};
+use super::githook::{self, Hooks};
 
 /// An agent tool that can be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +15,8 @@ pub(crate) enum Tool {
     Gemini,
     Cursor,
     Opencode,
+    /// Not an agent tool: the hooks of the repository.
+    Git,
     /// Any tool without hooks, which reads AGENTS.md.
     Agents,
 }
@@ -50,6 +53,8 @@ pub(crate) struct Ground {
     pub(crate) checkout: Option<PathBuf>,
     /// The directory that AGENTS.md stands in.
     pub(crate) dir: PathBuf,
+    /// The hooks of the repository, once git was asked where they are.
+    pub(crate) git: Option<Hooks>,
     /// This program, as files of the user name it.
     pub(crate) program: String,
     /// The directory of an embedded store.
@@ -80,6 +85,10 @@ pub(crate) enum Content {
     Section,
     /// A file of its own.
     Plugin(String),
+    /// A hook of git.
+    Hook(githook::Hook),
+    /// Git's configuration, with hooks in it or without.
+    Hooks(bool),
 }
 
 impl Tool {
@@ -93,6 +102,7 @@ impl Tool {
             Tool::Gemini => "gemini",
             Tool::Cursor => "cursor",
             Tool::Opencode => "opencode",
+            Tool::Git => "git",
             Tool::Agents => "agents",
         }
     }
@@ -100,13 +110,13 @@ impl Tool {
     /// The tool of a name; those without hooks are one.
     pub(crate) fn called(name: &str) -> Option<Tool> {
         let reader = READERS.contains(&name).then_some(Tool::Agents);
-        Tool::ALL.into_iter().find(|tool| tool.name() == name).or(reader)
+        Tool::ALL.into_iter().chain([Tool::Git]).find(|tool| tool.name() == name).or(reader)
     }
 
     /// All names there are, for a refusal.
     pub(crate) fn names() -> String {
         let own = Tool::ALL.map(Tool::name);
-        format!("{}; without hooks: {}", own.join(", "), READERS.join(", "))
+        format!("{}, git; without hooks: {}", own.join(", "), READERS.join(", "))
     }
 
     const fn programs(self) -> &'static [&'static str] {
@@ -116,6 +126,7 @@ impl Tool {
             Tool::Gemini => &["gemini"],
             Tool::Cursor => &["cursor", "cursor-agent"],
             Tool::Opencode => &["opencode", "opencode2"],
+            Tool::Git => &["git"],
             Tool::Agents => &[],
         }
     }
@@ -127,7 +138,7 @@ impl Tool {
             Tool::Gemini => ".gemini",
             Tool::Cursor => ".cursor",
             Tool::Opencode => ".opencode",
-            Tool::Agents => "",
+            Tool::Git | Tool::Agents => "",
         }
     }
 
@@ -135,6 +146,9 @@ impl Tool {
     pub(crate) fn is_found(self, ground: &Ground) -> bool {
         let in_use = [self.home(ground), ground.checkout.as_ref().map(|top| top.join(self.directory()))];
         let program = |dir: &PathBuf| self.programs().iter().any(|name| dir.join(name).is_file());
+        if self == Tool::Git {
+            return ground.checkout.is_some() && ground.path.iter().any(program);
+        }
         self != Tool::Agents
             && (in_use.into_iter().flatten().any(|dir| dir.is_dir()) || ground.path.iter().any(program))
     }
@@ -145,7 +159,7 @@ impl Tool {
             Tool::Claude if ground.claude.is_some() => ground.claude.clone(),
             Tool::Codex if ground.codex.is_some() => ground.codex.clone(),
             Tool::Opencode => ground.config_home.as_ref().map(|dir| dir.join("opencode")),
-            Tool::Agents => None,
+            Tool::Git | Tool::Agents => None,
             _ => ground.home.as_ref().map(|home| home.join(self.directory())),
         }
     }
@@ -159,6 +173,15 @@ impl Tool {
         let file = |path: PathBuf, content: Content| File { tool: self, scope, path, content };
         if self == Tool::Agents {
             return vec![file(ground.dir.join("AGENTS.md"), Content::Section)];
+        }
+        if self == Tool::Git {
+            // Neither the user's nor for commit: they are this clone's, whatever the scope is.
+            let Some(git) = &ground.git else { return Vec::new() };
+            let content = |hook: Option<githook::Hook>| hook.map_or(Content::Hooks(git.by_config()), Content::Hook);
+            let files = git.files().into_iter();
+            return files
+                .map(|(path, hook)| File { tool: self, scope: Scope::Project, path, content: content(hook) })
+                .collect();
         }
         let Some(dir) = dir else { return Vec::new() };
         let top = ground.checkout.clone().unwrap_or_default();
@@ -204,7 +227,7 @@ impl Tool {
                     file(config, Content::Json(vec![server("mcp")])),
                 ]
             }
-            Tool::Agents => Vec::new(),
+            Tool::Git | Tool::Agents => Vec::new(),
         }
     }
 
@@ -263,6 +286,7 @@ impl Tool {
                 ("session.compacting", ""),
                 ("session.deleted", ""),
             ],
+            Tool::Git => &[("pre-commit", ""), ("post-commit", ""), ("pre-push", "")],
             Tool::Agents => &[],
         }
     }

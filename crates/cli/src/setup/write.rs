@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_store::copy::passing;
 
+use super::githook::Move;
 use super::plan::{Change, read};
 use super::tool::Scope;
 
@@ -150,21 +151,28 @@ impl Draft {
     fn of(change: &Change) -> Result<Draft> {
         let path = &change.path;
         let target = match change.before {
+            // A link among git's hooks is moved, not followed.
+            _ if change.mode.is_some() => path.clone(),
             Some(_) => fs::canonicalize(path).map_err(|error| unwritable(path, error))?,
             None => path.clone(),
         };
         make_directories(change)?;
         let meta = fs::metadata(&target).ok();
-        if meta.is_some() && rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err() {
+        if meta.is_some()
+            && change.moved.is_none()
+            && rustix::fs::access(&target, rustix::fs::Access::WRITE_OK).is_err()
+        {
             return Err(unwritable(&target, ErrorKind::PermissionDenied.into()));
         }
         let new = if change.scope == Scope::User { 0o600 } else { 0o644 };
-        let mode = meta.as_ref().map_or(new, |meta| meta.permissions().mode() & 0o7777);
+        let kept = meta.as_ref().filter(|_| change.moved.is_none()).map(|meta| meta.permissions().mode() & 0o7777);
+        let mode = kept.unwrap_or(change.mode.unwrap_or(new));
         let temp = match &change.after {
+            Some(_) if matches!(change.moved, Some(Move::Back(_))) => None,
             Some(text) => Some(temporary(&target, text.as_bytes(), mode)?),
             None => None,
         };
-        if let (Some(temp), Some(meta)) = (&temp, &meta) {
+        if let (Some(temp), Some(meta)) = (&temp, meta.as_ref().filter(|_| change.moved.is_none())) {
             // For root, who edits the file of somebody else; anybody else's file is their own.
             _ = std::os::unix::fs::chown(temp, Some(meta.uid()), Some(meta.gid()));
         }
@@ -173,11 +181,21 @@ impl Draft {
 
     fn publish(&self, change: &Change) -> Result<()> {
         // Whoever does not know the lock may have written since.
-        if read(&change.path)? != change.before {
+        if change.now()? != change.before {
             return Err(changed(&change.path));
         }
         let fail = |error| unwritable(&self.target, error);
+        if let Some(Move::Aside(aside)) = &change.moved {
+            // Under both names for a moment, so that there is a hook at every moment.
+            if fs::hard_link(&change.path, aside).is_err() {
+                fs::rename(&change.path, aside).map_err(fail)?;
+            }
+        }
         match &self.temp {
+            _ if matches!(change.moved, Some(Move::Back(_))) => {
+                let Some(Move::Back(aside)) = &change.moved else { return Ok(()) };
+                fs::rename(aside, &self.target).map_err(fail)?;
+            }
             Some(temp) => fs::rename(temp, &self.target).map_err(fail)?,
             None => {
                 fs::remove_file(&self.target).map_err(fail)?;
@@ -193,6 +211,14 @@ impl Draft {
 
     /// Puts back what was there, after a later file could not be written.
     fn take_back(&self, change: &Change) {
+        match &change.moved {
+            Some(Move::Aside(aside)) => {
+                _ = fs::rename(aside, &self.target);
+                return;
+            }
+            Some(Move::Back(aside)) => _ = fs::rename(&self.target, aside),
+            None => {}
+        }
         match &change.before {
             Some(before) => {
                 let mode = fs::metadata(&self.target).map_or(0o600, |meta| meta.permissions().mode() & 0o7777);

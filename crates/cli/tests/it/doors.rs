@@ -31,6 +31,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
         ("b", vec!["resume"]),
         ("b", vec!["release"]),
         ("person:ann", vec!["cancel", &task]),
+        ("person:ann", vec!["off", "--for", "1m"]),
     ] {
         home.ok_as(agent, &args);
     }

@@ -108,7 +108,7 @@ fn foreign_entries_stay_and_a_removal_leaves_no_trace() {
         assert_eq!(content(&home, "home/.cursor/hooks.json").matches("tenure hook cursor ").count(), 6);
 
         let again = setup(&home, &["--yes"]).run();
-        assert!(again.stdout.starts_with("Already set up: claude, codex, gemini, cursor, opencode."), "{again:?}");
+        assert!(again.stdout.starts_with("Already set up: claude, codex, gemini, cursor, opencode, git."), "{again:?}");
         assert_eq!(tree(&home, "home"), after, "a second time writes nothing");
 
         setup(&home, &["--remove", "--yes"]).json().run().data();

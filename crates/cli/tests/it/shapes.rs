@@ -131,7 +131,7 @@ fn every_answer_has_its_shape() {
         is(&sent["to"][0], "agent liveness last_seen_s");
         let found = home.ok_as("a", &["inbox"]);
         is(&found, &format!("{PAGE} offered acked"));
-        let fields = "id number what from to about hold urgency request text sent_at again acked ended";
+        let fields = "id number what from to about hold urgency request notice text sent_at again acked ended";
         is(&found["items"][0], fields);
         is_time(&found["items"][0]["sent_at"]);
         let agents = home.ok(&["agent", "list"]);

@@ -240,6 +240,7 @@ fn mail(ask: &Ask<'_>) -> Vec<String> {
     let one = |message: &shape::Message| {
         let mut facts =
             vec![message.sent_at.split_once('.').map_or(message.sent_at.clone(), |(at, _)| format!("{at}Z"))];
+        facts.extend(message.notice.then(|| "notice".to_owned()));
         facts.extend(message.request.then(|| "request".to_owned()));
         facts.extend((message.urgency == Urgency::Urgent).then(|| "urgent".to_owned()));
         facts.extend(message.about.as_ref().map(|about| format!("about {about}")));

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::{Error, Kind, Result, Time};
 use tenure_store::table::{hold, project};
 
 use crate::shape;
@@ -62,6 +62,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Value> {
                 "overrode": overrode });
     row.counts = [0; 7];
     row.events = 0;
+    row.off_until = Time(0);
+    row.off_by.clear();
     // One number is left out, so that a reader at the end is told too.
     row.last_event += 1;
     row.first_event = row.last_event + 1;

@@ -5,10 +5,12 @@ pub mod add_many;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+pub mod committed;
 pub mod confirm;
 pub mod done;
 pub mod edit;
 pub mod forget;
+pub mod guard;
 pub mod import;
 pub mod inbox;
 pub mod join;
@@ -17,6 +19,7 @@ pub mod lessons;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
+pub mod off;
 pub mod release;
 mod release_paths;
 pub mod remember;
@@ -88,6 +91,8 @@ pub enum Op {
     SessionEnd(session_end::Request),
     /// A tool of an agent was used.
     ToolUsed(tool_used::Request),
+    /// Files were committed.
+    Committed(committed::Request),
     /// Draws lessons from what happened.
     Lessons(lessons::Request),
     /// Makes a copy of the repository a checkout of the project.
@@ -96,6 +101,10 @@ pub enum Op {
     Forget(forget::Request),
     /// Switches a project on.
     SwitchOn(switch_on::Request),
+    /// Switches the guards off for a while.
+    Off(off::Request),
+    /// Takes the files of an edit.
+    Guard(guard::Request),
 }
 
 pub use crate::call::Door;
@@ -113,7 +122,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 28] = [
+pub const ALL: [About; 31] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -244,6 +253,12 @@ pub const ALL: [About; 28] = [
         schema: || schema_for!(tool_used::Request),
     },
     About {
+        name: "committed",
+        what: "Says what was committed: ends the holds on it, and tells those who hold it elsewhere",
+        doors: &[Door::Hook],
+        schema: || schema_for!(committed::Request),
+    },
+    About {
         name: "lessons",
         what: "Draws lessons from what happened, as the end of a session does",
         doors: &[Door::Cli],
@@ -266,6 +281,18 @@ pub const ALL: [About; 28] = [
         what: "Switches a project on, so that hooks act in it",
         doors: &[Door::Cli],
         schema: || schema_for!(switch_on::Request),
+    },
+    About {
+        name: "off",
+        what: "Switches the guards of a project off for a while, or on again",
+        doors: &[Door::Cli],
+        schema: || schema_for!(off::Request),
+    },
+    About {
+        name: "guard",
+        what: "Takes the files that an edit is about to change, all or none; the edit guard calls it",
+        doors: &[Door::Hook],
+        schema: || schema_for!(guard::Request),
     },
 ];
 
@@ -297,16 +324,19 @@ impl Op {
             Op::SessionStart(_) => "session_start",
             Op::SessionEnd(_) => "session_end",
             Op::ToolUsed(_) => "tool_used",
+            Op::Committed(_) => "committed",
             Op::Lessons(_) => "lessons",
             Op::Join(_) => "join",
             Op::Forget(_) => "forget",
             Op::SwitchOn(_) => "switch_on",
+            Op::Off(_) => "off",
+            Op::Guard(_) => "guard",
         }
     }
 
     /// Whether it is an op of hooks, which happens in the background and never switches a project on.
     pub(crate) fn is_hooks(&self) -> bool {
-        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_))
+        matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Guard(_) | Op::Committed(_))
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -330,8 +360,11 @@ impl Op {
             Op::SessionStart(request) => request.check(),
             Op::SessionEnd(request) => request.check(),
             Op::ToolUsed(request) => request.check(),
+            Op::Committed(request) => request.check(),
             Op::Send(request) => request.check(),
             Op::Inbox(request) => request.check(),
+            Op::Off(request) => request.check(),
+            Op::Guard(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
             | Op::Lessons(_)
@@ -371,10 +404,13 @@ impl Op {
             Op::SessionStart(request) => json(request),
             Op::SessionEnd(request) => json(request),
             Op::ToolUsed(request) => json(request),
+            Op::Committed(request) => json(request),
             Op::Lessons(request) => json(request),
             Op::Join(request) => json(request),
             Op::Forget(request) => json(request),
             Op::SwitchOn(request) => json(request),
+            Op::Off(request) => json(request),
+            Op::Guard(request) => json(request),
         }
     }
 
@@ -405,10 +441,13 @@ impl Op {
             Op::SessionStart(request) => json(&session_start::apply(unit, request)?),
             Op::SessionEnd(request) => json(&session_end::apply(unit, request)?),
             Op::ToolUsed(request) => json(&tool_used::apply(unit, request)?),
+            Op::Committed(request) => json(&committed::apply(unit, request)?),
             Op::Lessons(request) => json(&lessons::apply(unit, request)?),
             Op::Join(request) => json(&join::apply(unit, request)?),
             Op::Forget(request) => json(&forget::apply(unit, request)?),
             Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
+            Op::Off(request) => json(&off::apply(unit, request)?),
+            Op::Guard(request) => json(&guard::apply(unit, request)?),
         }
     }
 }

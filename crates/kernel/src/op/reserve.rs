@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, decide};
@@ -50,33 +50,45 @@ impl Request {
     }
 }
 
+/// How paths are taken.
+pub(super) struct Taking<'a> {
+    pub(super) mode: Mode,
+    /// The checkout, empty for all of them.
+    pub(super) here: String,
+    /// A time to live that was given.
+    pub(super) ttl: Option<Span>,
+    /// How long they live without a task.
+    pub(super) alone: Span,
+    pub(super) reason: &'a str,
+    /// Whether any op of the holder renews them; else, without a task, only what takes them again.
+    pub(super) by_session: bool,
+    /// What else the events say.
+    pub(super) data: Value,
+}
+
 /// The task that new holds go with.
 #[derive(Default)]
 struct Bound {
     task: String,
+    title: String,
     until: Option<(Time, Span)>,
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Reserved> {
     let patterns = paths::read(&request.paths, request.fold_case)?;
-    let here = place(unit, request.all_checkouts)?;
-    let bound = bound(unit)?;
-    let live = paths::live(unit, &here, &patterns)?;
-    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
-    let me = unit.me();
-    let wanted = Wanted { agent: me, checkout: &here, mode: request.mode(), patterns: &patterns };
-    let steps = match decide(&wanted, &held) {
-        Ok(steps) => steps,
-        Err(these) => {
-            let rows: Vec<&hold::Row> = these.iter().map(|at| &live[*at]).collect();
-            return Err(paths::held_by(unit.tx, &unit.project.id, (&patterns, &rows), unit.now)?);
-        }
+    let reason = text::body(&request.reason, "reason")?;
+    let taking = Taking {
+        mode: request.mode(),
+        here: place(unit, request.all_checkouts)?,
+        ttl: request.ttl_s.map(Span::seconds),
+        alone: rule::PATH_TTL,
+        reason: &reason,
+        by_session: true,
+        data: json!({}),
     };
-    refuse_too_many_unanchored(unit, &patterns, &steps)?;
-    let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
-    let carried_out = carry_out(unit, request, &here, &bound, (&patterns, &steps, &live), fresh)?;
-    let mut holds: Vec<shape::Hold> = Vec::with_capacity(carried_out.len());
-    for row in carried_out {
+    let taken = take(unit, &patterns, &taking)?;
+    let mut holds: Vec<shape::Hold> = Vec::with_capacity(taken.len());
+    for row in taken {
         if !holds.iter().any(|hold| hold.id == row.id) {
             holds.push(paths::shown(unit, &row));
         }
@@ -84,8 +96,27 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     Ok(shape::Reserved { holds })
 }
 
+/// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern.
+pub(super) fn take(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<Vec<hold::Row>> {
+    let bound = bound(unit)?;
+    let live = paths::live(unit, &taking.here, patterns)?;
+    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
+    let me = unit.me();
+    let wanted = Wanted { agent: me, checkout: &taking.here, mode: taking.mode, patterns };
+    let steps = match decide(&wanted, &held) {
+        Ok(steps) => steps,
+        Err(these) => {
+            let rows: Vec<&hold::Row> = these.iter().map(|at| &live[*at]).collect();
+            return Err(paths::held_by(unit.tx, &unit.project.id, (patterns, &rows), unit.now)?);
+        }
+    };
+    refuse_too_many_unanchored(unit, patterns, &steps)?;
+    let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
+    carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)
+}
+
 /// The checkout that a request is about, empty for all of them.
-fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
+pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
     if all_checkouts {
         return Ok(String::new());
     }
@@ -107,8 +138,9 @@ fn bound(unit: &mut Unit<'_>) -> Result<Bound> {
         return Ok(Bound::default());
     }
     let loaded = unit.load(&focus)?;
+    let title = loaded.full.task.title;
     let own = loaded.full.held.filter(|held| held.holder == unit.me());
-    Ok(own.map_or_else(Bound::default, |held| Bound { task: focus, until: Some((held.expires_at, held.ttl)) }))
+    Ok(own.map_or_else(Bound::default, |held| Bound { task: focus, title, until: Some((held.expires_at, held.ttl)) }))
 }
 
 fn refuse_too_many_unanchored(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]) -> Result<()> {
@@ -137,14 +169,14 @@ fn refuse_too_many_unanchored(unit: &mut Unit<'_>, patterns: &[Pattern], steps: 
 /// Writes what was decided. Returns the hold that answers each pattern.
 fn carry_out(
     unit: &mut Unit<'_>,
-    request: &Request,
-    here: &str,
+    taking: &Taking<'_>,
     bound: &Bound,
     (patterns, steps, live): (&[Pattern], &[Step], &[hold::Row]),
     fresh: Vec<String>,
 ) -> Result<Vec<hold::Row>> {
-    let reason = text::body(&request.reason, "reason")?;
-    let given = request.ttl_s.map(Span::seconds).map(|ttl| (unit.now + ttl, ttl));
+    let given = taking.ttl.map(|ttl| (unit.now + ttl, ttl));
+    // What a guard takes is for what its holder works on.
+    let reason = if taking.by_session { taking.reason } else { &bound.title };
     let mut fresh = fresh.into_iter();
     let mut rows: Vec<hold::Row> = Vec::with_capacity(steps.len());
     let me = unit.me();
@@ -153,26 +185,30 @@ fn carry_out(
             Step::Within(earlier) => rows[*earlier].clone(),
             Step::Keep(at) => {
                 let same = live[*at].subject == pattern.text();
-                renew(unit, &live[*at], live[*at].mode, given, (&reason, bound, same))?
+                renew(unit, &live[*at], live[*at].mode, (taking, given), (bound, same))?
             }
             Step::Change(at) => {
-                let mode = request.mode();
+                let mode = taking.mode;
                 let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
                 unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
-                renew(unit, &live[*at], mode, given, (&reason, bound, true))?
+                renew(unit, &live[*at], mode, (taking, given), (bound, true))?
             }
             Step::Grant => {
                 let granting = Granting {
                     pattern,
-                    mode: request.mode(),
-                    checkout: here,
+                    mode: taking.mode,
+                    checkout: &taking.here,
                     holder: me,
                     task: &bound.task,
-                    reason: &reason,
-                    until: given.or(bound.until).unwrap_or((unit.now + rule::PATH_TTL, rule::PATH_TTL)),
+                    reason,
+                    until: given.or(bound.until).unwrap_or((unit.now + taking.alone, taking.alone)),
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
-                paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, json!({})))?
+                let row = paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, taking.data.clone()))?;
+                if !taking.by_session && row.task.is_empty() {
+                    path::renewed_by_edits(unit.tx, &unit.project.id, &row.id)?;
+                }
+                row
             }
         };
         rows.push(row);
@@ -186,8 +222,8 @@ fn renew(
     unit: &mut Unit<'_>,
     row: &hold::Row,
     mode: Mode,
-    given: Option<(Time, Span)>,
-    (reason, bound, same): (&str, &Bound, bool),
+    (taking, given): (&Taking<'_>, Option<(Time, Span)>),
+    (bound, same): (&Bound, bool),
 ) -> Result<hold::Row> {
     let mut row = row.clone();
     if same && !bound.task.is_empty() {
@@ -196,10 +232,17 @@ fn renew(
     let with_task = bound.until.filter(|_| row.task == bound.task && !row.task.is_empty());
     (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + row.ttl, row.ttl));
     row.mode = mode;
-    if !reason.is_empty() {
-        reason.clone_into(&mut row.reason);
+    if !taking.reason.is_empty() {
+        taking.reason.clone_into(&mut row.reason);
     }
-    let change = path::Change { mode, expires_at: row.expires_at, ttl: row.ttl, reason: &row.reason, task: &row.task };
+    let change = path::Change {
+        mode,
+        expires_at: row.expires_at,
+        ttl: row.ttl,
+        reason: &row.reason,
+        task: &row.task,
+        by_session: taking.by_session || !row.task.is_empty(),
+    };
     path::change(unit.tx, &unit.project.id, &row.id, &change)?;
     Ok(row)
 }

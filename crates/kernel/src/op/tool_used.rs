@@ -97,7 +97,7 @@ pub(crate) fn check_word(word: &str) -> Result<()> {
     Err(Error::usage("bad_word", format!("`{shown}` is not one line of at most 128 bytes")))
 }
 
-fn check_path(path: &str) -> Result<()> {
+pub(crate) fn check_path(path: &str) -> Result<()> {
     let steps_out = path.split('/').any(|part| part == "..");
     if (1..=4_096).contains(&path.len()) && !path.starts_with('/') && !steps_out && !path.contains('\0') {
         return Ok(());

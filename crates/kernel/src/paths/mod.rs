@@ -1,6 +1,7 @@
 //! Holds on paths: which of them meet a request, how they begin and end, and how they are told to whom they block.
 
 mod bound;
+mod files;
 mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use tenure_store::error::corrupt;
 use tenure_store::table::{checkout, hold, path};
 
 pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
+pub(crate) use self::files::{Files, counts};
 pub(crate) use self::refusal::{BLOCKERS_MAX, blockers, held_by};
 use crate::mail::Over;
 use crate::shape;

@@ -2,8 +2,11 @@
 
 pub mod agents;
 pub mod check;
+pub mod commit;
 pub mod export;
 pub mod fired;
+pub mod guard;
+pub mod guards;
 pub mod health;
 pub mod holds;
 pub mod ids;

@@ -5,15 +5,18 @@ use tenure_core::session::{Above, Seen, Whose, by_id, nearest};
 use tenure_core::task::Status;
 use tenure_core::{Error, Result, Span, Time, hold as rule};
 use tenure_store::Tx;
-use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
+use tenure_store::table::{agent, checkout, fired, hold, path, project, session, task, touched};
 
 use super::Scene;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::tool_used::{self, FIRED_EVERY};
+use crate::shape::{Elsewhere, Guards};
 
 /// An agent that was seen within this time need not say again that it is there.
 pub const SEEN_ENOUGH: Span = Span::seconds(30);
+/// Most files of other checkouts that are told.
+const ELSEWHERE_MAX: usize = 3;
 /// A file that was remembered as changed within this time need not be remembered again.
 const TOUCHED_ENOUGH: Span = Span::minutes(1);
 
@@ -49,6 +52,8 @@ pub struct Standing {
     pub now: Time,
     /// What is known of the session, if it is registered.
     pub mine: Option<Mine>,
+    /// Whether the guards are off.
+    pub guards: Guards,
 }
 
 /// A registered session.
@@ -67,6 +72,8 @@ pub struct Mine {
     pub settled: bool,
     /// Its hold on the task in focus, if another has it now; known at [`Depth::Loss`].
     pub lost: Option<Lost>,
+    /// Files that others hold in other checkouts too.
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 /// A task that an agent believes to hold and that another has.
@@ -104,9 +111,10 @@ impl Kernel {
     }
 }
 
-fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
+pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
     let (project, says) = (scene.project_id(), look.says);
     let process = scene.call.actor.process.clone().unwrap_or_default();
+    let guards = scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now));
     let answers = tx.query_all(vec![
         session::of_process_call(project, &process, &says.tool),
         match look.depth {
@@ -136,7 +144,8 @@ fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Stand
             let (sql, args) = session::of_id_call(project, &says.tool, &says.session);
             add(&mut known, session::many(tx.query(sql, &args)?)?);
         }
-        return Ok(Standing { known: known.into_iter().map(|row| row.seen).collect(), now: scene.now, mine: None });
+        let known = known.into_iter().map(|row| row.seen).collect();
+        return Ok(Standing { known, now: scene.now, mine: None, guards });
     };
     let mut seen: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
     let mut settled = false;
@@ -154,10 +163,16 @@ fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Stand
         let once = !own.again && !process.host.is_empty();
         settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
     }
-    let lost = if look.depth == Depth::Loss { lost(tx, scene, &agent)? } else { None };
+    let (mut lost_now, mut elsewhere) = (None, Vec::new());
+    if look.depth == Depth::Loss {
+        lost_now = lost(tx, scene, &agent)?;
+        let found = path::elsewhere(tx, project, &agent.name, scene.now, ELSEWHERE_MAX)?;
+        elsewhere = found.into_iter().map(Elsewhere::of).collect();
+    }
+    let lost = lost_now;
     let (told_at, is_shortened) = (own.told_at, own.is_shortened);
-    let mine = Mine { agent: agent.name, focus: agent.focus, told_at, is_shortened, settled, lost };
-    Ok(Standing { known: seen, now: scene.now, mine: Some(mine) })
+    let mine = Mine { agent: agent.name, focus: agent.focus, told_at, is_shortened, settled, lost, elsewhere };
+    Ok(Standing { known: seen, now: scene.now, mine: Some(mine), guards })
 }
 
 fn add(known: &mut Vec<session::Row>, more: Vec<session::Row>) {

@@ -11,7 +11,7 @@ use super::list::{Filter, select};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::claim;
-use crate::shape::{Hindered, Overview, span};
+use crate::shape::{Guards, Hindered, Overview, span};
 
 /// How many of each are listed.
 const FIRST: usize = 10;
@@ -87,6 +87,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         overdue: super::mail::overdue(tx, scene, FIRST)?,
         agents: super::agents::seen(tx, scene, &agents)?,
         last_event: scene.project.map_or(0, |project| project.last_event),
+        guards: scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now)),
     })
 }
 

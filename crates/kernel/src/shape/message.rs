@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
-use tenure_core::message::Urgency;
+use tenure_core::message::{Urgency, is_notice};
 use tenure_core::{Time, agent::Sign};
 use tenure_store::table::{agent, mail, message};
 
@@ -30,6 +30,9 @@ pub struct Message {
     pub urgency: Urgency,
     /// Whether its author waits for something.
     pub request: bool,
+    /// Whether nobody wrote it: it says what was committed where you hold something.
+    #[serde(default)]
+    pub notice: bool,
     /// What it says.
     pub text: String,
     /// When it was sent.
@@ -71,6 +74,7 @@ impl Message {
             hold: some(&message.hold),
             urgency: message.urgency,
             request: message.request,
+            notice: is_notice(&message.about),
             text: message.text.clone(),
             sent_at: message.at.to_string(),
             again: row.number <= offered,

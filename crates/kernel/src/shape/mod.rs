@@ -8,13 +8,17 @@ use tenure_core::task::{State, Status, view};
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
 
+mod commit;
 pub mod export;
+mod guards;
 mod memory;
 mod message;
 mod report;
 mod resumed;
 mod session;
 
+pub use commit::{Committed, Committing, Late, Lost, Pushing, Taken};
+pub use guards::{Elsewhere, Guarded, Guards};
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};

@@ -284,6 +284,8 @@ pub struct Overview {
     pub agents: Vec<Agent>,
     /// The newest event.
     pub last_event: i64,
+    /// Whether the guards are off.
+    pub guards: super::Guards,
 }
 
 /// A short form of a span for sentences.

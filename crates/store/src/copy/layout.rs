@@ -61,6 +61,8 @@ pub(crate) const TABLES: [Table; 22] = [
             Int("tasks_cancelled"),
             Int("created_at"),
             Int("events"),
+            Int("off_until"),
+            Text("off_by"),
         ],
         key: &["key"],
     },

@@ -120,6 +120,15 @@ pub fn insert(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, mess
     tx.defer(sql, vec![project.into(), recipient.into(), number.into(), message.into(), what.as_str().into()])
 }
 
+/// Moves a message in the mail of its recipient to the end.
+pub fn renew(tx: &mut dyn Tx, project: &str, recipient: &str, message: &str, number: i64) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE mail SET number = $4, acked_at = 0
+         WHERE project = $1 AND message = $3 AND recipient = $2 AND what = 'message'",
+    );
+    tx.defer(sql, vec![project.into(), recipient.into(), message.into(), number.into()])
+}
+
 /// Says that its recipient has taken note of it.
 pub fn ack(tx: &mut dyn Tx, project: &str, recipient: &str, number: i64, at: Time) -> Result<()> {
     let sql = Sql::same("UPDATE mail SET acked_at = $4 WHERE project = $1 AND recipient = $2 AND number = $3");

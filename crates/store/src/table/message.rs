@@ -123,6 +123,23 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
+/// Puts what a message says now in the place of what it said: for those of which only the newest matters.
+pub fn renew(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE message SET number = $3, author = $4, about = $5, text = $6, at = $7 WHERE project = $1 AND id = $2",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        row.number.into(),
+        (&row.author).into(),
+        (&row.about).into(),
+        (&row.text).into(),
+        row.at.into(),
+    ];
+    tx.defer(sql, args)
+}
+
 /// Says that a message is over, which was not.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str, by: &str) -> Result<()> {
     let sql = Sql::same(

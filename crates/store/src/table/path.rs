@@ -67,6 +67,16 @@ pub fn lapsed_of_task(tx: &mut dyn Tx, project: &str, task: &str, above: i64) ->
     many(tx.query(sql, &[project.into(), task.into(), above.into()])?)
 }
 
+/// The newest holds of an agent on paths that have been ended, newest first.
+pub fn past_of(tx: &mut dyn Tx, project: &str, holder: &str, limit: usize) -> Result<Vec<Row>> {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked FROM hold
+         WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' ORDER BY fence DESC LIMIT $3",
+    );
+    many(tx.query(sql, &[project.into(), holder.into(), limit.into()])?)
+}
+
 /// How many live patterns may be anywhere: in the project, and of one agent.
 pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
     let sql = Sql::same(
@@ -117,12 +127,15 @@ pub struct Change<'a> {
     pub reason: &'a str,
     /// The task it goes with.
     pub task: &'a str,
+    /// Whether any op of its holder renews it from now on; else what renewed it so far does.
+    pub by_session: bool,
 }
 
 /// Changes a hold in place.
 pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> Result<()> {
     let sql = Sql::same(
-        "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7
+        "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7,
+             renewal = CASE WHEN CAST($8 AS BIGINT) = 1 THEN 'session' ELSE renewal END
          WHERE project = $1 AND id = $2 AND ended_at = 0",
     );
     let args = vec![
@@ -133,8 +146,48 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> 
         change.ttl.0.into(),
         change.reason.into(),
         change.task.into(),
+        change.by_session.into(),
     ];
     tx.defer(sql, args)
+}
+
+/// Lets a hold be renewed by edits alone: presence does not touch it.
+pub fn renewed_by_edits(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE hold SET renewal = 'edit' WHERE project = $1 AND id = $2 AND ended_at = 0");
+    tx.defer(sql, vec![project.into(), id.into()])
+}
+
+/// A file that an agent holds in one checkout and another agent in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The pattern, the same in both.
+    pub subject: String,
+    /// The other agent.
+    pub holder: String,
+    /// Where it works: the top of its checkout.
+    pub path: String,
+    /// Since when both hold it.
+    pub since: Time,
+}
+
+/// What an agent and others hold in different checkouts of a project: the newest first.
+pub fn elsewhere(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, limit: usize) -> Result<Vec<Elsewhere>> {
+    // By way of the checkouts, so that each look goes by the index; a project mostly has one, and then there is none.
+    let sql = Sql::same(
+        "SELECT o.subject, o.holder, c.path, CASE WHEN o.granted_at > m.granted_at THEN o.granted_at ELSE m.granted_at END AS since
+         FROM hold m JOIN checkout c ON c.project = m.project AND c.id <> m.checkout
+              JOIN hold o ON o.project = m.project AND o.ended_at = 0 AND o.kind = 'path' AND o.checkout = c.id
+                         AND o.prefix = m.prefix AND o.subject = m.subject AND o.holder <> m.holder
+         WHERE m.project = $1 AND m.holder = $2 AND m.ended_at = 0 AND m.kind = 'path' AND m.checkout <> ''
+           AND +m.expires_at > $3 AND +o.expires_at > $3
+         ORDER BY since DESC, o.id LIMIT $4",
+    );
+    let rows = tx.query(sql, &[project.into(), holder.into(), now.into(), limit.into()])?;
+    rows.into_iter()
+        .map(|mut row| {
+            Ok(Elsewhere { subject: row.text(0)?, holder: row.text(1)?, path: row.text(2)?, since: row.time(3)? })
+        })
+        .collect()
 }
 
 /// Gives the live holds of a task the end that its own hold has, but for those that were given a time of their own:

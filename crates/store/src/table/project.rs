@@ -71,6 +71,10 @@ pub struct Row {
     pub counts: Counts,
     /// When the row was made.
     pub created_at: Time,
+    /// Until when a person has switched the guards off; 0 for never.
+    pub off_until: Time,
+    /// Who did, empty for nobody.
+    pub off_by: String,
 }
 
 impl Row {
@@ -89,6 +93,8 @@ impl Row {
             holds_issued: 0,
             counts: [0; 7],
             created_at: now,
+            off_until: Time(0),
+            off_by: String::new(),
         }
     }
 
@@ -118,13 +124,14 @@ const ENTER: Sql = Sql::pair(
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL,
+            p.off_until, p.off_by
      FROM store s LEFT JOIN project p ON p.key = $1",
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by
      FROM store s LEFT JOIN project p ON p.key = $1",
 );
 
@@ -137,7 +144,7 @@ const ENTER_LOCKED: Sql = Sql::pair(
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by
      FROM store s LEFT JOIN p ON TRUE",
 );
 
@@ -173,6 +180,8 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         counts,
         created_at: row.time(18)?,
         events: row.int(19)?,
+        off_until: row.time(21)?,
+        off_by: row.text(22)?,
     };
     Ok((identity, Some(project), clock))
 }
@@ -194,7 +203,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE project SET last_event = $2, last_time = $3, last_task = $4, holds_issued = $5, tasks_ready = $6,
              tasks_waiting = $7, tasks_stuck = $8, tasks_started = $9, tasks_blocked = $10, tasks_done = $11,
-             tasks_cancelled = $12, first_event = $13, events = $14
+             tasks_cancelled = $12, first_event = $13, events = $14, off_until = $15, off_by = $16
          WHERE key = $1",
     );
     let mut args: Vec<Value> = vec![
@@ -205,7 +214,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
         row.holds_issued.into(),
     ];
     args.extend(row.counts.map(Value::from));
-    args.extend([row.first_event.into(), row.events.into()]);
+    args.extend([row.first_event.into(), row.events.into(), row.off_until.into(), (&row.off_by).into()]);
     tx.defer(sql, args)
 }
 

@@ -46,6 +46,27 @@ pub fn since(tx: &mut dyn Tx, project: &str, place: &Place<'_>, paths: &[String]
     tx.query(sql, &args)?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
+/// Who else changed some files of a checkout after an instant, the latest first: path, agent and when.
+pub fn by_others(
+    tx: &mut dyn Tx,
+    project: &str,
+    (checkout, agent): (&str, &str),
+    paths: &[String],
+    since: Time,
+) -> Result<Vec<(String, String, Time)>> {
+    let sql = Sql::pair(
+        "SELECT t.path, t.agent, t.last_at FROM json_each($4) j CROSS JOIN touched t
+           ON t.project = $1 AND t.path = j.value AND t.last_at > $5
+         WHERE t.checkout = $2 AND t.agent <> $3 ORDER BY t.last_at DESC, t.path, t.agent, t.task LIMIT 1000",
+        "SELECT t.path, t.agent, t.last_at FROM json_array_elements_text(CAST($4 AS JSON)) j CROSS JOIN LATERAL
+           (SELECT path, agent, last_at, task, checkout FROM touched
+            WHERE project = $1 AND path = j.value AND last_at > $5 OFFSET 0) t
+         WHERE t.checkout = $2 AND t.agent <> $3 ORDER BY t.last_at DESC, t.path, t.agent, t.task LIMIT 1000",
+    );
+    let args = [project.into(), checkout.into(), agent.into(), list(paths), since.into()];
+    tx.query(sql, &args)?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()
+}
+
 /// The files that were changed for a task in a checkout, the latest first: path, agent and when.
 pub fn of_task(
     tx: &mut dyn Tx,

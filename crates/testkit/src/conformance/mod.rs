@@ -6,6 +6,7 @@ mod backups;
 mod bulk;
 mod choice;
 mod clock;
+mod commits;
 mod cursors;
 mod damage;
 mod delivery;
@@ -18,6 +19,7 @@ mod faults;
 mod fencing;
 mod focus;
 mod growth;
+mod guards;
 mod holds;
 mod hooks;
 mod idempotency;
@@ -94,6 +96,7 @@ pub fn cases() -> Vec<&'static Case> {
         transitions::CASES,
         atomicity::CASES,
         clock::CASES,
+        commits::CASES,
         cursors::CASES,
         damage::CASES,
         errors::CASES,
@@ -101,6 +104,7 @@ pub fn cases() -> Vec<&'static Case> {
         export::CASES,
         faults::CASES,
         growth::CASES,
+        guards::CASES,
         idempotency::CASES,
         import::CASES,
         keeping::CASES,

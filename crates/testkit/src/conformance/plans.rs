@@ -236,6 +236,7 @@ fn hot_statements(world: &World) {
             path::of_tasks_call(p, &some),
         ])?;
         path::lapsed_of_task(tx, p, id, 7)?;
+        path::past_of(tx, p, "a7", 1_000)?;
         path::unanchored(tx, p, "agent-1", now)?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
@@ -267,6 +268,7 @@ fn hot_statements(world: &World) {
         mail::of_message(tx, p, "a7", "g-7")?;
         mail::beginning(tx, p, "a7", "g-7", 11)?;
         mail::ack(tx, p, "a7", 7, now)?;
+        mail::renew(tx, p, "a7", "g-7", 7)?;
         hold::all_of_holder(tx, p, "agent-1")?;
         delivery::get(tx, p, "a7")?;
         artifact::newest(tx, p, "t-7", 20)?;

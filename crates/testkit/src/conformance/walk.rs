@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use tenure_core::session::Start;
 use tenure_core::{Result, tool};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
-    tool_used, transfer, unblock,
+    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
+    memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end, session_start,
+    switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -110,11 +110,19 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let acked = go("a", Op::Inbox(inbox::Request { ack: vec![id(&sent)], limit: Some(7) }));
     go("a", Op::Confirm(confirm::Request { events: None, mail: acked["offered"].as_i64() }));
     go(ann, Op::SwitchOn(switch_on::Request::default()));
+    go(ann, Op::Off(off::Request { for_s: Some(600) }));
+    go(ann, Op::Off(off::Request { for_s: Some(0) }));
     let paths = words(&["src/a.rs", "docs/"]);
     send(
         Call { actor: world.call("a").actor, ..joined.clone() },
         Op::Reserve(reserve::Request { paths, ..reserve::Request::default() }),
     );
+    let (commit, clean) = (String::from("c0ffee11"), words(&["src/a.rs"]));
+    let committed = committed::Request { commit, paths: clean.clone(), clean, ..committed::Request::default() };
+    send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::Committed(committed));
+    let says = tool_used::Request { tool: "claude".into(), session: "S".into(), ..tool_used::Request::default() };
+    let guarded = guard::Request { paths: words(&["./src/main.rs"]), fold_case: false, says };
+    send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::Guard(guarded));
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };

@@ -258,7 +258,9 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
             own.iter().all(|(found, _)| *found == kind::PATH_RELEASED) || one(kind::TASK_RELEASED)
         }
         Op::Release(_) => one(kind::TASK_RELEASED),
-        Op::Reserve(_) => own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found)),
+        Op::Reserve(_) | Op::Guard(_) => {
+            own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found))
+        }
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
@@ -268,6 +270,10 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::SessionStart(_) => own.is_empty(),
         Op::SessionEnd(_) => own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found)),
         Op::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
+        Op::Committed(_) => {
+            own.first().is_some_and(|(found, _)| *found == kind::PATH_COMMITTED)
+                && own[1..].iter().all(|(found, _)| [kind::PATH_RELEASED, kind::MESSAGE_SENT].contains(found))
+        }
         Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
         Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
         Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
@@ -276,6 +282,7 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         // Its own events go with everything else.
         Op::Forget(_) => own.is_empty(),
         Op::SwitchOn(_) => own.is_empty(),
+        Op::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
     }
 }
 

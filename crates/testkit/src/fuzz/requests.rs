@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
-    tool_used, transfer, unblock,
+    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
+    memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end, session_start,
+    switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -167,10 +167,13 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "session_start" => of::<session_start::Request>(body, Op::SessionStart),
         "session_end" => of::<session_end::Request>(body, Op::SessionEnd),
         "tool_used" => of::<tool_used::Request>(body, Op::ToolUsed),
+        "committed" => of::<committed::Request>(body, Op::Committed),
         "lessons" => of::<lessons::Request>(body, Op::Lessons),
         "join" => of::<join::Request>(body, Op::Join),
         "forget" => of::<forget::Request>(body, Op::Forget),
         "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
+        "off" => of::<off::Request>(body, Op::Off),
+        "guard" => of::<guard::Request>(body, Op::Guard),
         _ => None,
     }
 }

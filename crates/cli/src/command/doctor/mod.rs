@@ -9,6 +9,7 @@ use tenure_store::{Store, migrate};
 
 use super::{Group, Spec};
 use crate::context::Context;
+use crate::guard;
 use crate::output::table::table;
 use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
@@ -136,7 +137,19 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     checks.extend(files::size(store));
     checks.extend(rows(context, store));
     checks.push(hooks(context));
+    checks.push(guards(context));
     checks
+}
+
+/// Whether the guards are on, and what they do when they cannot look.
+fn guards(context: &Context<'_>) -> Check {
+    match guard::state(context) {
+        Ok(guards) => match guard::sentence(&guards) {
+            Some(off) => remark("guards", off, None),
+            None => ok("guards", "on"),
+        },
+        Err(error) => fault("guards", &error),
+    }
 }
 
 fn schema(version: Result<i64>) -> Check {

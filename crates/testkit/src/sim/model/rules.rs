@@ -61,11 +61,12 @@ impl Model {
             Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
                 unreachable!("no plan imports, joins checkouts or forgets projects")
             }
-            Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Lessons(_) => {
+            Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Committed(_) | Op::Lessons(_) => {
                 unreachable!("no plan has hooks")
             }
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
             Op::Reserve(_) => unreachable!("no plan reserves paths"),
+            Op::Off(_) | Op::Guard(_) => unreachable!("no plan has guards"),
         }
     }
 

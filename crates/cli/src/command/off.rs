@@ -1,0 +1,46 @@
+//! `tenure off`
+
+use clap::Args as _;
+use tenure_core::{Span, guard as rule};
+use tenure_kernel::Op;
+use tenure_kernel::op::off::Request;
+use tenure_kernel::shape::Guards;
+
+use super::{Group, Spec, read};
+use crate::guard;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "off",
+    aliases: &[],
+    group: Group::People,
+    about: "Switch the guards of this project off for a while; people only",
+    examples: &["tenure off", "tenure off --for 10m", "tenure off --end"],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let span = match args.end {
+            true => Some(Span(0)),
+            false => args.span.as_deref().map(Span::parse).transpose()?.map(rule::off_for).transpose()?,
+        };
+        let request = Request { for_s: span.map(Span::as_seconds) };
+        let (answer, reply) = context.answer::<Guards>(&Op::Off(request))?;
+        if context.out.is_json() {
+            context.out.body(&reply.body);
+        } else {
+            let said = guard::sentence(&answer).unwrap_or_else(|| "Guards are on.".to_owned());
+            context.out.text(&said);
+        }
+        Ok(0)
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    /// For how long, up to 24h; 1h by default
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true)]
+    span: Option<String>,
+    /// Switch them on again now
+    #[arg(long, conflicts_with = "span")]
+    end: bool,
+}

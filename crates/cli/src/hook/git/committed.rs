@@ -1,0 +1,45 @@
+//! After a commit: what was committed, and which of it is as it was committed.
+
+use std::collections::HashSet;
+
+use tenure_core::Result;
+use tenure_kernel::op::committed::{PATHS_MAX, Request};
+use tenure_kernel::query::commit::Question;
+use tenure_kernel::{Actor, Op};
+
+use super::{Outcome, ask};
+use crate::context::Context;
+use crate::place::typed::folds_case;
+
+pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
+    if !context.ask(|kernel, call| kernel.switched_on(call))? {
+        return Ok(Outcome::Fine);
+    }
+    let identity = context.caller()?;
+    let context = context.acting_as(Actor {
+        name: identity.name,
+        tool: identity.tool.unwrap_or_default().to_owned(),
+        process: None,
+        door: tenure_kernel::Door::Hook,
+    });
+    let Some((commit, mut files)) = ask::head()?.filter(|(_, files)| !files.is_empty()) else {
+        return Ok(Outcome::Fine);
+    };
+    // What has a name that cannot be held is nobody's.
+    files.retain(|file| file.text.len() <= 4_096);
+    let more = i64::try_from(files.len().saturating_sub(PATHS_MAX)).unwrap_or(0);
+    files.truncate(PATHS_MAX);
+    let paths: Vec<String> = files.iter().map(|file| file.text.clone()).collect();
+    let fold_case = folds_case(&context)?;
+    let question = Question { paths: paths.clone(), fold_case };
+    let own: HashSet<String> = context.ask(|kernel, call| kernel.own_files(call, &question))?.into_iter().collect();
+    files.retain(|file| own.contains(&file.text));
+    let mut clean = Vec::new();
+    // Where git does not say what is clean, nothing is: a hold too many lapses, one too few loses work.
+    if let Some(dirty) = (!files.is_empty()).then(|| ask::dirty(&files)).flatten() {
+        let dirty: HashSet<_> = dirty.into_iter().collect();
+        clean = files.into_iter().filter(|file| !dirty.contains(&file.raw)).map(|file| file.text).collect();
+    }
+    context.run(&Op::Committed(Request { commit, paths, more, clean, fold_case }))?;
+    Ok(Outcome::Fine)
+}

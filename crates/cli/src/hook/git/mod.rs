@@ -1,0 +1,204 @@
+//! `tenure hook git EVENT`: git itself asks, from its own hooks.
+//!
+//! Here the exit status is the answer: 1 refuses, with words on standard error; all well is silent and 0. What goes wrong
+//! in Tenure follows `guard.fail`: `open` lets it through with one line, `closed` refuses. A panic is such a failure, and
+//! never an exit status of its own. Unlike the hooks of agent tools this one may start git, and waits for it only so long.
+
+mod ask;
+mod committed;
+mod committing;
+mod pushing;
+mod words;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::{log, policy};
+use crate::context::Context;
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::guard;
+use crate::identity::{Caller, Who};
+use crate::output::Printer;
+use crate::place::config::Fail;
+
+/// How long a guard waits for the store: somebody waits for the commit.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The events that git has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    PreCommit,
+    PostCommit,
+    PrePush,
+}
+
+impl Event {
+    fn called(name: &str) -> Option<Event> {
+        match name.to_lowercase().replace('_', "-").as_str() {
+            "pre-commit" => Some(Event::PreCommit),
+            "post-commit" => Some(Event::PostCommit),
+            "pre-push" => Some(Event::PrePush),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Event::PreCommit => "pre-commit",
+            Event::PostCommit => "post-commit",
+            Event::PrePush => "pre-push",
+        }
+    }
+
+    /// What it is about, for sentences.
+    const fn deed(self) -> &'static str {
+        match self {
+            Event::PreCommit | Event::PostCommit => "commit",
+            Event::PrePush => "push",
+        }
+    }
+}
+
+/// What came of looking.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing is in the way.
+    Fine,
+    /// It goes on, and there is something to say.
+    Said(String),
+    Refused(String),
+}
+
+/// What the command line of such a hook says.
+pub(super) struct Asked<'a> {
+    pub(super) event: &'a str,
+    /// What git gave the hook: for a push the name and the address of the other side.
+    pub(super) arguments: &'a [OsString],
+    pub(super) globals: &'a Globals,
+}
+
+/// Runs a hook of git. The exit code is 0 or 1.
+pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
+    let Some(event) = Event::called(asked.event) else {
+        log::append(env, "git", "bad_arguments");
+        return ExitCode::SUCCESS;
+    };
+    let outcome = outcome(event, env, || act(event, asked, env));
+    let (text, code) = match outcome {
+        Outcome::Fine => return ExitCode::SUCCESS,
+        Outcome::Said(text) => (text, ExitCode::SUCCESS),
+        Outcome::Refused(text) => (text, ExitCode::FAILURE),
+    };
+    let mut stderr = std::io::stderr().lock();
+    // Nobody reads it: the answer is the exit status.
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
+    code
+}
+
+/// What was found out, or what the policy says where nothing could be.
+fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Outcome {
+    let failure = match catch_unwind(AssertUnwindSafe(act)) {
+        Ok(Ok(outcome)) => return outcome,
+        Ok(Err(error)) => error.code(),
+        Err(_) => "panic",
+    };
+    let looked = catch_unwind(AssertUnwindSafe(|| {
+        log::append(env, &format!("git {}", event.name()), failure);
+        policy(env, None)
+    }));
+    let deed = event.deed();
+    match (event, looked.unwrap_or(Fail::Closed)) {
+        // The commit is made; nothing can be undone by complaining.
+        (Event::PostCommit, _) => Outcome::Fine,
+        (_, Fail::Open) => Outcome::Said(format!(
+            "tenure: could not look whether others hold what you {deed} ({failure}); it goes on unchecked. `tenure doctor` \
+             says what is wrong."
+        )),
+        (_, Fail::Closed) => Outcome::Refused(format!(
+            "tenure: could not look whether others hold what you {deed} ({failure}), and guard.fail = \"closed\" refuses it \
+             then. `tenure doctor` says what is wrong; a person can set guard.fail = \"open\" in tenure.toml."
+        )),
+    }
+}
+
+fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
+    let out = Printer::new(false, true, env);
+    let context = Context::new(asked.globals.clone(), env, &out);
+    match event {
+        Event::PostCommit => context.is_hook(PATIENCE),
+        _ => context.only_looks(PATIENCE),
+    }
+    let place = context.place()?;
+    if place.checkout.is_none() || place.project.key.is_none() {
+        return Ok(Outcome::Fine);
+    }
+    if event == Event::PostCommit {
+        return committed::act(context);
+    }
+    if let Some(sentence) = guard::sentence(&guard::state(&context)?) {
+        return Ok(Outcome::Said(format!("tenure: {sentence}")));
+    }
+    match event {
+        Event::PrePush => pushing::act(&context, asked.arguments),
+        _ => committing::act(&context),
+    }
+}
+
+/// How somebody in whose way others are is dealt with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Told in one line and let through.
+    Warn,
+    Refuse,
+    /// Refused, and told that nobody knows who they are.
+    RefuseUnknown,
+}
+
+/// Who asks, and how they are dealt with. An agent tool that does not say which session it is has no holds of its own.
+fn manner(context: &Context<'_>) -> Result<Manner> {
+    Ok(match context.asker()? {
+        Caller::Known(identity) => match guard::treats(&context.place()?.config, identity.kind == Who::Person) {
+            Treatment::Warn => Manner::Warn,
+            Treatment::Refuse => Manner::Refuse,
+        },
+        Caller::Pretender(_) => Manner::Refuse,
+        Caller::Unnamed(_) | Caller::Several(_) => Manner::RefuseUnknown,
+    })
+}
+
+/// A failure of git, which is one of looking.
+fn git_failed(what: &str) -> Error {
+    Error::new(Kind::Storage, "git_failed", Stage::Read, format!("git did not say {what} in time"))
+        .hint("Try the commit again; `git status` shows whether the repository is well.")
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "writes a file of its own")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_r11_what_fails_follows_the_policy_a_panic_included() {
+        let dir = tempfile::tempdir().unwrap();
+        let env = Env::of(dir.path(), []).with("HOME", dir.path()).with("XDG_STATE_HOME", dir.path().join("state"));
+        type Act = fn() -> Result<Outcome>;
+        let failures: [Act; 2] = [|| Err(Error::bug("broken")), || panic!("at the worst moment")];
+        for event in [Event::PreCommit, Event::PrePush] {
+            for act in failures {
+                std::fs::write(dir.path().join("tenure.toml"), "").unwrap();
+                assert!(matches!(outcome(event, &env, act), Outcome::Said(text) if text.lines().count() == 1));
+                std::fs::write(dir.path().join("tenure.toml"), "[guard]\nfail = \"closed\"").unwrap();
+                assert!(matches!(outcome(event, &env, act), Outcome::Refused(text) if text.contains("closed")));
+                assert_eq!(outcome(Event::PostCommit, &env, act), Outcome::Fine);
+            }
+        }
+        let log = std::fs::read_to_string(dir.path().join("state/tenure/hook.log")).unwrap();
+        assert!(log.contains("git pre-push panic") && log.contains("git post-commit internal"), "{log}");
+    }
+}

@@ -1,0 +1,144 @@
+//! What an agent reads when a guard refuses: what, who, what helps now, and how a person overrides it.
+
+use serde_json::Value;
+use tenure_core::Error;
+use tenure_core::text::{cut, is_deceptive};
+use tenure_kernel::shape::Blocker;
+
+/// Most characters of a refusal.
+const MOST: usize = 1_600;
+
+/// The refusal of an edit, from that of the op. `asked` are the patterns of the call.
+pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
+    let blockers = blockers(error);
+    let mut helps: Vec<String> = Vec::new();
+    let tools = error.get("uses_tools").and_then(Value::as_bool) == Some(true);
+    if let Some(first) = blockers.first() {
+        let all: Option<Vec<String>> = asked.iter().map(|path| word(path)).collect();
+        if tools {
+            helps.push("tool `reserve` with these paths and `wait`".to_owned());
+            helps.push(format!("tool `mail` about {}", first.id));
+        } else {
+            let paths = all.filter(|all| all.len() <= 8).map(|all| all.join(" ")).filter(|paths| paths.len() <= 300);
+            helps.extend(paths.map(|paths| format!("tenure reserve --wait -- {paths}")));
+            helps.push(format!("tenure send --about {} --request \"…\"", first.id));
+        }
+    }
+    helps.push(if tools { "another task: tool `resume`".to_owned() } else { "tenure next".to_owned() });
+    let who = error.blocker().unwrap_or_default();
+    let person = "A person can end the hold (`tenure release` with its id and --force) or switch the guards off for a while \
+                  (`tenure off`).";
+    whole(&format!("nothing was edited: {}", error.message()), who, &helps, person)
+}
+
+/// The refusal of a command that would change files of others.
+pub(super) fn of_command(what: &str, blockers: &[Blocker], total: usize) -> String {
+    let holders: Vec<&str> = blockers.iter().fold(Vec::new(), |mut seen, blocker| {
+        if !seen.contains(&blocker.holder.as_str()) {
+            seen.push(&blocker.holder);
+        }
+        seen
+    });
+    let named = holders.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let more = if holders.len() > 5 { " and others" } else { "" };
+    let told: Vec<String> = blockers.iter().take(3).map(one).collect();
+    let rest = if total > 3 { format!("; {} more", total - 3) } else { String::new() };
+    let what = format!("`{what}` was not run: it changes files all over this checkout, where {named}{more} work too");
+    let about = blockers.first().map_or_else(String::new, |first| first.id.clone());
+    let helps = [
+        "limit the command to your own files".to_owned(),
+        format!("tenure send --about {about} --request \"…\""),
+        "do it in a worktree of your own (git worktree add)".to_owned(),
+    ];
+    let person = "A person can run it, end the holds (`tenure release` with an id and --force) or switch the guards off for a \
+                  while (`tenure off`).";
+    whole(&what, &format!("At risk: {}{rest}", told.join("; ")), &helps, person)
+}
+
+fn one(blocker: &Blocker) -> String {
+    let span = |seconds: i64| tenure_core::Span::seconds(seconds);
+    let why = match blocker.reason.as_str() {
+        "" => String::new(),
+        reason => format!(", for {}", tenure_core::text::quote(reason, 60)),
+    };
+    format!(
+        "{} of {} ({}, last seen {} ago, held for {}, until in {}{why})",
+        tenure_core::text::quote(blocker.pattern.as_deref().unwrap_or_default(), 80),
+        blocker.holder,
+        blocker.liveness.as_str(),
+        span(blocker.last_seen_s),
+        span(blocker.age_s),
+        span(blocker.expires_in_s),
+    )
+}
+
+fn blockers(error: &Error) -> Vec<Blocker> {
+    let listed = error.get("blockers").cloned().unwrap_or_default();
+    serde_json::from_value(listed).unwrap_or_default()
+}
+
+fn whole(what: &str, who: &str, helps: &[String], person: &str) -> String {
+    let helps: Vec<String> = helps
+        .iter()
+        .take(3)
+        .map(|help| if help.starts_with("tenure ") { format!("`{help}`") } else { help.clone() })
+        .collect();
+    let end = format!("What helps now: {}. {person}", helps.join("; "));
+    let room = MOST.saturating_sub(end.chars().count()).max(200) / 2;
+    format!("Tenure: {}. {}. {end}", cut(what, room), cut(who, room))
+}
+
+/// A pattern as a word that a shell takes for what it is; none for one that cannot stand on one line.
+fn word(pattern: &str) -> Option<String> {
+    let path = pattern.strip_prefix("./").unwrap_or(pattern);
+    if path.chars().any(|c| c.is_control() || is_deceptive(c)) {
+        return None;
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%');
+    if !path.is_empty() && path.chars().all(plain) {
+        return Some(path.to_owned());
+    }
+    Some(format!("'{}'", path.replace('\'', "'\\''")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tenure_core::Kind;
+
+    use super::*;
+
+    fn error(message: &str) -> Error {
+        let blocker = json!({
+            "id": "h-1", "state": "held", "holder": "b", "pattern": "a", "mode": "exclusive", "reason": "x", "age_s": 60,
+            "expires_in_s": 60, "last_seen_s": 5, "liveness": "alive", "place": null,
+        });
+        Error::refused(Kind::Conflict, "path_held", message).who("b is alive").detail("blockers", json!([blocker]))
+    }
+
+    #[test]
+    fn inv_r10_a_refusal_has_four_parts_and_is_bounded() {
+        let told = of_edit(&error("a is held by b"), &["./a".to_owned()]);
+        for part in ["a is held by b", "b is alive", "`tenure reserve --wait -- a`", "--about h-1", "A person"] {
+            assert!(told.contains(part), "{told}");
+        }
+        let long = of_edit(&error(&"x".repeat(9_000)).who("y".repeat(9_000)), &vec!["./z".repeat(400); 9]);
+        assert!(long.chars().count() <= MOST + 50 && long.contains("--about h-1"), "{long}");
+        let tools = of_edit(&error("a is held by b").detail("uses_tools", true), &["./a".to_owned()]);
+        assert!(tools.contains("tool `reserve`") && tools.contains("tool `mail`") && !tools.contains("tenure reserve"));
+    }
+
+    #[test]
+    fn inv_r10_names_in_commands_are_words_and_nothing_else() {
+        for (pattern, expected) in [
+            ("./a.rs", Some("a.rs")),
+            ("./-x", Some("-x")),
+            ("./a b", Some("'a b'")),
+            ("./it's $(x) `y`", Some("'it'\\''s $(x) `y`'")),
+            ("./a\nb", None),
+            ("./a\u{2028}b", None),
+        ] {
+            assert_eq!(word(pattern).as_deref(), expected, "{pattern:?}");
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! The hooks of a git repository: a file for each, into which Tenure's lines are put if it is a shell script, and beside
+//! which it is put if it is anything else. Where git reads hooks from its configuration, that is used and no file touched.
+//!
+//! Whoever wrote a hook keeps it: it runs after Tenure's lines with its arguments, its input and its exit status.
+
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::Problem;
+use super::entries::Outcome;
+use super::marked::{self, TOML};
+use super::plan::Way;
+use crate::place::git::Checkout;
+
+/// The hooks that are installed.
+pub(crate) const EVENTS: [&str; 3] = ["pre-commit", "post-commit", "pre-push"];
+/// What a hook that cannot be written into is called afterwards.
+const ASIDE: &str = "before-tenure";
+/// Where pre-commit, the program, puts a hook that it found: it runs it from there.
+const LEGACY: &str = "legacy";
+/// A hook larger than this is none that anybody wrote.
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// How long git may take to say where its hooks are.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the hooks of a repository are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hooks {
+    /// The directory of the files.
+    dir: PathBuf,
+    /// Whether husky runs them: by `sh -e`, whatever their mode.
+    husky: bool,
+    /// Whether the directory is outside of the repository, so that hooks in it are those of others too.
+    outside: bool,
+    /// The configuration that all working trees share.
+    config: PathBuf,
+    /// Whether this git reads hooks from it.
+    by_config: bool,
+}
+
+/// What becomes of a file beside its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// What is there goes to another name first.
+    Aside(PathBuf),
+    /// What is there under another name comes back.
+    Back(PathBuf),
+}
+
+/// One file, as setup plans it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    pub(crate) remarks: Vec<String>,
+    pub(crate) moved: Option<Move>,
+    /// The mode of a file that is made.
+    pub(crate) mode: u32,
+}
+
+/// A hook's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hook {
+    pub(crate) event: &'static str,
+    husky: bool,
+    /// Whether hooks belong into files here.
+    wanted: bool,
+}
+
+impl Hooks {
+    /// Asks git where its hooks are.
+    pub(crate) fn of(checkout: &Checkout) -> Option<Hooks> {
+        let top = &checkout.top;
+        let said = git(top, &["rev-parse", "--git-path", "hooks"])?;
+        let said = said.strip_suffix('\n').unwrap_or(&said);
+        let named = top.join(said);
+        let mut dir = crate::place::git::canonical(&named).ok()?;
+        let inside = [&checkout.top, &checkout.common, &checkout.main].iter().any(|base| dir.starts_with(base));
+        // Husky writes its own directory anew with every installation, and runs what is in the one above.
+        let husky = dir.file_name().is_some_and(|name| name == "_")
+            && ["h", "husky.sh"].iter().any(|file| dir.join(file).is_file());
+        if husky {
+            dir.pop();
+        }
+        let probe = ["-c", "hook.tenure-probe.event=pre-commit", "-c", "hook.tenure-probe.command=true"];
+        let listed = git(top, &[probe.as_slice(), &["hook", "list", "pre-commit"]].concat());
+        let by_config = listed.is_some_and(|listed| listed.lines().any(|line| line.trim() == "tenure-probe"));
+        Some(Hooks { dir, husky, outside: !inside, config: checkout.common.join("config"), by_config })
+    }
+
+    /// The files, each with what goes into it.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Option<Hook>)> {
+        let mut files = vec![(self.config.clone(), None)];
+        if self.outside {
+            return files;
+        }
+        for event in EVENTS {
+            let hook = Hook { event, husky: self.husky, wanted: !self.by_config };
+            files.push((self.dir.join(event), Some(hook.clone())));
+            let legacy = self.dir.join(format!("{event}.{LEGACY}"));
+            if legacy.exists() {
+                files.push((legacy, Some(Hook { wanted: false, ..hook })));
+            }
+        }
+        files
+    }
+
+    /// Whether hooks go into the configuration.
+    pub(crate) fn by_config(&self) -> bool {
+        self.by_config
+    }
+
+    /// What a person should know about where the hooks are.
+    pub(crate) fn note(&self) -> Option<String> {
+        if self.by_config {
+            return None;
+        }
+        let dir = self.dir.display();
+        if self.outside {
+            return Some(format!(
+                "git: core.hooksPath leads to {dir}, outside of this repository, where hooks are those of other \
+                 repositories too: nothing is written there. A git from 2.54 on reads hooks from its configuration and needs \
+                 no file."
+            ));
+        }
+        self.husky
+            .then(|| format!("git: husky runs the hooks in {dir}; they are files of the repository, to be committed."))
+    }
+}
+
+fn git(top: &Path, args: &[&str]) -> Option<String> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(top).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX"] {
+        command.env_remove(variable);
+    }
+    let mut child = command.spawn().ok()?;
+    let mut stdout = child.stdout.take()?;
+    let (say, hear) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = stdout.by_ref().take(64 * 1024).read_to_string(&mut text);
+        let _ = say.send(read.map(|_| text));
+    });
+    let heard = hear.recv_timeout(PATIENCE);
+    if heard.is_err() {
+        let _ = child.kill();
+    }
+    let status = child.wait().ok()?;
+    heard.ok()?.ok().filter(|_| status.success())
+}
+
+/// What is run for an event. Only 1 refuses: a program that is gone, too old or killed does not.
+fn call(event: &str) -> String {
+    match event {
+        "post-commit" => "tenure hook git post-commit \"$@\" || :".to_owned(),
+        _ => format!("tenure hook git {event} \"$@\" || [ $? -ne 1 ] || exit 1"),
+    }
+}
+
+/// The lines between the marks. What git says to a push is read once and given to both.
+fn lines(event: &str) -> String {
+    let call = call(event);
+    if event != "pre-push" {
+        return format!("if command -v tenure >/dev/null 2>&1; then\n{call}\nfi");
+    }
+    format!(
+        "if command -v tenure >/dev/null 2>&1; then\n\
+         tenure_refs=$(cat)\n\
+         printf '%s\\n' \"$tenure_refs\" | {call}\n\
+         if [ -n \"$tenure_refs\" ]; then exec <<tenure_end\n\
+         $tenure_refs\n\
+         tenure_end\n\
+         else exec </dev/null; fi\n\
+         fi"
+    )
+}
+
+fn block(event: &str) -> String {
+    format!("{}\n{}\n{}", TOML.begin, lines(event), TOML.end)
+}
+
+/// What a file says first that was made for this.
+const MADE: &str = "# Made by `tenure setup git`; `tenure setup git --remove` takes it out.\n";
+
+/// A file of its own. What was there before runs after it, if anything was.
+fn own(event: &str) -> String {
+    format!(
+        "#!/bin/sh\n{MADE}{}\nbefore=\"${{0%/*}}/{event}.{ASIDE}\"\nif [ -x \"$before\" ]; then exec \"$before\" \"$@\"; fi\n",
+        block(event)
+    )
+}
+
+/// The same for husky, which runs the lines of a file.
+fn own_husky(event: &str) -> String {
+    format!("{MADE}{}\n", block(event))
+}
+
+/// How a hook's file stands.
+enum Standing {
+    Absent,
+    /// It was made by setup and nobody has changed it.
+    Made,
+    /// A shell script.
+    Script,
+    /// A link, a program, a script of another language, or a file that git does not run.
+    Other,
+}
+
+/// A hook's file as text, whatever it is; what cannot be read as text is only compared.
+pub(crate) fn read(path: &Path) -> Result<Option<String>> {
+    let unusable = |why: &str| {
+        Error::new(
+            Kind::Storage,
+            "tool_config_unusable",
+            Stage::Read,
+            format!("{} cannot be used: {why}", path.display()),
+        )
+        .entity(path.display().to_string())
+        .hint("Nothing was written. Put the file right, or name the other tools.")
+    };
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unusable(&error.to_string()).cause(error)),
+        Ok(meta) if meta.is_dir() => return Err(unusable("it is a directory")),
+        Ok(meta) if meta.len() > LARGEST => return Err(unusable("it is larger than 8 MiB")),
+        Ok(meta) if meta.is_symlink() => {
+            let target = fs::read_link(path).map_err(|error| unusable(&error.to_string()).cause(error))?;
+            return Ok(Some(format!("(a link to {})\n", target.display())));
+        }
+        Ok(meta) if !meta.is_file() => return Err(unusable("it is not a regular file")),
+        Ok(_) => {}
+    }
+    #[expect(clippy::disallowed_methods, reason = "a hook of git; never the database")]
+    let bytes = fs::read(path).map_err(|error| unusable(&error.to_string()).cause(error))?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn standing(path: &Path, hook: &Hook, text: Option<&str>) -> Standing {
+    let Some(text) = text else { return Standing::Absent };
+    let meta = fs::symlink_metadata(path).ok();
+    let regular = meta.as_ref().is_some_and(|meta| meta.is_file());
+    let runs = hook.husky || meta.as_ref().is_some_and(|meta| meta.permissions().mode() & 0o111 != 0);
+    if regular && (text == own(hook.event) || hook.husky && text == own_husky(hook.event)) {
+        return Standing::Made;
+    }
+    if regular && runs && is_shell(text, hook.husky) && !text.contains('\u{fffd}') {
+        return Standing::Script;
+    }
+    Standing::Other
+}
+
+/// Whether a shell reads the text: it says so in its first line, or husky hands it to one.
+fn is_shell(text: &str, husky: bool) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    let Some(rest) = first.strip_prefix("#!") else { return husky };
+    let mut words = rest.split_whitespace();
+    let base = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut program = words.next().map(base).unwrap_or_default();
+    if program == "env" {
+        program = words.find(|word| !word.starts_with('-') && !word.contains('=')).map(base).unwrap_or_default();
+    }
+    ["sh", "bash", "dash", "ash", "ksh", "zsh"].contains(&program.as_str())
+}
+
+/// What becomes of a hook's file.
+pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
+    let before = read(path)?;
+    let set = way == Way::Set && hook.wanted;
+    let mode = if hook.husky { 0o644 } else { 0o755 };
+    let mut planned = Planned { after: before.clone(), before: before.clone(), remarks: Vec::new(), moved: None, mode };
+    let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
+    let aside = path.with_file_name(format!("{}.{ASIDE}", hook.event));
+    let made = || if hook.husky { own_husky(hook.event) } else { own(hook.event) };
+    match (set, standing(path, hook, before.as_deref())) {
+        (true, Standing::Absent) => planned.after = Some(made()),
+        (true, Standing::Made) | (false, Standing::Absent) => {}
+        (true, Standing::Script) if runs_legacy(path, hook) => {}
+        (true, Standing::Script) => {
+            let text = before.unwrap_or_default();
+            let outcome = put(&text, hook.event).map_err(|problem| problem.of(path))?;
+            (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
+        }
+        (true, Standing::Other) if fs::symlink_metadata(&aside).is_ok() => planned.remarks.push(format!(
+            "it is left as it is: another hook that was here before stands in {} already",
+            aside.display()
+        )),
+        (true, Standing::Other) => {
+            planned.after = Some(own(hook.event));
+            planned.moved = Some(Move::Aside(aside));
+            planned.remarks.push(format!("what is there becomes {}.{ASIDE} and runs after Tenure", hook.event));
+        }
+        (false, Standing::Made) if !is_legacy && fs::symlink_metadata(&aside).is_ok() => {
+            planned.after = read(&aside)?;
+            planned.moved = Some(Move::Back(aside));
+        }
+        // Nobody else wrote anything into it.
+        (false, Standing::Made) if is_legacy || way == Way::Remove || !hook.wanted => {
+            planned.after = if is_legacy && way == Way::Set { before } else { None };
+        }
+        (false, Standing::Script) if !is_legacy || way == Way::Remove => {
+            let text = before.unwrap_or_default();
+            let outcome = take(&text, hook.event).map_err(|problem| problem.of(path))?;
+            (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
+        }
+        (false, _) => {}
+    }
+    Ok(planned)
+}
+
+/// Whether another program that installs hooks runs Tenure's already, from where it put it.
+fn runs_legacy(path: &Path, hook: &Hook) -> bool {
+    let legacy = path.with_file_name(format!("{}.{LEGACY}", hook.event));
+    read(&legacy).is_ok_and(|text| text.is_some_and(|text| text.contains(&block(hook.event))))
+}
+
+/// A script with the lines behind its first, before anything that could end it.
+fn put(text: &str, event: &str) -> std::result::Result<Outcome, Problem> {
+    if let Some(span) = locate(text)? {
+        let remarks = if text[span.inside].trim_end_matches('\n') == lines(event) {
+            Vec::new()
+        } else {
+            vec!["the lines between the marks are not as Tenure writes them and are left as they are".to_owned()]
+        };
+        return Ok(Outcome { text: Some(text.to_owned()), remarks });
+    }
+    let block = block(event);
+    let after = match (text.starts_with("#!"), text.find('\n')) {
+        (false, _) => format!("{block}\n{text}"),
+        (true, Some(end)) => format!("{}{block}\n{}", &text[..=end], &text[end + 1..]),
+        (true, None) => format!("{text}\n{block}"),
+    };
+    Ok(Outcome { text: Some(after), remarks: Vec::new() })
+}
+
+/// A script without the lines; None if it was made for them.
+fn take(text: &str, event: &str) -> std::result::Result<Outcome, Problem> {
+    let Some(span) = locate(text)? else { return Ok(Outcome { text: Some(text.to_owned()), remarks: Vec::new() }) };
+    if text[span.inside.clone()].trim_end_matches('\n') != lines(event) {
+        let remark = "the lines between the marks are not as Tenure writes them and are left as they are";
+        return Ok(Outcome { text: Some(text.to_owned()), remarks: vec![remark.to_owned()] });
+    }
+    let (mut front, back) = (&text[..span.whole.start], &text[span.whole.end..]);
+    // Without a newline at its end the lines came behind one.
+    if back.is_empty() && !text.ends_with('\n') {
+        front = front.strip_suffix('\n').unwrap_or(front);
+    }
+    let rest = format!("{front}{back}");
+    let text = (rest != MADE).then_some(rest);
+    Ok(Outcome { text, remarks: Vec::new() })
+}
+
+fn locate(text: &str) -> std::result::Result<Option<marked::Span>, Problem> {
+    let mut at = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        at += line.len();
+        at - line.len()..at
+    });
+    marked::locate(text, lines.collect::<Vec<_>>().into_iter(), &TOML)
+}
+
+/// Whether Tenure's lines are in a hook's file that git runs; `Some(false)` for lines that somebody changed.
+pub(crate) fn is_installed(path: &Path, hook: &Hook) -> Result<Option<bool>> {
+    let Some(text) = read(path)? else { return Ok(None) };
+    // What another program runs from there is counted with its own hook.
+    let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
+    if is_legacy || matches!(standing(path, hook, Some(&text)), Standing::Other) {
+        return Ok(None);
+    }
+    if text.contains(&block(hook.event)) || runs_legacy(path, hook) {
+        return Ok(Some(true));
+    }
+    Ok(text.contains(TOML.begin).then_some(false))
+}
+
+/// The sections of git's configuration.
+fn sections() -> String {
+    let one = |event: &&str| {
+        // Git puts the arguments of the hook behind the line.
+        let refuses = if *event == "post-commit" { "true" } else { "[ $? -ne 1 ]" };
+        let line = format!(
+            "tenure_hook() {{ command -v tenure >/dev/null 2>&1 || return 0; tenure hook git {event} \\\"$@\\\" || {refuses}; }}; \
+             tenure_hook"
+        );
+        format!("[hook \"tenure-{event}\"]\n\tevent = {event}\n\tcommand = \"{line}\"")
+    };
+    EVENTS.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// Git's configuration with the hooks in it, or without them.
+pub(crate) fn configured(text: Option<&str>, set: bool) -> std::result::Result<Outcome, Problem> {
+    let whole = text.unwrap_or_default();
+    let unchanged = |remarks| Ok(Outcome { text: text.map(str::to_owned), remarks });
+    match (locate(whole)?, set) {
+        (None, false) => unchanged(Vec::new()),
+        (None, true) => Ok(Outcome { text: Some(marked::append(text, &TOML, &sections())), remarks: Vec::new() }),
+        (Some(span), set) => {
+            let is_own = whole[span.inside.clone()].trim_end_matches('\n') == sections();
+            match (is_own, set) {
+                (true, true) => unchanged(Vec::new()),
+                (true, false) => Ok(Outcome { text: span.cut(whole), remarks: Vec::new() }),
+                (false, _) => unchanged(vec![
+                    "what stands between the marks is not as Tenure writes it and is left as it is".to_owned(),
+                ]),
+            }
+        }
+    }
+}
+
+/// Whether the hooks are in git's configuration; `Some(false)` for ones that somebody changed.
+pub(crate) fn is_configured(text: &str) -> Option<bool> {
+    let span = locate(text).ok()??;
+    Some(text[span.inside].trim_end_matches('\n') == sections())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Guards: what looks at an edit, a command or a commit before it happens, and whom it lets pass.
+
+use crate::{Error, Result, Span, Time};
+
+/// How long guards are off when a person does not say how long.
+pub const OFF: Span = Span::hours(1);
+/// The longest that guards can be off: what is forgotten must come back by itself.
+pub const OFF_MAX: Span = Span::hours(24);
+
+/// Checks how long guards are to be off; no time at all switches them on again.
+pub fn off_for(span: Span) -> Result<Span> {
+    if (Span(0)..=OFF_MAX).contains(&span) {
+        return Ok(span);
+    }
+    Err(Error::usage("bad_off", format!("guards cannot be off for {} seconds", span.as_seconds()))
+        .hint("Give up to 24h, or 0s to switch them on again."))
+}
+
+/// Until when guards are off, if they are. A time that no call could have asked for does not count: only a clock that was
+/// set back leads to one.
+pub fn off_until(now: Time, until: Time) -> Option<Time> {
+    (now < until && until - now <= OFF_MAX).then_some(until)
+}
+
+/// What a guard does with somebody in whose way another stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// The call is refused.
+    Refuse,
+    /// It is warned in one line and let through.
+    Warn,
+}
+
+/// How a guard treats an agent or a person.
+pub fn treatment(is_person: bool, refuses_people: bool) -> Treatment {
+    if is_person && !refuses_people { Treatment::Warn } else { Treatment::Refuse }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_come_back_by_themselves() {
+        let now = Time(1_000_000_000_000);
+        assert_eq!(off_until(now, Time(0)), None);
+        assert_eq!(off_until(now, now), None);
+        assert_eq!(off_until(now, now + OFF), Some(now + OFF));
+        assert_eq!(off_until(now, now + OFF_MAX + Span(1)), None, "the clock was set back");
+        assert!(off_for(Span(0)).is_ok() && off_for(OFF_MAX).is_ok());
+        assert!(off_for(Span(-1)).is_err() && off_for(Span::hours(25)).is_err());
+    }
+
+    #[test]
+    fn people_are_warned_unless_the_project_says_otherwise() {
+        assert_eq!(treatment(true, false), Treatment::Warn);
+        assert_eq!(treatment(true, true), Treatment::Refuse);
+        assert_eq!(treatment(false, false), Treatment::Refuse);
+    }
+}

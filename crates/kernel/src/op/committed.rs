@@ -1,0 +1,197 @@
+//! Files were committed: the holds on them have served their purpose, and whoever holds them elsewhere is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::hold::Ending;
+use tenure_core::message::{Urgency, about_commit, is_notice};
+use tenure_core::pattern::{Form, Pattern};
+use tenure_core::text::cut;
+use tenure_core::{Error, Result, Time, event, id};
+use tenure_store::table::{delivery, hold, mail, message};
+
+use crate::paths::{self, Files};
+use crate::shape;
+use crate::unit::Unit;
+
+/// Most files of one commit that are looked at.
+pub const PATHS_MAX: usize = 10_000;
+/// Most files that the event names.
+const NAMED_MAX: usize = 200;
+/// Most agents that one commit tells.
+const TOLD_MAX: usize = 100;
+/// Most commits that one unread notice tells of.
+const LINES_MAX: usize = 5;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The id of the commit.
+    pub commit: String,
+    /// Its files, relative to the top of the checkout, at most 10,000.
+    pub paths: Vec<String>,
+    /// How many files it has beyond those.
+    #[serde(default)]
+    pub more: i64,
+    /// Those of the files that are as they were committed.
+    #[serde(default)]
+    pub clean: Vec<String>,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    #[serde(default)]
+    pub fold_case: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        if !(4..=64).contains(&self.commit.len()) || !self.commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let shown = tenure_core::text::excerpt(&self.commit);
+            return Err(Error::usage("bad_commit", format!("`{shown}` is not the id of a commit")));
+        }
+        for paths in [&self.paths, &self.clean] {
+            if paths.len() > PATHS_MAX {
+                let message = format!("{} files, at most {PATHS_MAX} fit", paths.len());
+                return Err(Error::usage("too_many_paths", message));
+            }
+            paths.iter().try_for_each(|path| super::tool_used::check_path(path))?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Committed> {
+    let (me, project) = (unit.me(), unit.project.id.clone());
+    super::tool_used::fired(unit, "git", "post-commit")?;
+    let named: Vec<&String> = request.paths.iter().take(NAMED_MAX).collect();
+    let more = request.more.max(0) + i64::try_from(request.paths.len() - named.len()).unwrap_or(0);
+    let data = json!({
+        "commit": request.commit,
+        "paths": named,
+        "more": more,
+        "task": unit.focus(),
+        "checkout": unit.checkout,
+    });
+    let number = unit.append(event::kind::PATH_COMMITTED, &request.commit, "", None, &data)?;
+    let files = Files::of(&request.paths, request.fold_case);
+    let everywhere = paths::scope(unit.tx, &project, "")?;
+    let mut held = files.held(unit.tx, &project, &everywhere)?;
+    held.retain(|(row, _)| paths::counts(row, unit.now, &unit.dead));
+    let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(row, _)| row.holder == me);
+    let released = release(unit, request, number, own)?;
+    let mut told: BTreeMap<String, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
+    for (row, pattern) in others {
+        if told.len() < TOLD_MAX || told.contains_key(&row.holder) {
+            told.entry(row.holder.clone()).or_default().push((row, pattern));
+        }
+    }
+    for holds in told.values() {
+        tell(unit, request, number, (&files, holds))?;
+    }
+    Ok(shape::Committed { commit: request.commit.clone(), number, released, told: told.into_keys().collect() })
+}
+
+/// Ends own holds on single files that are committed and unchanged since. A hold on more than one file, or on all
+/// checkouts, is meant for longer; one that belongs to a task that is not in focus, for that task.
+fn release(unit: &mut Unit<'_>, request: &Request, number: i64, own: Vec<(hold::Row, Pattern)>) -> Result<Vec<String>> {
+    let clean: BTreeSet<&str> = request.clean.iter().map(String::as_str).collect();
+    let files = Files::of(request.paths.iter().filter(|path| clean.contains(path.as_str())), request.fold_case);
+    let focus = unit.focus().to_owned();
+    let mut released = Vec::new();
+    for (row, pattern) in own {
+        let here = !row.checkout.is_empty() && row.checkout == unit.checkout;
+        let is_done = here && pattern.form() == Form::Path && (row.task.is_empty() || row.task == focus);
+        if is_done && files.within(&pattern).next().is_some() {
+            let data = json!({ "commit": request.commit, "task": row.task });
+            paths::end(unit, &row, Ending::Released, Some(number), data)?;
+            if released.len() < NAMED_MAX {
+                released.push(row.id);
+            }
+        }
+    }
+    Ok(released)
+}
+
+/// Tells an agent what was committed where it holds something: one message, which takes the place of one about the same
+/// hold that it has not read.
+fn tell(
+    unit: &mut Unit<'_>,
+    request: &Request,
+    cause: i64,
+    (files, holds): (&Files, &[(hold::Row, Pattern)]),
+) -> Result<()> {
+    let Some((row, _)) = holds.first() else { return Ok(()) };
+    let project = unit.project.id.clone();
+    let line = line(unit, request, (files, holds));
+    let unread = unread(unit, row)?;
+    let id = match &unread {
+        Some(old) => old.id.clone(),
+        None => fresh(unit)?,
+    };
+    let about = about_commit(&request.commit);
+    let data = json!({ "to": [row.holder], "about": about, "urgency": "normal", "request": false, "notice": true });
+    let number = unit.append(event::kind::MESSAGE_SENT, &id, &row.id, Some(cause), &data)?;
+    let lines = std::iter::once(line.as_str());
+    let before = unread.as_ref().map_or("", |old| old.text.as_str());
+    let text: Vec<&str> = lines.chain(before.lines()).take(LINES_MAX).collect();
+    let notice = message::Row {
+        id,
+        number,
+        author: unit.me().to_owned(),
+        recipients: vec![row.holder.clone()],
+        about,
+        hold: row.id.clone(),
+        urgency: Urgency::Normal,
+        request: false,
+        text: text.join("\n"),
+        at: unit.now,
+        ended_at: Time(0),
+        ended_how: String::new(),
+        ended_by: String::new(),
+    };
+    if unread.is_some() {
+        message::renew(unit.tx, &project, &notice)?;
+        return mail::renew(unit.tx, &project, &row.holder, &notice.id, number);
+    }
+    message::insert(unit.tx, &project, &notice)?;
+    mail::insert(unit.tx, &project, &row.holder, number, &notice.id, mail::What::Message)?;
+    hold::ask(unit.tx, &project, &row.id)
+}
+
+/// The notice about a hold that nobody has confirmed as shown.
+fn unread(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<message::Row>> {
+    if row.asked == 0 {
+        return Ok(None);
+    }
+    let project = unit.project.id.clone();
+    let about = message::about_hold(unit.tx, &project, &row.id)?;
+    let Some(notice) = about.into_iter().rfind(|message| is_notice(&message.about)) else { return Ok(None) };
+    let (sql, args) = delivery::get_call(&project, &row.holder);
+    let confirmed = delivery::decode(unit.tx.query(sql, &args)?)?.map_or(0, |cursors| cursors.mail_confirmed);
+    Ok(Some(notice).filter(|notice| notice.number > confirmed))
+}
+
+fn fresh(unit: &mut Unit<'_>) -> Result<String> {
+    let drawn = unit.draw_next(id::Sort::Message);
+    let (sql, args) = message::exists_call(&unit.project.id, &drawn);
+    if unit.tx.query(sql, &args)?.is_empty() { Ok(drawn) } else { unit.redraw(id::Sort::Message) }
+}
+
+/// What a notice says of one commit: on one line, whatever the names are.
+fn line(unit: &Unit<'_>, request: &Request, (files, holds): (&Files, &[(hold::Row, Pattern)])) -> String {
+    let mut met: BTreeSet<&str> = BTreeSet::new();
+    for (_, pattern) in holds {
+        met.extend(files.within(pattern));
+    }
+    let first = met.first().map_or(String::new(), |path| cut(path, 120));
+    let more = if met.len() > 1 { format!(" and {} more", met.len() - 1) } else { String::new() };
+    let place = unit.call.checkout.as_ref().map_or(String::new(), |here| format!(" in {}", cut(&here.path, 120)));
+    let held = match holds {
+        [(row, _)] => format!("your hold {} on {}", row.id, cut(&row.subject, 120)),
+        several => format!("{} of your holds", several.len()),
+    };
+    let is_here = |row: &hold::Row| row.checkout.is_empty() || row.checkout == unit.checkout;
+    let apart = if holds.iter().any(|(row, _)| is_here(row)) { "" } else { ", in another checkout" };
+    format!("{} committed {first}{more} as {}{place}: {held}{apart}.", unit.me(), cut(&request.commit, 12))
+}

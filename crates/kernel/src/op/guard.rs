@@ -1,0 +1,68 @@
+//! Takes the files that an edit is about to change: reserving is the check, so of two guards one is refused. It is also
+//! the sign of life that every hook gives, in the same transaction.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::hold::{GUARD_TTL, Mode};
+use tenure_core::pattern::Form;
+use tenure_core::{Error, Result};
+use tenure_store::table::path;
+
+use super::reserve::{self, Taking};
+use super::tool_used;
+use crate::paths;
+use crate::shape::{Elsewhere, Guarded};
+use crate::unit::Unit;
+
+/// Most files in other checkouts that are told.
+const ELSEWHERE_MAX: usize = 3;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The files, relative to the top of the checkout, at most 256: paths as they are, never globs.
+    pub paths: Vec<String>,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    #[serde(default)]
+    pub fold_case: bool,
+    /// What the hook has to say besides.
+    pub says: tool_used::Request,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.says.check()?;
+        let patterns = paths::read(&self.paths, self.fold_case)?;
+        match patterns.iter().find(|pattern| pattern.form() == Form::Glob) {
+            None => Ok(()),
+            Some(glob) => {
+                let shown = tenure_core::text::excerpt(glob.text());
+                Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
+            }
+        }
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
+    let patterns = paths::read(&request.paths, request.fold_case)?;
+    tool_used::apply(unit, &request.says)?;
+    let taking = Taking {
+        mode: Mode::Exclusive,
+        here: reserve::place(unit, false)?,
+        ttl: None,
+        alone: GUARD_TTL,
+        reason: "",
+        by_session: false,
+        data: json!({ "by": "guard", "sub_agent": request.says.sub_agent }),
+    };
+    let first = unit.project.last_event;
+    let taken =
+        reserve::take(unit, &patterns, &taking).map_err(|error| error.detail("uses_tools", unit.uses_tools()))?;
+    let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
+    let me = unit.me();
+    let elsewhere = path::elsewhere(unit.tx, &unit.project.id, me, unit.now, ELSEWHERE_MAX)?;
+    let elsewhere = elsewhere.into_iter().map(Elsewhere::of).collect();
+    Ok(Guarded { agent: me.to_owned(), granted, elsewhere })
+}

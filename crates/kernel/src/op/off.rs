@@ -1,0 +1,48 @@
+//! Switches the guards of a project off for a while, or on again. Only a person may: a guard that those it guards could
+//! switch off would be none.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::{Result, Span, Time, event, guard};
+
+use crate::shape::Guards;
+use crate::unit::{Unit, people_only};
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// For how long, up to 24 hours; one hour without it; 0 switches them on again.
+    #[serde(default)]
+    pub for_s: Option<i64>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.span().map(|_| ())
+    }
+
+    fn span(&self) -> Result<Span> {
+        // Counted in microseconds, more would not fit.
+        let seconds = self.for_s.map(|seconds| seconds.clamp(-1, guard::OFF_MAX.as_seconds() + 1));
+        guard::off_for(seconds.map_or(guard::OFF, Span::seconds))
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guards> {
+    if !unit.call.actor.is_person() {
+        return Err(people_only("switching the guards off"));
+    }
+    let span = request.span()?;
+    let before = guard::off_until(unit.now, unit.project.off_until);
+    let (until, by) = if span == Span(0) { (Time(0), "") } else { (unit.now + span, unit.me()) };
+    unit.project.off_until = until;
+    by.clone_into(&mut unit.project.off_by);
+    if span > Span(0) {
+        unit.append(event::kind::GUARDS_OFF, "", "", None, &json!({ "until": until, "for_s": span.as_seconds() }))?;
+    } else if before.is_some() {
+        unit.append(event::kind::GUARDS_ON, "", "", None, &json!({}))?;
+    }
+    Ok(Guards::of(&unit.project, unit.now))
+}

@@ -1,0 +1,142 @@
+//! Many files at once, such as those of a commit, against the patterns that are held.
+
+use tenure_core::Result;
+use tenure_core::hold::lapsed;
+use tenure_core::pattern::{Case, Pattern};
+use tenure_store::Tx;
+use tenure_store::table::hold;
+
+use super::candidates;
+
+/// Up to here each file is looked up in the index; beyond it all holds on paths are read, which there are fewer of.
+const LOOKED_UP: usize = 64;
+
+/// Files of one checkout, in the order of what they begin with.
+pub(crate) struct Files {
+    case: Case,
+    /// Each with its text as the index keeps it.
+    sorted: Vec<(String, String)>,
+    patterns: Vec<Pattern>,
+}
+
+impl Files {
+    /// Reads paths as they are. One that nobody can hold, because it is too long, is left out.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a String>, folded: bool) -> Files {
+        let case = if folded { Case::Folded } else { Case::Kept };
+        let mut files = Files { case, sorted: Vec::new(), patterns: Vec::new() };
+        for path in paths {
+            if let Ok(pattern) = Pattern::parse(&format!("./{path}"), case) {
+                files.sorted.push((pattern.prefix(), path.clone()));
+                if files.patterns.len() <= LOOKED_UP {
+                    files.patterns.push(pattern);
+                }
+            }
+        }
+        files.sorted.sort_unstable();
+        files.sorted.dedup();
+        files
+    }
+
+    /// How case counts.
+    pub(crate) fn case(&self) -> Case {
+        self.case
+    }
+
+    /// Whether case does not count.
+    pub(crate) fn is_folded(&self) -> bool {
+        self.case == Case::Folded
+    }
+
+    /// The files that are in a pattern.
+    pub(crate) fn within<'a>(&'a self, pattern: &'a Pattern) -> impl Iterator<Item = &'a str> {
+        let begin = pattern.prefix();
+        let first = self.sorted.partition_point(|(text, _)| *text < begin);
+        self.sorted[first..]
+            .iter()
+            .take_while(move |(text, _)| text.starts_with(&begin))
+            .map(|(_, path)| path.as_str())
+            .filter(|path| pattern.matches(path))
+    }
+
+    /// The pattern of a hold, as it is compared with these files.
+    pub(crate) fn pattern(&self, row: &hold::Row) -> Result<Pattern> {
+        if self.case == Case::Folded && !row.folded {
+            return super::pattern(&hold::Row { folded: true, ..row.clone() });
+        }
+        super::pattern(row)
+    }
+
+    /// The holds that have not been ended and may have one of these files in them, each with its pattern, in the order of
+    /// their grants.
+    pub(crate) fn held(
+        &self,
+        tx: &mut dyn Tx,
+        project: &str,
+        checkouts: &[String],
+    ) -> Result<Vec<(hold::Row, Pattern)>> {
+        if self.sorted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut rows = if self.patterns.len() <= LOOKED_UP {
+            candidates(tx, project, checkouts, &self.patterns)?
+        } else {
+            all(tx, project, checkouts)?
+        };
+        rows.sort_by_key(|row| row.fence);
+        let mut found = Vec::new();
+        for row in rows {
+            let pattern = self.pattern(&row)?;
+            if self.within(&pattern).next().is_some() {
+                found.push((row, pattern));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// All holds on paths in some checkouts that have not been ended, read a page at a time.
+fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold::Row>> {
+    const PAGE: usize = 1_000;
+    let mut found: Vec<hold::Row> = Vec::new();
+    let mut after = (tenure_core::Time(i64::MIN), String::new());
+    loop {
+        let page = hold::page(tx, project, hold::PATH, (after.0, &after.1), PAGE)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = (last.expires_at, last.id.clone());
+        let more = page.len() == PAGE;
+        found.extend(page.into_iter().filter(|row| checkouts.contains(&row.checkout)));
+        if !more {
+            return Ok(found);
+        }
+    }
+}
+
+/// Whether a hold that has not been ended counts: its time is not over, and its holder is not proven dead.
+pub(crate) fn counts(row: &hold::Row, now: tenure_core::Time, dead: &[String]) -> bool {
+    !lapsed(now, row.expires_at) && !dead.contains(&row.holder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_pattern_whatever_they_are_called() {
+        let names = ["src/a.rs", "src/A.rs", "src b", "glob:x", "-x", "a\nb", "src/deep/x.rs", "$(id)"];
+        let paths: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let within = |typed: &str, folded| {
+            let files = Files::of(&paths, folded);
+            let case = if folded { Case::Folded } else { Case::Kept };
+            let pattern = Pattern::parse(typed, case).unwrap();
+            files.within(&pattern).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(within("src/a.rs", false), ["src/a.rs"]);
+        assert_eq!(within("SRC/a.rs", true), ["src/A.rs", "src/a.rs"]);
+        assert_eq!(within("src/", false).len(), 3);
+        assert_eq!(within("glob:src/*.rs", false).len(), 2);
+        assert_eq!(within("./glob:x", false), ["glob:x"]);
+        assert_eq!(within("a\nb", false), ["a\nb"]);
+        assert_eq!(within("./", false).len(), names.len());
+        assert!(within("src", false).is_empty());
+    }
+}

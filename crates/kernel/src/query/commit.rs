@@ -1,0 +1,276 @@
+//! Whether files may be committed, and commits pushed, by whoever asks: the questions of git's hooks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+use tenure_core::hold::{Ending, Mode, lapsed};
+use tenure_core::pattern::Pattern;
+use tenure_core::{Result, Time, event};
+use tenure_store::Tx;
+use tenure_store::table::{agent, event as log, hold, path, project, touched};
+
+use super::Scene;
+use super::check::here;
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::paths::{self, Files};
+use crate::shape::{Blocker, Committing, Late, Lost, Pushing, Taken};
+
+/// How many of an agent's own holds that are over are looked through.
+const PAST_MAX: usize = 1_000;
+/// How many grants since a loss are looked through, the newest first.
+const SINCE_MAX: usize = 2_000;
+
+/// What is asked about a commit.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// The files, relative to the top of the checkout.
+    pub paths: Vec<String>,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    pub fold_case: bool,
+}
+
+/// A commit that is about to be pushed.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Its id.
+    pub id: String,
+    /// When it was made.
+    pub at: Time,
+    /// Its files.
+    pub paths: Vec<String>,
+}
+
+impl Kernel {
+    /// Whether files may be committed; nothing where the project is not switched on.
+    pub fn may_commit(&self, call: &Call, question: &Question) -> Result<Option<Committing>> {
+        self.ask(call, |tx, scene| {
+            if !scene.project.is_some_and(project::Row::is_switched_on) {
+                return Ok(None);
+            }
+            let mut look = Look::at(tx, scene, &question.paths, question.fold_case)?;
+            let taken = look.taken(tx, scene)?;
+            let lost = look.lost(tx, scene, &taken)?;
+            Ok(Some(Committing { taken, lost }))
+        })
+    }
+
+    /// Whether commits may be pushed; nothing where the project is not switched on.
+    pub fn may_push(&self, call: &Call, commits: &[Made], fold_case: bool) -> Result<Option<Pushing>> {
+        self.ask(call, |tx, scene| {
+            if !scene.project.is_some_and(project::Row::is_switched_on) {
+                return Ok(None);
+            }
+            Ok(Some(Pushing { late: late(tx, scene, commits, fold_case)? }))
+        })
+    }
+
+    /// The asker's live holds on single files of this checkout, for whoever has to look at the files.
+    pub fn own_files(&self, call: &Call, question: &Question) -> Result<Vec<String>> {
+        self.ask(call, |tx, scene| {
+            let look = Look::at(tx, scene, &question.paths, question.fold_case)?;
+            let own = look.held.iter().filter(|(row, _)| row.holder == call.actor.name);
+            let met: BTreeSet<&str> = own.flat_map(|(_, pattern)| look.files.within(pattern)).collect();
+            Ok(met.into_iter().map(str::to_owned).collect())
+        })
+    }
+}
+
+/// Files of a checkout, and the holds that have one of them in them.
+struct Look {
+    here: String,
+    files: Files,
+    /// Holds that count.
+    held: Vec<(hold::Row, Pattern)>,
+    /// Own holds that are over and that nobody has ended yet.
+    over: Vec<hold::Row>,
+}
+
+impl Look {
+    fn at(tx: &mut dyn Tx, scene: &Scene<'_>, paths: &[String], fold_case: bool) -> Result<Look> {
+        let here = here(tx, scene)?;
+        let files = Files::of(paths, fold_case);
+        let checkouts = [String::new(), here.clone()];
+        let found = files.held(tx, scene.project_id(), &checkouts)?;
+        let (held, over): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|(row, _)| paths::counts(row, scene.now, &scene.dead));
+        let me = &scene.call.actor.name;
+        let over = over.into_iter().map(|(row, _)| row);
+        let over = over.filter(|row| row.holder == *me && lapsed(scene.now, row.expires_at)).collect();
+        Ok(Look { here, files, held, over })
+    }
+
+    /// The files that others hold, but for those that are shared with the asker.
+    fn taken(&self, tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<Taken>> {
+        let me = &scene.call.actor.name;
+        let shared = self.own(scene);
+        let mut first: BTreeMap<&str, &hold::Row> = BTreeMap::new();
+        for (row, pattern) in self.held.iter().filter(|(row, _)| row.holder != *me) {
+            for path in self.files.within(pattern) {
+                if row.mode == Mode::Exclusive || !shared.contains(path) {
+                    first.entry(path).or_insert(row);
+                }
+            }
+        }
+        let mut holders = Holders::default();
+        first.into_iter().map(|(path, row)| holders.taken(tx, scene, path, row)).collect()
+    }
+
+    /// The files that the asker holds.
+    fn own(&self, scene: &Scene<'_>) -> BTreeSet<&str> {
+        let own = self.held.iter().filter(|(row, _)| row.holder == scene.call.actor.name);
+        own.flat_map(|(_, pattern)| self.files.within(pattern)).collect()
+    }
+
+    /// The files of which the asker's last hold was lost, and that another has held or changed since.
+    fn lost(&mut self, tx: &mut dyn Tx, scene: &Scene<'_>, taken: &[Taken]) -> Result<Vec<Lost>> {
+        let project = scene.project_id();
+        let me = &scene.call.actor.name;
+        let mut past = path::past_of(tx, project, me, PAST_MAX)?;
+        past.extend(std::mem::take(&mut self.over).into_iter().map(|row| hold::Row {
+            ended_at: row.expires_at,
+            ended_how: Ending::Expired.as_str().to_owned(),
+            ..row
+        }));
+        past.retain(|row| row.checkout.is_empty() || row.checkout == self.here);
+        past.sort_by_key(|row| std::cmp::Reverse(row.fence));
+        let own = self.own(scene);
+        let patterns = past.iter().map(|row| self.files.pattern(row)).collect::<Result<Vec<_>>>()?;
+        let mut last: BTreeMap<&str, &hold::Row> = BTreeMap::new();
+        for (row, pattern) in past.iter().zip(&patterns) {
+            for path in self.files.within(pattern) {
+                last.entry(path).or_insert(row);
+            }
+        }
+        last.retain(|path, row| {
+            is_lost(row)
+                && !own.contains(path)
+                && taken.binary_search_by(|other| other.path.as_str().cmp(path)).is_err()
+        });
+        if last.is_empty() {
+            return Ok(Vec::new());
+        }
+        let since = self.since(tx, scene, &last)?;
+        let lost = last.into_iter().filter_map(|(path, row)| {
+            let (at, by, changed) = since.get(path)?;
+            Some(Lost {
+                path: path.to_owned(),
+                how: row.ended_how.clone(),
+                ago_s: row.ended_at.age(scene.now).as_seconds(),
+                by: by.clone(),
+                changed: *changed,
+                since_s: at.age(scene.now).as_seconds(),
+            })
+        });
+        Ok(lost.collect())
+    }
+
+    /// Who has changed or held each of some files since the own hold on it ended: the latest of them.
+    fn since(
+        &self,
+        tx: &mut dyn Tx,
+        scene: &Scene<'_>,
+        last: &BTreeMap<&str, &hold::Row>,
+    ) -> Result<HashMap<String, (Time, String, bool)>> {
+        let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
+        let names: Vec<String> = last.keys().map(|path| (*path).to_owned()).collect();
+        let from = last.values().map(|row| row.ended_at).min().unwrap_or(Time(0));
+        let above = last.values().map(|row| row.fence).min().unwrap_or(0);
+        let mut found: HashMap<String, (Time, String, bool)> = HashMap::new();
+        let mut note = |path: &str, at: Time, by: &str, changed: bool| {
+            if last.get(path).is_some_and(|row| at >= row.ended_at) {
+                let entry = found.entry(path.to_owned()).or_insert_with(|| (at, by.to_owned(), changed));
+                if at > entry.0 {
+                    *entry = (at, by.to_owned(), changed);
+                }
+            }
+        };
+        for (path, by, at) in touched::by_others(tx, project, (&self.here, me), &names, from)? {
+            note(&path, at, &by, true);
+        }
+        let files = Files::of(&names, self.files.is_folded());
+        for kind in [event::kind::PATH_RESERVED, event::kind::HOLD_TRANSFERRED] {
+            let filter = log::Filter { kind: kind.to_owned(), ..log::Filter::default() };
+            for row in log::page(tx, project, &filter, (above, i64::MAX), true, SINCE_MAX)? {
+                let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
+                let holder = data["holder"].as_str().unwrap_or_default();
+                // The hold on a task has no checkout.
+                let is_here = data["checkout"].as_str().is_some_and(|place| place.is_empty() || place == self.here);
+                if !is_here || holder == me {
+                    continue;
+                }
+                if let Ok(pattern) = Pattern::parse(&row.subject, files.case()) {
+                    files.within(&pattern).for_each(|path| note(path, row.at, holder, false));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a hold that is over was not given back by its holder.
+fn is_lost(row: &hold::Row) -> bool {
+    [Ending::Expired, Ending::Forced, Ending::Transferred].iter().any(|how| how.as_str() == row.ended_how)
+}
+
+/// The agents that hold something, each looked up once.
+#[derive(Default)]
+struct Holders(HashMap<String, Option<agent::Row>>);
+
+impl Holders {
+    fn taken(&mut self, tx: &mut dyn Tx, scene: &Scene<'_>, path: &str, row: &hold::Row) -> Result<Taken> {
+        if !self.0.contains_key(&row.holder) {
+            self.0.insert(row.holder.clone(), agent::get(tx, scene.project_id(), &row.holder)?);
+        }
+        let holder = self.0.get(&row.holder).and_then(Option::as_ref);
+        Ok(Taken {
+            path: path.to_owned(),
+            blocker: Blocker::of_path(row, holder, scene.now),
+            all_checkouts: row.checkout.is_empty(),
+        })
+    }
+}
+
+/// The commits that are in somebody's way. What somebody holds in all checkouts nobody else pushes. What somebody holds in
+/// this one was committed past the guard if that happened while it was held; a commit from before is nobody's loss.
+fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -> Result<Vec<Late>> {
+    let all: BTreeSet<&String> = commits.iter().flat_map(|commit| &commit.paths).collect();
+    let all: Vec<String> = all.into_iter().cloned().collect();
+    let look = Look::at(tx, scene, &all, fold_case)?;
+    let shared: BTreeSet<String> = look.own(scene).into_iter().map(str::to_owned).collect();
+    let me = &scene.call.actor.name;
+    let others: Vec<&(hold::Row, Pattern)> = look.held.iter().filter(|(row, _)| row.holder != *me).collect();
+    let (mut found, mut seen, mut holders) = (Vec::new(), BTreeSet::new(), Holders::default());
+    for commit in commits {
+        let files = Files::of(&commit.paths, fold_case);
+        let mut made_by: Option<Option<(String, i64)>> = None;
+        for (row, pattern) in &others {
+            for path in files.within(pattern) {
+                if seen.contains(path) || row.mode == Mode::Shared && shared.contains(path) {
+                    continue;
+                }
+                if made_by.is_none() {
+                    made_by = Some(recorded(tx, scene, &commit.id)?);
+                }
+                let in_the_way = match made_by.as_ref().and_then(Option::as_ref) {
+                    Some((agent, _)) if *agent == row.holder => false,
+                    Some((_, number)) => row.checkout.is_empty() || *number > row.fence,
+                    None => row.checkout.is_empty() || commit.at >= row.granted_at,
+                };
+                if in_the_way {
+                    seen.insert(path.to_owned());
+                    found.push(Late { commit: commit.id.clone(), taken: holders.taken(tx, scene, path, row)? });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Who made a commit, and the number of the event that says so, if it was said.
+fn recorded(tx: &mut dyn Tx, scene: &Scene<'_>, commit: &str) -> Result<Option<(String, i64)>> {
+    let filter = log::Filter { subject: commit.to_owned(), ..log::Filter::default() };
+    let events = log::page(tx, scene.project_id(), &filter, (0, i64::MAX), false, 5)?;
+    let first = events.into_iter().find(|event| event.kind == event::kind::PATH_COMMITTED);
+    Ok(first.map(|event| (event.actor, event.number)))
+}

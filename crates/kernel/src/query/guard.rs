@@ -1,0 +1,88 @@
+//! What the guards ask before they do anything: whether a file is held already, and who works in a checkout.
+
+use tenure_core::hold::{Mode, lapsed};
+use tenure_core::pattern::{Case, Pattern};
+use tenure_core::{Result, Time};
+use tenure_store::Tx;
+use tenure_store::table::{hold, project};
+
+use super::Scene;
+use super::check::{here, live};
+use super::session::{Look, Mine, Standing, standing};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::paths;
+use crate::shape::Checked;
+
+/// How an edit stands before anything is written.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// What is known of the session.
+    pub standing: Standing,
+    /// Whether all files are held by it already, and nothing is to be written: the edit goes on in silence.
+    pub is_quiet: bool,
+}
+
+impl Kernel {
+    /// How an edit of some files stands; nothing in a project that is not switched on. Files that cannot be patterns are
+    /// for the op to refuse.
+    pub fn outlook(&self, call: &Call, look: &Look<'_>, files: &[String], fold_case: bool) -> Result<Option<Outlook>> {
+        self.ask(call, |tx, scene| {
+            if !scene.project.is_some_and(project::Row::is_switched_on) {
+                return Ok(None);
+            }
+            let standing = standing(tx, scene, look)?;
+            let is_quiet = match &standing.mine {
+                Some(mine) if mine.settled && !files.is_empty() => covered(tx, scene, mine, files, fold_case)?,
+                _ => false,
+            };
+            Ok(Some(Outlook { standing, is_quiet }))
+        })
+    }
+
+    /// Who but the asker holds anything in the checkout of the call.
+    pub fn others_here(&self, call: &Call) -> Result<Checked> {
+        let everything = [Pattern::parse("./", Case::Kept)?];
+        self.ask(call, |tx, scene| {
+            let here = here(tx, scene)?;
+            let me = &scene.call.actor.name;
+            let mut rows = live(tx, scene, &here, &everything)?;
+            rows.retain(|row| row.holder != *me && !scene.dead.contains(&row.holder));
+            // Whose work is at risk matters more than how many files it is: each holder stands there first.
+            let mut seen = std::collections::HashSet::new();
+            rows.sort_by_key(|row| !seen.insert(row.holder.clone()));
+            let blockers = paths::blockers(tx, scene.project_id(), &rows.iter().collect::<Vec<_>>(), scene.now)?;
+            Ok(Checked { free: rows.is_empty(), blockers, total: rows.len() })
+        })
+    }
+}
+
+/// Whether every file is in an own live exclusive hold that needs no renewal and goes with the task in focus.
+fn covered(tx: &mut dyn Tx, scene: &Scene<'_>, mine: &Mine, files: &[String], fold_case: bool) -> Result<bool> {
+    let case = if fold_case { Case::Folded } else { Case::Kept };
+    let Ok(patterns) = files.iter().map(|file| Pattern::parse(file, case)).collect::<Result<Vec<_>>>() else {
+        return Ok(false);
+    };
+    let here = here(tx, scene)?;
+    let rows = paths::candidates(tx, scene.project_id(), &[here, String::new()], &patterns)?;
+    let own: Vec<&hold::Row> = rows
+        .iter()
+        .filter(|row| row.holder == mine.agent && row.mode == Mode::Exclusive && is_fresh(row, scene.now))
+        .collect();
+    for pattern in &patterns {
+        let mut answers = false;
+        for row in &own {
+            let bound = row.subject != pattern.text() || mine.focus.is_empty() || row.task == mine.focus;
+            answers |= bound && paths::pattern(row)?.covers(pattern);
+        }
+        if !answers {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a hold has more than three quarters of its time left.
+fn is_fresh(row: &hold::Row, now: Time) -> bool {
+    !lapsed(now, row.expires_at) && (row.expires_at - now).0 > row.ttl.0 - row.ttl.0 / 4
+}
