@@ -15,6 +15,7 @@ pub mod graph;
 pub mod hold;
 pub mod id;
 pub mod lesson;
+pub mod lock;
 pub mod memory;
 pub mod message;
 pub mod name;

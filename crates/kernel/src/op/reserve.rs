@@ -11,6 +11,7 @@ use tenure_store::table::{hold, path};
 
 use crate::paths::{self, Granting};
 use crate::shape;
+use crate::steal;
 use crate::unit::Unit;
 
 /// The request.
@@ -36,6 +37,9 @@ pub struct Request {
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default)]
     pub fold_case: bool,
+    /// Whether they are taken from whoever has them: by a person, or by an agent from holders that are gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Request {
@@ -61,17 +65,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let patterns = paths::read(&request.paths, request.fold_case)?;
     let here = place(unit, request.all_checkouts)?;
     let bound = bound(unit)?;
-    let live = paths::live(unit, &here, &patterns)?;
-    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
-    let me = unit.me();
-    let wanted = Wanted { agent: me, checkout: &here, mode: request.mode(), patterns: &patterns };
-    let steps = match decide(&wanted, &held) {
-        Ok(steps) => steps,
-        Err(these) => {
-            let rows: Vec<&hold::Row> = these.iter().map(|at| &live[*at]).collect();
-            return Err(paths::held_by(unit.tx, &unit.project.id, (&patterns, &rows), unit.now)?);
-        }
-    };
+    let (live, steps) = may_have(unit, request, &here, &patterns)?;
     refuse_too_many_unanchored(unit, &patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     let carried_out = carry_out(unit, request, &here, &bound, (&patterns, &steps, &live), fresh)?;
@@ -82,6 +76,32 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         }
     }
     Ok(shape::Reserved { holds })
+}
+
+/// The live holds around the request and what becomes of each pattern: the one place that knows who stands in its way.
+fn may_have(
+    unit: &mut Unit<'_>,
+    request: &Request,
+    here: &str,
+    patterns: &[Pattern],
+) -> Result<(Vec<hold::Row>, Vec<Step>)> {
+    let live = paths::live(unit, here, patterns)?;
+    let wanted = Wanted { agent: unit.me(), checkout: here, mode: request.mode(), patterns };
+    let these = match decide(&wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?) {
+        Ok(steps) => return Ok((live, steps)),
+        Err(these) => these,
+    };
+    let (stand, rest): (Vec<_>, Vec<_>) = live.into_iter().enumerate().partition(|(at, _)| these.contains(at));
+    let in_the_way: Vec<hold::Row> = stand.into_iter().map(|(_, row)| row).collect();
+    if !request.force {
+        let rows: Vec<&hold::Row> = in_the_way.iter().collect();
+        return Err(paths::held_by(unit.tx, &unit.project.id, (patterns, &rows), unit.now)?);
+    }
+    steal::end(unit, &in_the_way, &request.reason)?;
+    let live: Vec<hold::Row> = rest.into_iter().map(|(_, row)| row).collect();
+    let steps = decide(&wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
+        .map_err(|_| Error::bug("what stood in the way was ended"))?;
+    Ok((live, steps))
 }
 
 /// The checkout that a request is about, empty for all of them.

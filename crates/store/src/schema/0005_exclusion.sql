@@ -1,0 +1,3 @@
+-- Named locks: `subject` is the name. One of a name at a time, and the newest of a name is found at once.
+CREATE UNIQUE INDEX hold_lock ON hold (project, subject) WHERE ended_at = 0 AND kind = 'name';
+CREATE INDEX hold_name ON hold (project, subject, fence) WHERE kind = 'name';
