@@ -11,6 +11,7 @@ mod hook;
 mod identity;
 mod output;
 mod place;
+mod runner;
 mod setup;
 mod uncommitted;
 

@@ -9,6 +9,7 @@ mod call;
 mod focus;
 mod kernel;
 mod lines;
+mod locks;
 mod mail;
 pub mod op;
 mod paths;
@@ -17,6 +18,7 @@ pub mod restore;
 mod retain;
 mod settle;
 pub mod shape;
+mod steal;
 mod unit;
 
 pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};

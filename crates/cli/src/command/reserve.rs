@@ -35,6 +35,7 @@ pub(super) const SPEC: Spec = Spec {
             reason: args.reason.unwrap_or_default(),
             all_checkouts: args.all_checkouts,
             fold_case: typed.fold_case,
+            force: args.force,
         };
         let (answer, reply) = context.answer::<Reserved>(&Op::Reserve(request))?;
         if context.out.is_json() {
@@ -63,4 +64,7 @@ struct Args {
     /// In every checkout of the project, not only in this one
     #[arg(long)]
     all_checkouts: bool,
+    /// Take them from whoever has them: people; agents only from a holder that is gone (recorded)
+    #[arg(long)]
+    force: bool,
 }

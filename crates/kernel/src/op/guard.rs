@@ -55,6 +55,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
         alone: GUARD_TTL,
         reason: "",
         by_session: false,
+        force: false,
         data: json!({ "by": "guard", "sub_agent": request.says.sub_agent }),
     };
     let first = unit.project.last_event;

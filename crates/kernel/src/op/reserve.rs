@@ -11,6 +11,7 @@ use tenure_store::table::{hold, path};
 
 use crate::paths::{self, Granting};
 use crate::shape;
+use crate::steal;
 use crate::unit::Unit;
 
 /// The request.
@@ -36,6 +37,9 @@ pub struct Request {
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default)]
     pub fold_case: bool,
+    /// Whether they are taken from whoever has them: by a person, or by an agent from holders that are gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Request {
@@ -62,6 +66,8 @@ pub(super) struct Taking<'a> {
     pub(super) reason: &'a str,
     /// Whether any op of the holder renews them; else, without a task, only what takes them again.
     pub(super) by_session: bool,
+    /// Whether holds that stand in the way are ended, by the rules for that.
+    pub(super) force: bool,
     /// What else the events say.
     pub(super) data: Value,
 }
@@ -84,6 +90,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         alone: rule::PATH_TTL,
         reason: &reason,
         by_session: true,
+        force: request.force,
         data: json!({}),
     };
     let taken = take(unit, &patterns, &taking)?;
@@ -99,20 +106,31 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
 /// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern.
 pub(super) fn take(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<Vec<hold::Row>> {
     let bound = bound(unit)?;
-    let live = paths::live(unit, &taking.here, patterns)?;
-    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
-    let me = unit.me();
-    let wanted = Wanted { agent: me, checkout: &taking.here, mode: taking.mode, patterns };
-    let steps = match decide(&wanted, &held) {
-        Ok(steps) => steps,
-        Err(these) => {
-            let rows: Vec<&hold::Row> = these.iter().map(|at| &live[*at]).collect();
-            return Err(paths::held_by(unit.tx, &unit.project.id, (patterns, &rows), unit.now)?);
-        }
-    };
+    let (live, steps) = may_have(unit, patterns, taking)?;
     refuse_too_many_unanchored(unit, patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)
+}
+
+/// The live holds around the request and what becomes of each pattern: the one place that knows who stands in its way.
+fn may_have(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<(Vec<hold::Row>, Vec<Step>)> {
+    let live = paths::live(unit, &taking.here, patterns)?;
+    let wanted = Wanted { agent: unit.me(), checkout: &taking.here, mode: taking.mode, patterns };
+    let these = match decide(&wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?) {
+        Ok(steps) => return Ok((live, steps)),
+        Err(these) => these,
+    };
+    let (stand, rest): (Vec<_>, Vec<_>) = live.into_iter().enumerate().partition(|(at, _)| these.contains(at));
+    let in_the_way: Vec<hold::Row> = stand.into_iter().map(|(_, row)| row).collect();
+    if !taking.force {
+        let rows: Vec<&hold::Row> = in_the_way.iter().collect();
+        return Err(paths::held_by(unit.tx, &unit.project.id, (patterns, &rows), unit.now)?);
+    }
+    steal::end(unit, &in_the_way, taking.reason)?;
+    let live: Vec<hold::Row> = rest.into_iter().map(|(_, row)| row).collect();
+    let steps = decide(&wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
+        .map_err(|_| Error::bug("what stood in the way was ended"))?;
+    Ok((live, steps))
 }
 
 /// The checkout that a request is about, empty for all of them.

@@ -18,7 +18,7 @@ use crate::shape::{Hold, Page};
 pub struct Filter {
     /// Only those of an agent.
     pub holder: Option<String>,
-    /// Only those of a kind: `task` or `path`.
+    /// Only those of a kind: `task`, `path` or `name`.
     pub kind: Option<String>,
     /// Only those that have a file in common with one of these patterns, in the checkout of the asker.
     pub paths: Vec<String>,
@@ -67,7 +67,7 @@ fn page(
     let is_wanted = |hold: &hold::Row| {
         filter.holder.as_ref().is_none_or(|holder| hold.holder == *holder)
             && (kind.is_empty() || hold.kind == kind)
-            && !scene.dead.contains(&hold.holder)
+            && !scene.died(hold)
     };
     found.retain(is_wanted);
     let more = found.len() > rows;
@@ -90,7 +90,7 @@ pub(super) fn soonest(
     loop {
         let page = hold::page(tx, scene.project_id(), kind, (after.0, &after.1), limit)?;
         let last = page.last().filter(|_| page.len() == limit).map(|hold| (hold.expires_at, hold.id.clone()));
-        found.extend(page.into_iter().filter(|hold| !scene.dead.contains(&hold.holder)));
+        found.extend(page.into_iter().filter(|hold| !scene.died(hold)));
         match last {
             Some(last) if found.len() < limit => after = last,
             _ => {
@@ -131,7 +131,7 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
     let seen = |hold: &hold::Row| {
         let mut hold = hold.clone();
         if hold.ended_how.is_empty() {
-            hold.expires_at = scene.end_of(&hold.holder, hold.expires_at);
+            hold.expires_at = if scene.died(&hold) { hold.expires_at.min(scene.now) } else { hold.expires_at };
         }
         Hold::of(&hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)
     };

@@ -1,6 +1,6 @@
 //! Holds: live, lapsed and ended.
 
-use tenure_core::hold::{Ending, Mode};
+use tenure_core::hold::{Ending, Mode, Renewal};
 use tenure_core::{Result, Span, Time};
 
 use crate::tx::{Sql, Tx, Value, first, list};
@@ -10,9 +10,9 @@ use crate::tx::{Sql, Tx, Value, first, list};
 pub struct Row {
     /// Its id.
     pub id: String,
-    /// `task` or `path`, later also `name` and `slot`.
+    /// `task`, `path` or `name`, later also `slot`.
     pub kind: String,
-    /// What is held: the id of a task, or a pattern.
+    /// What is held: the id of a task, a pattern, or the name of a lock.
     pub subject: String,
     /// Whether others may have it too.
     pub mode: Mode,
@@ -40,6 +40,8 @@ pub struct Row {
     pub task: String,
     /// How many messages are about it.
     pub asked: i64,
+    /// What makes it live on.
+    pub renewal: Renewal,
 }
 
 impl Row {
@@ -62,6 +64,7 @@ impl Row {
             folded: false,
             task: String::new(),
             asked: 0,
+            renewal: Renewal::Session,
         }
     }
 
@@ -74,35 +77,42 @@ impl Row {
     pub fn is_path(&self) -> bool {
         self.kind == PATH
     }
+
+    /// Whether it is a named lock.
+    pub fn is_name(&self) -> bool {
+        self.kind == NAME
+    }
 }
 
 /// The kind of a hold on a task.
 pub const TASK: &str = "task";
 /// The kind of a hold on a pattern.
 pub const PATH: &str = "path";
+/// The kind of a named lock.
+pub const NAME: &str = "name";
 
 const GET: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, renewal FROM hold
      WHERE project = $1 AND id = $2",
 );
 
 const DUE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
 );
 
 const LIVE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
      ORDER BY expires_at, id LIMIT $4",
 );
 
 const OF_HOLDER: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
 );
 
@@ -124,6 +134,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         folded: row.flag(13)?,
         task: row.text(14)?,
         asked: row.int(15)?,
+        renewal: if row.text(16)? == Renewal::Explicit.as_str() { Renewal::Explicit } else { Renewal::Session },
     })
 }
 
@@ -182,7 +193,8 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
     }
 }
 
-/// How many holds of others than some agents have time left, and when the first of them ends.
+/// How many holds of others than some agents have time left, and when the first of them ends. What a runner renews does
+/// not depend on the agent that started it.
 pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Result<(i64, Option<Time>)> {
     let all = Sql::same(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
@@ -191,10 +203,11 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Res
     let others = Sql::pair(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
                    FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2
-                     AND holder NOT IN (SELECT value FROM json_each($3))",
+                     AND (holder NOT IN (SELECT value FROM json_each($3)) OR (kind = 'name' AND renewal = 'explicit'))",
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
                    FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2
-                     AND holder <> ALL (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))",
+                     AND (holder <> ALL (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
+                          OR (kind = 'name' AND renewal = 'explicit'))",
     );
     let rows = match but {
         [] => tx.query(all, &[project.into(), now.into()])?,

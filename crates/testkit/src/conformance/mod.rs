@@ -26,6 +26,7 @@ mod idempotency;
 mod import;
 mod keeping;
 mod listing;
+mod locks;
 mod lost;
 mod mail;
 mod memory;
@@ -91,6 +92,7 @@ pub fn cases() -> Vec<&'static Case> {
         focus::CASES,
         holds::CASES,
         listing::CASES,
+        locks::CASES,
         random::CASES,
         transfer::CASES,
         transitions::CASES,

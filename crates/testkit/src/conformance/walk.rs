@@ -5,8 +5,8 @@ use tenure_core::session::Start;
 use tenure_core::{Result, tool};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
-    memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end, session_start,
-    switch_on, tool_used, transfer, unblock,
+    lock, memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end,
+    session_start, switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -123,6 +123,10 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let says = tool_used::Request { tool: "claude".into(), session: "S".into(), ..tool_used::Request::default() };
     let guarded = guard::Request { paths: words(&["./src/main.rs"]), fold_case: false, says };
     send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::Guard(guarded));
+    send(
+        world.call("a"),
+        Op::Lock(lock::Request { name: "deploy".into(), reason: "v2".into(), ..lock::Request::default() }),
+    );
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };

@@ -255,12 +255,16 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Block(_) => one(kind::TASK_BLOCKED),
         Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
         Op::Release(request) if request.task.is_none() && !own.is_empty() => {
-            own.iter().all(|(found, _)| *found == kind::PATH_RELEASED) || one(kind::TASK_RELEASED)
+            own.iter().all(|(found, _)| *found == kind::PATH_RELEASED)
+                || one(kind::TASK_RELEASED)
+                || one(kind::LOCK_RELEASED)
         }
         Op::Release(_) => one(kind::TASK_RELEASED),
         Op::Reserve(_) | Op::Guard(_) => {
             own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found))
         }
+        Op::Lock(request) if request.fence.is_some() => own.is_empty(),
+        Op::Lock(request) => *own == [(kind::LOCK_TAKEN, request.name.as_str())],
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),

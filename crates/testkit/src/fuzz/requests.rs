@@ -7,8 +7,8 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
     add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
-    memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end, session_start,
-    switch_on, tool_used, transfer, unblock,
+    lock, memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end,
+    session_start, switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -155,6 +155,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "unblock" => of::<unblock::Request>(body, Op::Unblock),
         "release" => of::<release::Request>(body, Op::Release),
         "reserve" => of::<reserve::Request>(body, Op::Reserve),
+        "lock" => of::<lock::Request>(body, Op::Lock),
         "reopen" => of::<reopen::Request>(body, Op::Reopen),
         "cancel" => of::<cancel::Request>(body, Op::Cancel),
         "transfer" => of::<transfer::Request>(body, Op::Transfer),

@@ -26,6 +26,7 @@ pub(super) const TOOL: Tool = Tool {
                 reason: request.reason.clone(),
                 all_checkouts: false,
                 fold_case,
+                force: false,
             })
         })
     },

@@ -67,6 +67,7 @@ impl Model {
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
             Op::Reserve(_) => unreachable!("no plan reserves paths"),
             Op::Off(_) | Op::Guard(_) => unreachable!("no plan has guards"),
+            Op::Lock(_) => unreachable!("no plan takes locks"),
         }
     }
 
