@@ -201,11 +201,6 @@ impl<'a> Context<'a> {
         self.writes.set(writes);
     }
 
-    /// Says that this is a hook that only looks: it makes no store, and reads one that it may not write.
-    pub(crate) fn only_looks(&self, patience: Duration) {
-        self.hook.set(Some(patience));
-    }
-
     /// A call as somebody whom the door knows, in a project that has a key; none where nothing has ever happened.
     pub(crate) fn call_as(&self, actor: Actor, request_id: &str) -> Result<Option<Call>> {
         let place = self.place()?;

@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tenure_core::guard::Treatment;
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::{log, policy};
@@ -130,10 +131,7 @@ fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Ou
 fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
     let out = Printer::new(false, true, env);
     let context = Context::new(asked.globals.clone(), env, &out);
-    match event {
-        Event::PostCommit => context.is_hook(PATIENCE),
-        _ => context.only_looks(PATIENCE),
-    }
+    context.is_hook(PATIENCE, event == Event::PostCommit);
     let place = context.place()?;
     if place.checkout.is_none() || place.project.key.is_none() {
         return Ok(Outcome::Fine);
