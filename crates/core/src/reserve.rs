@@ -50,7 +50,7 @@ pub enum Step {
 }
 
 /// Whether two places have a checkout in common.
-fn meet(one: &str, other: &str) -> bool {
+pub(crate) fn meet(one: &str, other: &str) -> bool {
     one == other || one.is_empty() || other.is_empty()
 }
 
