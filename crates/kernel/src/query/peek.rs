@@ -69,6 +69,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]
         news: &items,
         offered: None,
         mail: &mail,
+        in_line: scene.project.map_or(0, |project| project.waiting),
     };
     let brief = brief::of(tx, &ask)?;
     Ok(shape::Resumed {
