@@ -266,7 +266,7 @@ impl<'a> Context<'a> {
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
         };
-        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_)) {
+        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_) | Op::Lock(_)) {
             call.proven_dead = self.dead(kernel, &call);
         }
         if let Some(here) = &mut call.checkout {

@@ -40,3 +40,4 @@ mod shapes;
 mod shortened;
 mod snapshots;
 mod streams;
+mod waiting;

@@ -21,9 +21,10 @@ pub mod why;
 
 use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
 use tenure_store::Identity;
-use tenure_store::table::{project, task};
+use tenure_store::table::{hold, project, task};
 
 use crate::call::Call;
+use crate::locks;
 
 /// What a query looks at.
 pub struct Scene<'a> {
@@ -52,9 +53,14 @@ impl Scene<'_> {
         rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
-    /// When a hold ends, as far as that is known now.
+    /// When a hold on a task ends, as far as that is known now.
     pub(crate) fn end_of(&self, holder: &str, expires_at: Time) -> Time {
         if self.dead.iter().any(|dead| dead == holder) { expires_at.min(self.now) } else { expires_at }
+    }
+
+    /// Whether a hold is over because its holder is dead.
+    pub(crate) fn died(&self, hold: &hold::Row) -> bool {
+        self.dead.contains(&hold.holder) && !locks::outlives_holder(hold)
     }
 }
 

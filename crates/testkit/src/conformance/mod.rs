@@ -24,6 +24,7 @@ mod idempotency;
 mod import;
 mod keeping;
 mod listing;
+mod locks;
 mod lost;
 mod mail;
 mod memory;
@@ -90,6 +91,7 @@ pub fn cases() -> Vec<&'static Case> {
         focus::CASES,
         holds::CASES,
         listing::CASES,
+        locks::CASES,
         random::CASES,
         transfer::CASES,
         transitions::CASES,

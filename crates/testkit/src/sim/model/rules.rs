@@ -66,6 +66,7 @@ impl Model {
             }
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
             Op::Reserve(_) => unreachable!("no plan reserves paths"),
+            Op::Lock(_) => unreachable!("no plan takes locks"),
         }
     }
 
