@@ -14,6 +14,7 @@ mod place;
 mod runner;
 mod setup;
 mod uncommitted;
+mod wait;
 
 use std::process::ExitCode;
 

@@ -32,6 +32,18 @@ pub mod kind {
     pub const PATH_RELEASED: &str = "path.released";
     /// Files were committed.
     pub const PATH_COMMITTED: &str = "path.committed";
+    /// A path is held for an agent that waited for it, until it takes it.
+    pub const PATH_OFFERED: &str = "path.offered";
+    /// An agent took what it was offered.
+    pub const OFFER_TAKEN: &str = "offer.taken";
+    /// A named lock is held for an agent that waited for it, until it takes it.
+    pub const LOCK_OFFERED: &str = "lock.offered";
+    /// An agent waits.
+    pub const PLACE_QUEUED: &str = "place.queued";
+    /// An agent waits no longer: it left, or its session ended.
+    pub const PLACE_LEFT: &str = "place.left";
+    /// An agent waits no longer: it did not come back in time.
+    pub const PLACE_LAPSED: &str = "place.lapsed";
     /// A task was added.
     pub const TASK_ADDED: &str = "task.added";
     /// A task was changed.
@@ -86,7 +98,7 @@ pub mod kind {
     pub const GUARDS_ON: &str = "guards.on";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 37] = [
+    pub const ALL: [&str; 43] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -100,6 +112,12 @@ pub mod kind {
         PATH_CHANGED,
         PATH_RELEASED,
         PATH_COMMITTED,
+        PATH_OFFERED,
+        OFFER_TAKEN,
+        LOCK_OFFERED,
+        PLACE_QUEUED,
+        PLACE_LEFT,
+        PLACE_LAPSED,
         TASK_ADDED,
         TASK_EDITED,
         TASK_CLAIMED,
@@ -127,6 +145,17 @@ pub mod kind {
     ];
 }
 
+/// What somebody waits for: the first of it, and how much more there is.
+fn wanted(data: &Value) -> String {
+    let all: Vec<&str> =
+        data.get("wanted").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    match all.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => cut(only, 200),
+        [first, rest @ ..] => format!("{} and {} more", cut(first, 200), rest.len()),
+    }
+}
+
 /// What an event is about. A path and a lock may be spelled like the id of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
@@ -143,7 +172,7 @@ pub fn about(kind: &str, data: &Value) -> About {
     match kind.split_once('.') {
         Some(("path", _)) => About::Path,
         Some(("lock", _)) => About::Lock,
-        Some(("hold", _)) => match data.get("kind").and_then(Value::as_str) {
+        Some(("hold" | "offer", _)) => match data.get("kind").and_then(Value::as_str) {
             Some("path") => About::Path,
             Some("name") => About::Lock,
             // Only a path is in a checkout.
@@ -189,6 +218,9 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::HOLD_EXPIRED if flag("restored") => {
             format!("the hold of {} on {subject} ended: the project was restored from a backup", text("holder"))
         }
+        kind::HOLD_EXPIRED if !text("place").is_empty() => {
+            format!("{} did not take {subject} in time", text("holder"))
+        }
         kind::HOLD_EXPIRED => format!("the hold of {} on {subject} ran out of time", text("holder")),
         kind::HOLD_TRANSFERRED => {
             format!("{actor} handed {subject} from {} to {}{overrode}", text("from"), text("holder"))
@@ -223,6 +255,18 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
             };
             format!("{actor} committed {}{more}{task} as {}", shown.join(", "), cut(text("commit"), 12))
         }
+        kind::PATH_OFFERED => format!("{subject} is held for {}, who waited for it", text("holder")),
+        kind::LOCK_OFFERED => format!("the lock {subject} is held for {}, who waited for it", text("holder")),
+        kind::OFFER_TAKEN => format!("{actor} took {subject}, which was held for it"),
+        kind::PLACE_QUEUED => format!("{actor} waits for {}{}", wanted(data), quoted("reason")),
+        kind::PLACE_LEFT if flag("session_ended") => {
+            format!("{} waits no longer for {}: its session is over", text("agent"), wanted(data))
+        }
+        kind::PLACE_LEFT => format!("{} waits no longer for {}", text("agent"), wanted(data)),
+        kind::PLACE_LAPSED if flag("proven_dead") => {
+            format!("{} waits no longer for {}: its process is gone", text("agent"), wanted(data))
+        }
+        kind::PLACE_LAPSED => format!("{} did not come back for {}", text("agent"), wanted(data)),
         kind::TASK_ADDED if flag("imported") => {
             format!("{actor} imported {subject} as {}{}", text("status"), quoted("title"))
         }

@@ -6,6 +6,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span};
 use tenure_store::table::{agent, hold, lock};
 
+use crate::line::InTheWay;
 use crate::paths;
 use crate::shape::Blocker;
 use crate::unit::Unit;
@@ -13,7 +14,7 @@ use crate::unit::Unit;
 /// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
 /// session that started it, and to free it earlier would let two commands run at once.
 pub(crate) fn outlives_holder(row: &hold::Row) -> bool {
-    row.is_name() && row.renewal == Renewal::Explicit
+    row.is_name() && row.renewal == Renewal::Explicit && row.place.is_empty()
 }
 
 /// The live lock of a name. One that is over is ended first.
@@ -26,6 +27,34 @@ pub(crate) fn live(unit: &mut Unit<'_>, name: &str) -> Result<Option<hold::Row>>
         return Ok(None);
     }
     Ok(Some(row))
+}
+
+/// The four-part refusal of a lock that is free, and for which others wait.
+pub(crate) fn waited_for(unit: &mut Unit<'_>, name: &str, in_the_way: &InTheWay) -> Result<Error> {
+    if let Some(row) = in_the_way.holds.first() {
+        return held_by(unit, row);
+    }
+    let (project, now) = (unit.project.id.clone(), unit.now);
+    let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
+    let Some(first) = blockers.first() else { return Err(Error::bug("a refusal without a blocker")) };
+    let shown = cut(name, 120);
+    Ok(Error::refused(
+        Kind::Conflict,
+        "lock_held",
+        format!("the lock {shown} is free, and {} waits for it", first.holder),
+    )
+    .entity(shown)
+    .who(format!(
+        "{} is {} (last seen {} ago) and has waited for {}",
+        first.holder,
+        first.liveness.as_str(),
+        Span::seconds(first.last_seen_s),
+        Span::seconds(first.age_s),
+    ))
+    .attempt("tenure holds --kind name")
+    .person("A person can take it over: `lock` with --force.")
+    .detail("total", blockers.len())
+    .detail("blockers", json!(blockers)))
 }
 
 /// The four-part refusal of a lock that somebody has.

@@ -8,6 +8,7 @@ use tenure_core::task::Status;
 use tenure_core::{Result, event, name};
 use tenure_store::table::{agent, hold, path, task};
 
+use crate::line;
 use crate::locks;
 use crate::mail::Over;
 use crate::paths;
@@ -72,6 +73,7 @@ pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<Stri
     for hold in held.iter().filter(ends) {
         paths::cut_short(unit, hold, Some("session_ended"))?;
     }
+    line::leave_all(unit, agent)?;
     Ok(ended)
 }
 

@@ -164,13 +164,15 @@ impl Replay {
                     None => self.grant(event, at),
                 }
             }
-            kind::LOCK_TAKEN => self.grant_lock(event, at),
+            // An offer is a hold from the moment it is made; that it was taken changes nothing about who has it.
+            kind::PATH_RESERVED | kind::PATH_OFFERED => self.grant_path(event, at),
+            kind::OFFER_TAKEN => self.take_offer(event),
+            kind::LOCK_TAKEN | kind::LOCK_OFFERED => self.grant_lock(event, at),
             kind::LOCK_RELEASED => {
                 let hold = event.hold.clone().expect("an end names its hold");
                 let ended = self.end(task, &hold, at, event);
                 assert!(ended.lock, "event {}: {hold} is no lock", event.number);
             }
-            kind::PATH_RESERVED => self.grant_path(event, at),
             kind::PATH_CHANGED => self.change_path(event),
             kind::PATH_RELEASED => {
                 let hold = event.hold.clone().expect("an end names its hold");
@@ -280,6 +282,15 @@ impl Replay {
         let task = event.subject.clone();
         let (fence, path) = (event.number, Some(path));
         self.intervals.push(Interval { task, hold, holder, fence, from, until: None, path, lock: false });
+    }
+
+    /// What was offered is taken by whom it was offered to, while it is held for it.
+    fn take_offer(&mut self, event: &Event) {
+        let hold = event.hold.clone().expect("a taking names its hold");
+        let held = self.intervals.iter().find(|interval| interval.hold == hold && interval.until.is_none());
+        let held = held.unwrap_or_else(|| panic!("event {} takes {hold}, which is not held", event.number));
+        assert_eq!(held.holder, event.actor, "event {}: it was offered to another", event.number);
+        assert_eq!(event.data["fence"], held.fence, "event {}: the fence stays", event.number);
     }
 
     fn change_path(&mut self, event: &Event) {

@@ -37,6 +37,7 @@ pub(super) const SPEC: Spec = Spec {
             fence: args.fence,
             renewal: if args.command.is_empty() { Renewal::Session } else { Renewal::Runner },
             force: args.force,
+            ..Request::default()
         };
         if args.command.is_empty() {
             let (hold, body) = take(context, request)?;

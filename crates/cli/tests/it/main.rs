@@ -43,3 +43,4 @@ mod shapes;
 mod shortened;
 mod snapshots;
 mod streams;
+mod waiting;

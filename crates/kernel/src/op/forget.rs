@@ -64,6 +64,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Value> {
     row.events = 0;
     row.off_until = Time(0);
     row.off_by.clear();
+    row.waiting = 0;
     // One number is left out, so that a reader at the end is told too.
     row.last_event += 1;
     row.first_event = row.last_event + 1;

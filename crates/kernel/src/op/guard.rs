@@ -59,8 +59,13 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
         data: json!({ "by": "guard", "sub_agent": request.says.sub_agent }),
     };
     let first = unit.project.last_event;
-    let taken =
-        reserve::take(unit, &patterns, &taking).map_err(|error| error.detail("uses_tools", unit.uses_tools()))?;
+    let taken = match reserve::take(unit, &patterns, &taking)? {
+        Ok(taken) => taken,
+        Err(in_the_way) => {
+            let refusal = reserve::refusal(unit, &patterns, &in_the_way)?;
+            return Err(refusal.detail("uses_tools", unit.uses_tools()));
+        }
+    };
     let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
     let me = unit.me();
     let elsewhere = path::elsewhere(unit.tx, &unit.project.id, me, unit.now, ELSEWHERE_MAX)?;

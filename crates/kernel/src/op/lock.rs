@@ -10,6 +10,7 @@ use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::{hold, lock as table};
 
 use super::release_paths::stale_fence;
+use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::unit::Unit;
 use crate::{locks, paths, shape, steal};
 
@@ -46,12 +47,24 @@ pub struct Request {
     /// Whether it is taken from whoever has it: by a person, or by an agent from a holder that is gone.
     #[serde(default)]
     pub force: bool,
+    /// Whether to get a place in the waiting line where somebody has it. The same request again renews the place, or takes
+    /// what is offered to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+    /// How long the place is kept after the last such request; without it two minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_ttl_s: Option<i64>,
+    /// How long an offer is kept; without it one minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_ttl_s: Option<i64>,
 }
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
         lock::name(&self.name)?;
-        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
+        for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
+            rule::ttl(Span::seconds(seconds))?;
+        }
         text::body(&self.reason, "reason").map(|_| ())
     }
 
@@ -60,19 +73,70 @@ impl Request {
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Hold> {
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Locked> {
     let reason = text::body(&request.reason, "reason")?;
     let live = locks::live(unit, &request.name)?;
-    match (may_have(unit, request, live.as_ref()), live) {
-        (Step::Renew, Some(row)) => renew(unit, request, row, &reason),
+    let step = may_have(unit, request, live.as_ref());
+    match (step, live) {
+        (Step::Renew, Some(row)) => renew(unit, request, row, &reason).map(shape::Locked::Held),
         (Step::Stale, live) => Err(stale(unit, request, live.as_ref())?),
-        (Step::Held, Some(row)) if !request.force => Err(locks::held_by(unit, &row)?),
+        (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
+            take(unit, request, row, &reason).map(shape::Locked::Held)
+        }
         (_, live) => {
+            let me = unit.me();
+            let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
+            if let Some(in_the_way) = line::decide_name(unit.tx, &sight, (me, &request.name), live.as_ref())? {
+                // Force takes what others hold; only a person passes those who wait.
+                let may_force = in_the_way.places.is_empty() || unit.call.actor.is_person();
+                if !request.force || !may_force {
+                    return blocked(unit, request, &reason, in_the_way);
+                }
+            }
             let overrode = live.as_ref().map(|row| row.holder.clone());
             steal::end(unit, live.as_slice(), &reason)?;
-            grant(unit, request, &reason, overrode.as_deref())
+            let held = grant(unit, request, &reason, overrode.as_deref())?;
+            line::take(unit, &Want::Name { agent: me, name: &request.name })?;
+            Ok(shape::Locked::Held(held))
         }
     }
+}
+
+/// Somebody has it or waits for it: a place in the line, or the refusal.
+fn blocked(unit: &mut Unit<'_>, request: &Request, reason: &str, in_the_way: InTheWay) -> Result<shape::Locked> {
+    if !request.wait {
+        return Err(locks::waited_for(unit, &request.name, &in_the_way)?);
+    }
+    let asking = Asking::of(reason, request.place_ttl_s, request.offer_ttl_s);
+    let want = Want::Name { agent: unit.me(), name: &request.name };
+    line::wait(unit, &want, &asking, in_the_way).map(shape::Locked::Waiting)
+}
+
+/// Takes what was offered: the fence stays, the time begins.
+fn take(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+    (row.renewal, row.ttl) = how(request);
+    row.expires_at = unit.now + row.ttl;
+    if !reason.is_empty() {
+        reason.clone_into(&mut row.reason);
+    }
+    let data = json!({
+        "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place,
+        "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+    });
+    unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
+    row.place.clear();
+    table::take(unit.tx, &unit.project.id, &row)?;
+    unit.freed = true;
+    Ok(paths::shown(unit, &row))
+}
+
+/// What renews a lock, and how long it lives without that.
+fn how(request: &Request) -> (rule::Renewal, Span) {
+    let (renewal, ttl) = match request.renewal {
+        Renewal::Session => (rule::Renewal::Session, TTL),
+        Renewal::Runner => (rule::Renewal::Explicit, RUNNER_TTL),
+    };
+    (renewal, request.ttl().unwrap_or(ttl))
 }
 
 /// What becomes of the request: the one place that knows who stands in its way.
@@ -81,11 +145,7 @@ fn may_have(unit: &Unit<'_>, request: &Request, live: Option<&hold::Row>) -> Ste
 }
 
 fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<&str>) -> Result<shape::Hold> {
-    let (renewal, ttl) = match request.renewal {
-        Renewal::Session => (rule::Renewal::Session, TTL),
-        Renewal::Runner => (rule::Renewal::Explicit, RUNNER_TTL),
-    };
-    let ttl = request.ttl().unwrap_or(ttl);
+    let (renewal, ttl) = how(request);
     let expires_at = unit.now + ttl;
     let me = unit.me();
     let fresh = paths::fresh_ids(unit, 1)?.remove(0);

@@ -3,10 +3,11 @@
 use tenure_core::hold::Ending;
 use tenure_core::text::cut;
 use tenure_core::{Error, Result};
-use tenure_store::table::{hold, lock};
+use tenure_store::table::{hold, lock, place};
 
 use super::release::Request;
 use super::release_paths::{finish, not_held, over, stale_fence};
+use crate::line;
 use crate::locks;
 use crate::shape;
 use crate::unit::Unit;
@@ -18,8 +19,26 @@ const LOOKED_AT: usize = 20;
 pub(super) fn by_name(unit: &mut Unit<'_>, name: &str, request: &Request) -> Result<shape::Reserved> {
     match locks::live(unit, name)? {
         Some(row) if row.holder == unit.me() || request.force => finish(unit, request, vec![row]),
-        live => Err(nothing(unit, name, request, live.as_ref())?),
+        live => match place(unit, name)? {
+            Some(place) => {
+                line::leave(unit, &place, None)?;
+                Ok(shape::Reserved { left: vec![place.id], ..shape::Reserved::default() })
+            }
+            None => Err(nothing(unit, name, request, live.as_ref())?),
+        },
     }
+}
+
+/// The place in the line at which the actor waits for a lock.
+fn place(unit: &mut Unit<'_>, name: &str) -> Result<Option<place::Row>> {
+    if unit.project.waiting == 0 {
+        return Ok(None);
+    }
+    let me = unit.me();
+    let its = |place: &place::Row| {
+        place.kind == hold::NAME && place.state == place::State::Waiting && place.wanted.concat() == name
+    };
+    Ok(place::of_agent(unit.tx, &unit.project.id, me)?.into_iter().find(its))
 }
 
 /// Why there is nothing to give back: it has lapsed or was taken over, another has it, or nobody has it.

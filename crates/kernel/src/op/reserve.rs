@@ -9,6 +9,7 @@ use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, d
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
+use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::paths::{self, Granting};
 use crate::shape;
 use crate::steal;
@@ -37,6 +38,16 @@ pub struct Request {
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default)]
     pub fold_case: bool,
+    /// Whether to get a place in the waiting line where others stand in the way. The same request again renews the place,
+    /// or takes what is offered to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+    /// How long the place is kept after the last such request; without it two minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_ttl_s: Option<i64>,
+    /// How long an offer is kept; without it one minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_ttl_s: Option<i64>,
     /// Whether they are taken from whoever has them: by a person, or by an agent from holders that are gone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
@@ -44,7 +55,9 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
+        for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
+            rule::ttl(Span::seconds(seconds))?;
+        }
         text::body(&self.reason, "reason")?;
         paths::read(&self.paths, self.fold_case).map(|_| ())
     }
@@ -72,6 +85,12 @@ pub(super) struct Taking<'a> {
     pub(super) data: Value,
 }
 
+impl Taking<'_> {
+    fn wanted<'b>(&'b self, agent: &'b str, patterns: &'b [Pattern]) -> Wanted<'b> {
+        Wanted { agent, checkout: &self.here, mode: self.mode, patterns }
+    }
+}
+
 /// The task that new holds go with.
 #[derive(Default)]
 struct Bound {
@@ -93,45 +112,72 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         force: request.force,
         data: json!({}),
     };
-    let taken = take(unit, &patterns, &taking)?;
+    let taken = match take(unit, &patterns, &taking)? {
+        Ok(taken) => taken,
+        Err(in_the_way) if request.wait => {
+            refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
+            let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
+            return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, in_the_way);
+        }
+        Err(in_the_way) => return Err(refusal(unit, &patterns, &in_the_way)?),
+    };
     let mut holds: Vec<shape::Hold> = Vec::with_capacity(taken.len());
     for row in taken {
         if !holds.iter().any(|hold| hold.id == row.id) {
             holds.push(paths::shown(unit, &row));
         }
     }
-    Ok(shape::Reserved { holds })
+    Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }
 
-/// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern.
-pub(super) fn take(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<Vec<hold::Row>> {
+/// The refusal of what stands in the way.
+pub(super) fn refusal(unit: &mut Unit<'_>, patterns: &[Pattern], in_the_way: &InTheWay) -> Result<Error> {
+    let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
+    Ok(refusal.attempt("tenure reserve PATH --wait"))
+}
+
+/// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern, or what
+/// stands in the way.
+pub(super) fn take(
+    unit: &mut Unit<'_>,
+    patterns: &[Pattern],
+    taking: &Taking<'_>,
+) -> Result<Result<Vec<hold::Row>, InTheWay>> {
     let bound = bound(unit)?;
-    let (live, steps) = may_have(unit, patterns, taking)?;
+    let wanted = taking.wanted(unit.me(), patterns);
+    let (live, steps) = match may_have(unit, taking, &wanted)? {
+        Ok(decided) => decided,
+        Err(in_the_way) => return Ok(Err(in_the_way)),
+    };
     refuse_too_many_unanchored(unit, patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
-    carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)
+    let taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
+    line::take(unit, &Want::Paths(wanted))?;
+    Ok(Ok(taken))
 }
 
-/// The live holds around the request and what becomes of each pattern: the one place that knows who stands in its way.
-fn may_have(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<(Vec<hold::Row>, Vec<Step>)> {
-    let live = paths::live(unit, &taking.here, patterns)?;
-    let wanted = Wanted { agent: unit.me(), checkout: &taking.here, mode: taking.mode, patterns };
-    let these = match decide(&wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?) {
-        Ok(steps) => return Ok((live, steps)),
-        Err(these) => these,
+/// The live holds around the request and what becomes of each pattern, or what stands in its way: the one place that
+/// knows. Force takes what others hold; only a person passes those who wait.
+fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Result<Result<Decided, InTheWay>> {
+    let live = paths::live(unit, wanted.checkout, wanted.patterns)?;
+    let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
+    let in_the_way = match line::decide(unit.tx, &sight, wanted, &live)? {
+        Ok(steps) => return Ok(Ok((live, steps))),
+        Err(in_the_way) => in_the_way,
     };
-    let (stand, rest): (Vec<_>, Vec<_>) = live.into_iter().enumerate().partition(|(at, _)| these.contains(at));
-    let in_the_way: Vec<hold::Row> = stand.into_iter().map(|(_, row)| row).collect();
-    if !taking.force {
-        let rows: Vec<&hold::Row> = in_the_way.iter().collect();
-        return Err(paths::held_by(unit.tx, &unit.project.id, (patterns, &rows), unit.now)?);
+    if !taking.force || !(in_the_way.places.is_empty() || unit.call.actor.is_person()) {
+        return Ok(Err(in_the_way));
     }
-    steal::end(unit, &in_the_way, taking.reason)?;
-    let live: Vec<hold::Row> = rest.into_iter().map(|(_, row)| row).collect();
-    let steps = decide(&wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
+    steal::end(unit, &in_the_way.holds, taking.reason)?;
+    let ended = |row: &hold::Row| in_the_way.holds.iter().any(|ended| ended.id == row.id);
+    let live: Vec<hold::Row> = live.into_iter().filter(|row| !ended(row)).collect();
+    let steps = decide(wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
         .map_err(|_| Error::bug("what stood in the way was ended"))?;
-    Ok((live, steps))
+    Ok(Ok((live, steps)))
 }
+
+/// The live holds around a request, and what becomes of each of its patterns.
+type Decided = (Vec<hold::Row>, Vec<Step>);
 
 /// The checkout that a request is about, empty for all of them.
 pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
@@ -208,6 +254,7 @@ fn carry_out(
             Step::Change(at) => {
                 let mode = taking.mode;
                 let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
+                unit.freed |= mode < live[*at].mode;
                 unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
                 renew(unit, &live[*at], mode, (taking, given), (bound, true))?
             }
@@ -220,6 +267,7 @@ fn carry_out(
                     task: &bound.task,
                     reason,
                     until: given.or(bound.until).unwrap_or((unit.now + taking.alone, taking.alone)),
+                    place: "",
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
                 let row = paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, taking.data.clone()))?;
@@ -244,11 +292,13 @@ fn renew(
     (bound, same): (&Bound, bool),
 ) -> Result<hold::Row> {
     let mut row = row.clone();
+    let same = same || !row.place.is_empty();
     if same && !bound.task.is_empty() {
         row.task.clone_from(&bound.task);
     }
     let with_task = bound.until.filter(|_| row.task == bound.task && !row.task.is_empty());
-    (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + row.ttl, row.ttl));
+    let ttl = if row.place.is_empty() { row.ttl } else { taking.alone };
+    (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + ttl, ttl));
     row.mode = mode;
     if !taking.reason.is_empty() {
         taking.reason.clone_into(&mut row.reason);
@@ -262,5 +312,15 @@ fn renew(
         by_session: taking.by_session || !row.task.is_empty(),
     };
     path::change(unit.tx, &unit.project.id, &row.id, &change)?;
+    if !row.place.is_empty() {
+        // Taken: the fence stays, the time begins.
+        let data = json!({
+            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
+            "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+        });
+        unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
+        row.place.clear();
+        unit.freed = true;
+    }
     Ok(row)
 }

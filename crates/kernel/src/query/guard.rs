@@ -11,6 +11,7 @@ use super::check::{here, live};
 use super::session::{Look, Mine, Standing, standing};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::line::InTheWay;
 use crate::paths;
 use crate::shape::Checked;
 
@@ -51,8 +52,10 @@ impl Kernel {
             // Whose work is at risk matters more than how many files it is: each holder stands there first.
             let mut seen = std::collections::HashSet::new();
             rows.sort_by_key(|row| !seen.insert(row.holder.clone()));
-            let blockers = paths::blockers(tx, scene.project_id(), &rows.iter().collect::<Vec<_>>(), scene.now)?;
-            Ok(Checked { free: rows.is_empty(), blockers, total: rows.len() })
+            let (free, total) = (rows.is_empty(), rows.len());
+            let in_the_way = InTheWay { holds: rows, ..InTheWay::default() };
+            let blockers = paths::blockers(tx, scene.project_id(), &in_the_way, scene.now)?;
+            Ok(Checked { free, blockers, total })
         })
     }
 }
@@ -68,6 +71,8 @@ fn covered(tx: &mut dyn Tx, scene: &Scene<'_>, mine: &Mine, files: &[String], fo
     let own: Vec<&hold::Row> = rows
         .iter()
         .filter(|row| row.holder == mine.agent && row.mode == Mode::Exclusive && is_fresh(row, scene.now))
+        // What is only offered is taken by the first edit.
+        .filter(|row| row.place.is_empty())
         .collect();
     for pattern in &patterns {
         let mut answers = false;

@@ -18,7 +18,14 @@ const PAGES: usize = 20;
 /// What the story of a task begins with, as long as all of it is kept.
 const OF_TASK: [&str; 1] = [kind::TASK_ADDED];
 /// The same of a hold.
-const OF_HOLD: [&str; 4] = [kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED, kind::PATH_RESERVED, kind::LOCK_TAKEN];
+const OF_HOLD: [&str; 6] = [
+    kind::TASK_CLAIMED,
+    kind::HOLD_TRANSFERRED,
+    kind::PATH_RESERVED,
+    kind::PATH_OFFERED,
+    kind::LOCK_TAKEN,
+    kind::LOCK_OFFERED,
+];
 /// The same of a memory.
 const OF_MEMORY: [&str; 1] = [kind::MEMORY_ADDED];
 

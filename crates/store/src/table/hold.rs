@@ -40,6 +40,8 @@ pub struct Row {
     pub task: String,
     /// How many messages are about it.
     pub asked: i64,
+    /// The place in the waiting line that it is offered to, until it is taken; empty for every other hold.
+    pub place: String,
     /// What makes it live on.
     pub renewal: Renewal,
 }
@@ -64,6 +66,7 @@ impl Row {
             folded: false,
             task: String::new(),
             asked: 0,
+            place: String::new(),
             renewal: Renewal::Session,
         }
     }
@@ -93,26 +96,26 @@ pub const NAME: &str = "name";
 
 const GET: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND id = $2",
 );
 
 const DUE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
 );
 
 const LIVE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
      ORDER BY expires_at, id LIMIT $4",
 );
 
 const OF_HOLDER: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
 );
 
@@ -134,7 +137,8 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         folded: row.flag(13)?,
         task: row.text(14)?,
         asked: row.int(15)?,
-        renewal: if row.text(16)? == Renewal::Explicit.as_str() { Renewal::Explicit } else { Renewal::Session },
+        place: row.text(16)?,
+        renewal: if row.text(17)? == Renewal::Explicit.as_str() { Renewal::Explicit } else { Renewal::Session },
     })
 }
 

@@ -9,7 +9,7 @@ use crate::tx::{Sql, Tx, Value};
 pub fn live_call(project: &str, name: &str) -> (Sql, Vec<Value>) {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND subject = $2 AND ended_at = 0 AND kind = 'name' ORDER BY id",
     );
     (sql, vec![project.into(), name.into()])
@@ -25,7 +25,7 @@ pub fn live(tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<Row>> {
 pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND subject = $2 AND kind = 'name' ORDER BY fence DESC, id LIMIT $3",
     );
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
@@ -35,8 +35,8 @@ pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Resul
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
-             ended_at, ended_how)
-         VALUES ($1, $2, 'name', $3, 'exclusive', $4, $5, $6, $7, $8, $9, $10, 0, '')",
+             ended_at, ended_how, place)
+         VALUES ($1, $2, 'name', $3, 'exclusive', $4, $5, $6, $7, $8, $9, $10, 0, '', $11)",
     );
     let args = vec![
         project.into(),
@@ -49,6 +49,24 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         row.ttl.0.into(),
         row.renewal.as_str().into(),
         (&row.reason).into(),
+        (&row.place).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Takes a lock that was offered: from here on it is one like any other, and this renews it.
+pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE hold SET expires_at = $3, ttl = $4, reason = $5, renewal = $6, place = ''
+         WHERE project = $1 AND id = $2 AND ended_at = 0",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        row.expires_at.into(),
+        row.ttl.0.into(),
+        (&row.reason).into(),
+        row.renewal.as_str().into(),
     ];
     tx.defer(sql, args)
 }

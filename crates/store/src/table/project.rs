@@ -61,6 +61,8 @@ pub struct Row {
     pub last_event: i64,
     /// How many events are kept; 0 for a project that is not switched on.
     pub events: i64,
+    /// How many places in the waiting line have not been ended.
+    pub waiting: i64,
     /// The time of the last op.
     pub last_time: Time,
     /// The newest task number.
@@ -88,6 +90,7 @@ impl Row {
             first_event: 1,
             last_event: 0,
             events: 0,
+            waiting: 0,
             last_time: now,
             last_task: 0,
             holds_issued: 0,
@@ -125,13 +128,13 @@ const ENTER: Sql = Sql::pair(
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL,
-            p.off_until, p.off_by
+            p.off_until, p.off_by, p.waiting
      FROM store s LEFT JOIN project p ON p.key = $1",
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by, p.waiting
      FROM store s LEFT JOIN project p ON p.key = $1",
 );
 
@@ -144,7 +147,7 @@ const ENTER_LOCKED: Sql = Sql::pair(
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by, p.waiting
      FROM store s LEFT JOIN p ON TRUE",
 );
 
@@ -182,6 +185,7 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         events: row.int(19)?,
         off_until: row.time(21)?,
         off_by: row.text(22)?,
+        waiting: row.int(23)?,
     };
     Ok((identity, Some(project), clock))
 }
@@ -203,7 +207,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE project SET last_event = $2, last_time = $3, last_task = $4, holds_issued = $5, tasks_ready = $6,
              tasks_waiting = $7, tasks_stuck = $8, tasks_started = $9, tasks_blocked = $10, tasks_done = $11,
-             tasks_cancelled = $12, first_event = $13, events = $14, off_until = $15, off_by = $16
+             tasks_cancelled = $12, first_event = $13, events = $14, off_until = $15, off_by = $16, waiting = $17
          WHERE key = $1",
     );
     let mut args: Vec<Value> = vec![
@@ -214,7 +218,8 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
         row.holds_issued.into(),
     ];
     args.extend(row.counts.map(Value::from));
-    args.extend([row.first_event.into(), row.events.into(), row.off_until.into(), (&row.off_by).into()]);
+    let (off_until, off_by) = (row.off_until.into(), (&row.off_by).into());
+    args.extend([row.first_event.into(), row.events.into(), off_until, off_by, row.waiting.into()]);
     tx.defer(sql, args)
 }
 
@@ -275,13 +280,14 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
 
 /// Every row that belongs to a project, but for its own: that one keeps the numbers, so that no cursor and no fence of
 /// before ever means anything of after.
-const BELONGINGS: [Sql; 20] = [
+const BELONGINGS: [Sql; 21] = [
     Sql::same("DELETE FROM checkout WHERE project = $1"),
     Sql::same("DELETE FROM agent WHERE project = $1"),
     Sql::same("DELETE FROM task WHERE project = $1"),
     Sql::same("DELETE FROM task_label WHERE project = $1"),
     Sql::same("DELETE FROM dep WHERE project = $1"),
     Sql::same("DELETE FROM hold WHERE project = $1"),
+    Sql::same("DELETE FROM place WHERE project = $1"),
     Sql::same("DELETE FROM shown WHERE project = $1"),
     Sql::same("DELETE FROM note WHERE project = $1"),
     Sql::same("DELETE FROM memory WHERE project = $1"),

@@ -47,6 +47,7 @@ mod switching;
 mod transfer;
 mod transitions;
 mod turns;
+mod waiting;
 mod walk;
 
 pub use self::purity::die_if_asked;
@@ -128,6 +129,7 @@ pub fn cases() -> Vec<&'static Case> {
         hooks::CASES,
         switching::CASES,
         turns::CASES,
+        waiting::CASES,
     ]
     .into_iter()
     .flatten()

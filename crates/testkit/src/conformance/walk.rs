@@ -115,8 +115,13 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let paths = words(&["src/a.rs", "docs/"]);
     send(
         Call { actor: world.call("a").actor, ..joined.clone() },
-        Op::Reserve(reserve::Request { paths, ..reserve::Request::default() }),
+        Op::Reserve(reserve::Request { paths: paths.clone(), ..reserve::Request::default() }),
     );
+    let waits = reserve::Request { paths, wait: true, ..reserve::Request::default() };
+    let waiter = world.call("b");
+    let waiter = Call { actor: waiter.actor, request_id: waiter.request_id, ..joined.clone() };
+    let queued = send(waiter, Op::Reserve(waits));
+    assert_eq!(queued["waiting"], true);
     let (commit, clean) = (String::from("c0ffee11"), words(&["src/a.rs"]));
     let committed = committed::Request { commit, paths: clean.clone(), clean, ..committed::Request::default() };
     send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::Committed(committed));

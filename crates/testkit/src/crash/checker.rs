@@ -261,10 +261,15 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         }
         Op::Release(_) => one(kind::TASK_RELEASED),
         Op::Reserve(_) | Op::Guard(_) => {
-            own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found))
+            let granted = [kind::PATH_RESERVED, kind::PATH_CHANGED, kind::OFFER_TAKEN];
+            let queued = body["waiting"] == true && own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED);
+            queued || own.iter().all(|(found, _)| granted.contains(found))
         }
         Op::Lock(request) if request.fence.is_some() => own.is_empty(),
-        Op::Lock(request) => *own == [(kind::LOCK_TAKEN, request.name.as_str())],
+        Op::Lock(_) if body["waiting"] == true => own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED),
+        Op::Lock(request) => {
+            [kind::LOCK_TAKEN, kind::OFFER_TAKEN].iter().any(|kind| *own == [(*kind, request.name.as_str())])
+        }
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
