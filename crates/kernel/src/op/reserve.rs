@@ -85,7 +85,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
             refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
             let reason = text::body(&request.reason, "reason")?;
             let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
-            return line::wait(unit, &Want::Paths(wanted), &asking, in_the_way);
+            return line::wait(unit, &Want::Paths(wanted), &asking, &in_the_way);
         }
         Err(in_the_way) => {
             let refusal = paths::held_by(unit.tx, &unit.project.id, (&patterns, &in_the_way), unit.now)?;
