@@ -232,6 +232,21 @@ fn inv_r14_the_command_of_a_stopped_runner_is_gone_before_its_lock() {
 }
 
 #[test]
+fn inv_r14_a_store_that_cannot_be_reached_ends_the_command_before_the_lock() {
+    let home = Home::new(Engine::File);
+    let run = Run::start(&home, "a", "8s", "");
+    let command = run.command();
+    let turn = std::fs::File::options().write(true).open(format!("{}-turn-a", home.database().display())).unwrap();
+    turn.lock().unwrap();
+    wait_until("the command is gone", || is_gone(&command));
+    // Queries take no turn.
+    assert_eq!(home.ok(&["holds", "--kind", "name"])["items"].as_array().unwrap().len(), 1, "and the lock is there");
+    turn.unlock().unwrap();
+    let (code, document) = run.end();
+    assert_eq!((code, &document["error"]["code"]), (123, &json!("lock_lost")), "{document}");
+}
+
+#[test]
 fn inv_r14_what_a_command_leaves_running_is_left_alone_when_it_ends_by_itself() {
     let home = Home::new(Engine::File);
     let run = Run::start(&home, "a", "30s", "");
