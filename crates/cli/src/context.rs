@@ -437,6 +437,11 @@ impl<'a> Context<'a> {
         Some(Checkout { host: HostFacts::host(self.env), path: encode(path), common, trust, tree: Tree::default() })
     }
 
+    /// The working tree that the command is in, as holds name it.
+    pub(crate) fn here(&self) -> Option<String> {
+        self.checkout(None).map(|here| here.path)
+    }
+
     /// Looks at the processes of agents on this machine that hold something.
     pub(crate) fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
         // Where this fails the op itself meets the same obstacle and reports it.

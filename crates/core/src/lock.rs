@@ -13,6 +13,16 @@ pub const TTL: Span = Span::minutes(10);
 /// Time to live of a lock that a runner renews while its command runs, when nothing else is said.
 pub const RUNNER_TTL: Span = Span::seconds(60);
 
+/// How long a runner waits between two renewals of a lock.
+pub fn renew_every(ttl: Span) -> Span {
+    Span(ttl.0 / 4)
+}
+
+/// How long before a lock can end its runner begins to end the command, and by which half of that it is gone.
+pub fn margin(ttl: Span) -> Span {
+    Span(ttl.0 / 4).min(Span::seconds(10))
+}
+
 /// Checks the name of a lock: 1 to 128 characters on one line, no blank at either end, no dash at the beginning, where a
 /// command line would take it for a flag.
 pub fn name(text: &str) -> Result<&str> {
@@ -80,6 +90,15 @@ mod tests {
         for bad in ["", " ", "-x", "--", "a\nb", "a\0", " a", "a ", "\u{200b}", "a\u{2028}b", "a\u{202e}b", &longer] {
             assert_eq!(name(bad).unwrap_err().code(), "bad_lock_name", "{bad:?}");
         }
+    }
+
+    #[test]
+    fn inv_r14_a_command_is_ended_before_its_lock_and_after_a_renewal_was_due() {
+        for seconds in [1, 2, 60, 3_600, 86_400] {
+            let ttl = Span::seconds(seconds);
+            assert!(margin(ttl) > Span(0) && renew_every(ttl).0 * 2 <= ttl.0 - margin(ttl).0, "{seconds}");
+        }
+        assert_eq!((renew_every(RUNNER_TTL), margin(RUNNER_TTL)), (Span::seconds(15), Span::seconds(10)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod health;
 pub mod holds;
 pub mod ids;
 pub mod list;
+pub mod lock;
 pub mod log;
 pub mod mail;
 pub mod memory;
@@ -18,6 +19,7 @@ pub mod session;
 pub mod show;
 pub mod status;
 pub mod why;
+pub mod why_path;
 
 use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
 use tenure_store::Identity;

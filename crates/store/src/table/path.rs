@@ -40,6 +40,28 @@ pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Cal
     (sql, vec![project.into(), checkout.into(), begin.into(), end.into()])
 }
 
+/// Holds of one beginning in any checkout, ended or not, the newest first.
+pub fn past_call(project: &str, prefix: &str, limit: usize) -> Call {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND kind = 'path' AND prefix = $2 ORDER BY fence DESC LIMIT $3",
+    );
+    (sql, vec![project.into(), prefix.into(), limit.into()])
+}
+
+/// Holds whose beginning is longer than the first text and before the second, in any checkout, ended or not. Some of them
+/// where there are more: the newest would have to be looked for among all.
+pub fn past_below_call(project: &str, begin: &str, end: &str, limit: usize) -> Call {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND kind = 'path' AND prefix > $2 AND prefix < $3 ORDER BY prefix, fence LIMIT $4",
+    );
+    let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
+    (sql, vec![project.into(), begin.into(), end.into(), limit.into()])
+}
+
 /// The statement that reads the holds that were taken for some tasks and have not been ended, in the order of their
 /// grants.
 pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {

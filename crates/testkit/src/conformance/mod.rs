@@ -41,6 +41,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod stories;
 mod switching;
 mod transfer;
 mod transitions;
@@ -122,6 +123,7 @@ pub fn cases() -> Vec<&'static Case> {
         restoring::CASES,
         resume::CASES,
         sessions::CASES,
+        stories::CASES,
         hooks::CASES,
         switching::CASES,
         turns::CASES,
