@@ -1,6 +1,7 @@
 //! `tenure lock`
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Args as _;
 use tenure_core::text::cut;
@@ -13,6 +14,7 @@ use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::output::Ink;
 use crate::runner;
+use crate::wait;
 
 pub(super) const SPEC: Spec = Spec {
     name: "lock",
@@ -23,6 +25,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure lock deploy --reason \"release 1.4\"",
         "tenure lock deploy -- ./deploy.sh --all",
         "tenure lock db --ttl 5m -- make migrate",
+        "tenure lock deploy --wait -- ./deploy.sh",
         "tenure release deploy",
     ],
     args: Args::augment_args,
@@ -30,6 +33,8 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
+        let times = context.place()?.config.wait;
+        let limit = args.wait.as_deref().map(|given| wait::limit(given, times.call)).transpose()?;
         let request = Request {
             name: args.name,
             ttl_s: ttl.map(Span::as_seconds),
@@ -37,22 +42,44 @@ pub(super) const SPEC: Spec = Spec {
             fence: args.fence,
             renewal: if args.command.is_empty() { Renewal::Session } else { Renewal::Runner },
             force: args.force,
-            ..Request::default()
+            wait: limit.is_some(),
+            place_ttl_s: times.place.map(Span::as_seconds),
+            offer_ttl_s: times.offer.map(Span::as_seconds),
         };
         if args.command.is_empty() {
-            let (hold, body) = take(context, request)?;
+            let (hold, body) = take(context, request, limit)?;
             say(context, &hold, &body);
             return Ok(0);
         }
-        let taken = runner::take(|| take(context, request).map(|(hold, _)| hold))?;
+        let request = match limit {
+            None => request,
+            // A wait is long: what the runner trusts begins with the renewal that comes after it.
+            Some(_) => {
+                let (hold, _) = take(context, request.clone(), limit)?;
+                Request { fence: Some(hold.fence), force: false, wait: false, ..request }
+            }
+        };
+        let again = limit.is_some();
+        let taken = runner::take(|| {
+            if again { renew(context, request) } else { take(context, request, None).map(|(hold, _)| hold) }
+        })?;
         runner::run(context, &taken, &args.command)
     },
 };
 
 /// Takes the lock: the answer, and how it was written.
-fn take(context: &Context<'_>, request: Request) -> Result<(Hold, String)> {
-    let (hold, reply) = context.answer::<Hold>(&Op::Lock(request))?;
-    Ok((hold, reply.body))
+fn take(context: &Context<'_>, request: Request, limit: Option<Duration>) -> Result<(Hold, String)> {
+    let op = Op::Lock(request);
+    let reply = match limit {
+        None => context.run(&op)?,
+        Some(limit) => wait::until_held(context, &op, limit)?,
+    };
+    Ok((wait::read(&reply)?, reply.body))
+}
+
+/// Renews the lock by an op of its own: the request id that was given is that of the first.
+fn renew(context: &Context<'_>, request: Request) -> Result<Hold> {
+    wait::read(&context.run_aside(&Op::Lock(request))?)
 }
 
 fn say(context: &Context<'_>, hold: &Hold, body: &str) {
@@ -89,6 +116,9 @@ struct Args {
     /// Take it from whoever has it: people; agents only from a holder that is gone (recorded)
     #[arg(long)]
     force: bool,
+    /// Wait in line where somebody has it, at most 90s a call; the same command again goes on waiting
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "fence")]
+    wait: Option<String>,
     /// A command to run under the lock, which is renewed meanwhile and released at the end
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,

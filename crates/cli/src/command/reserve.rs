@@ -6,6 +6,7 @@ use clap::Args as _;
 use tenure_core::{Span, hold};
 use tenure_kernel::Op;
 use tenure_kernel::op::reserve::Request;
+use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
 use crate::output::path::reserved;
@@ -50,7 +51,7 @@ pub(super) const SPEC: Spec = Spec {
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &wait::read(&reply)?.holds));
+            context.out.text(&reserved(context.out, &wait::read::<Reserved>(&reply)?.holds));
         }
         Ok(0)
     },

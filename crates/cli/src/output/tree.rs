@@ -148,4 +148,66 @@ mod tests {
             assert_eq!(names(pattern), parts, "{pattern}");
         }
     }
+
+    fn hold(kind: &str, subject: &str, holder: &str, checkout: Option<&str>) -> Hold {
+        Hold {
+            id: "h-1".into(),
+            kind: kind.into(),
+            subject: subject.into(),
+            holder: holder.into(),
+            fence: 1,
+            mode: if holder == "b" { "shared".into() } else { "exclusive".into() },
+            reason: if holder == "a" { "the index".into() } else { String::new() },
+            granted_at: String::new(),
+            expires_at: String::new(),
+            expires_in_s: 3_600,
+            ttl_s: 3_600,
+            state: "live".into(),
+            liveness: Liveness::Alive,
+            task: None,
+            checkout: checkout.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_tree_has_what_is_here_first_and_locks_last() {
+        let (main, other) = (Some("/repo/main"), Some("/repo/other"));
+        let holds = [
+            hold("name", "deploy", "c", None),
+            hold("path", "src/core/hold.rs", "a", main),
+            hold("path", "src/core/event.rs", "c", main),
+            hold("path", "glob:src/**/*.sql", "b", main),
+            hold("path", "glob:src/**/*.sql", "d", main),
+            hold("path", "docs/guide/", "c", main),
+            hold("path", "docs/guide/deep/er/x.md", "c", main),
+            hold("path", "Cargo.lock", "d", None),
+            hold("path", "./", "e", other),
+            hold("task", "t-1", "e", None),
+        ];
+        let env = crate::env::Env::of(std::path::Path::new("/"), [("NO_COLOR", "1"), ("COLUMNS", "100")]);
+        let out = Printer::new(false, false, &env);
+        let drawn = "\
+WHAT                            HOLDER  MODE    ENDS IN  FOR
+/repo/main (here)
+├─ docs/guide/                  c               1h
+│  └─ deep/er/x.md              c               1h
+└─ src/
+   ├─ **/*.sql                  b       shared  1h
+   │                            d               1h
+   └─ core/
+      ├─ event.rs               c               1h
+      └─ hold.rs                a               1h       the index
+
+in every checkout
+└─ Cargo.lock                   d               1h
+
+/repo/other (another checkout)
+all of it                       e               1h
+
+locks
+└─ deploy                       c               1h
+";
+        assert_eq!(tree(&out, &holds, main, false), drawn);
+        assert_eq!(tree(&out, &holds[9..], main, false), "No path and no lock is held.");
+    }
 }

@@ -20,6 +20,7 @@ mod home;
 mod hooks;
 mod identity;
 mod landlock;
+mod lock;
 mod mail;
 mod mcp;
 mod mcp_client;

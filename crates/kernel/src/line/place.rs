@@ -52,7 +52,7 @@ pub(crate) fn wait(
     unit: &mut Unit<'_>,
     want: &Want<'_>,
     asking: &Asking<'_>,
-    in_the_way: InTheWay,
+    in_the_way: &InTheWay,
 ) -> Result<shape::Reserved> {
     if let Some(circle) = &in_the_way.circle {
         return Err(in_a_circle(circle));
@@ -69,7 +69,7 @@ pub(crate) fn wait(
     };
     let total = in_the_way.holds.len() + in_the_way.places.len();
     let (project, now) = (unit.project.id.clone(), unit.now);
-    let blockers = paths::blockers(unit.tx, &project, &in_the_way, now)?;
+    let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
     Ok(shape::Reserved {
         waiting: true,
         place: Some(in_the_way.number),
@@ -238,7 +238,7 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
     let project = unit.project.id.clone();
     let patterns: Vec<Pattern> = match thing(place)? {
         Thing::Paths { patterns, .. } => patterns,
-        Thing::Name(name) => return offer_name(unit, place, name),
+        Thing::Name(name) => return offer_name(unit, place, &name),
     };
     let around = live.clone();
     let held = around.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
@@ -294,7 +294,7 @@ fn mark(unit: &mut Unit<'_>, place: &Row) -> Result<()> {
 }
 
 /// The same of a named lock.
-fn offer_name(unit: &mut Unit<'_>, place: &Row, name: String) -> Result<()> {
+fn offer_name(unit: &mut Unit<'_>, place: &Row, name: &str) -> Result<()> {
     let fresh = paths::fresh_ids(unit, 1)?.remove(0);
     let expires_at = unit.now + place.offer_ttl;
     let data = json!({
@@ -304,7 +304,7 @@ fn offer_name(unit: &mut Unit<'_>, place: &Row, name: String) -> Result<()> {
         "expires_at": expires_at,
         "place": place.id,
     });
-    let fence = unit.append(event::kind::LOCK_OFFERED, &name, &fresh, None, &data)?;
+    let fence = unit.append(event::kind::LOCK_OFFERED, name, &fresh, None, &data)?;
     let row = hold::Row {
         kind: hold::NAME.to_owned(),
         granted_at: unit.now,
@@ -313,7 +313,7 @@ fn offer_name(unit: &mut Unit<'_>, place: &Row, name: String) -> Result<()> {
         reason: place.reason.clone(),
         renewal: Renewal::Explicit,
         place: place.id.clone(),
-        ..hold::Row::of_task(fresh, &name, &place.agent, fence)
+        ..hold::Row::of_task(fresh, name, &place.agent, fence)
     };
     lock::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;

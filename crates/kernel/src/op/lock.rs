@@ -90,7 +90,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
                 // Force takes what others hold; only a person passes those who wait.
                 let may_force = in_the_way.places.is_empty() || unit.call.actor.is_person();
                 if !request.force || !may_force {
-                    return blocked(unit, request, &reason, in_the_way);
+                    return blocked(unit, request, &reason, &in_the_way);
                 }
             }
             let overrode = live.as_ref().map(|row| row.holder.clone());
@@ -103,9 +103,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
 }
 
 /// Somebody has it or waits for it: a place in the line, or the refusal.
-fn blocked(unit: &mut Unit<'_>, request: &Request, reason: &str, in_the_way: InTheWay) -> Result<shape::Locked> {
+fn blocked(unit: &mut Unit<'_>, request: &Request, reason: &str, in_the_way: &InTheWay) -> Result<shape::Locked> {
     if !request.wait {
-        return Err(locks::waited_for(unit, &request.name, &in_the_way)?);
+        return Err(locks::waited_for(unit, &request.name, in_the_way)?);
     }
     let asking = Asking::of(reason, request.place_ttl_s, request.offer_ttl_s);
     let want = Want::Name { agent: unit.me(), name: &request.name };

@@ -117,7 +117,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         Err(in_the_way) if request.wait => {
             refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
             let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
-            return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, in_the_way);
+            return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, &in_the_way);
         }
         Err(in_the_way) => return Err(refusal(unit, &patterns, &in_the_way)?),
     };

@@ -10,7 +10,7 @@ pub fn live_call(project: &str, name: &str) -> (Sql, Vec<Value>) {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
             checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND subject = $2 AND ended_at = 0 AND kind = 'name' ORDER BY id",
+         WHERE project = $1 AND subject = $2 AND ended_at = 0 AND kind = 'name'",
     );
     (sql, vec![project.into(), name.into()])
 }
@@ -26,7 +26,7 @@ pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Resul
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
             checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND subject = $2 AND kind = 'name' ORDER BY fence DESC, id LIMIT $3",
+         WHERE project = $1 AND subject = $2 AND kind = 'name' ORDER BY fence DESC LIMIT $3",
     );
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
 }

@@ -44,7 +44,7 @@ pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Cal
 pub fn past_call(project: &str, prefix: &str, limit: usize) -> Call {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND kind = 'path' AND prefix = $2 ORDER BY fence DESC LIMIT $3",
     );
     (sql, vec![project.into(), prefix.into(), limit.into()])
@@ -55,7 +55,7 @@ pub fn past_call(project: &str, prefix: &str, limit: usize) -> Call {
 pub fn past_below_call(project: &str, begin: &str, end: &str, limit: usize) -> Call {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, renewal FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND kind = 'path' AND prefix > $2 AND prefix < $3 ORDER BY prefix, fence LIMIT $4",
     );
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };

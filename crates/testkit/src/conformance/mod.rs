@@ -43,6 +43,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod stories;
 mod switching;
 mod transfer;
 mod transitions;
@@ -126,6 +127,7 @@ pub fn cases() -> Vec<&'static Case> {
         restoring::CASES,
         resume::CASES,
         sessions::CASES,
+        stories::CASES,
         hooks::CASES,
         switching::CASES,
         turns::CASES,
