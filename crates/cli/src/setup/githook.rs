@@ -3,13 +3,12 @@
 //!
 //! Whoever wrote a hook keeps it: it runs after Tenure's lines with its arguments, its input and its exit status.
 
+mod place;
+
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 
 use tenure_core::{Error, Kind, Result, Stage};
 
@@ -17,7 +16,7 @@ use super::Problem;
 use super::entries::Outcome;
 use super::marked::{self, TOML};
 use super::plan::Way;
-use crate::place::git::Checkout;
+pub(crate) use place::Hooks;
 
 /// The hooks that are installed.
 pub(crate) const EVENTS: [&str; 3] = ["pre-commit", "post-commit", "pre-push"];
@@ -27,23 +26,6 @@ const ASIDE: &str = "before-tenure";
 const LEGACY: &str = "legacy";
 /// A hook larger than this is none that anybody wrote.
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// How long git may take to say where its hooks are.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Where the hooks of a repository are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hooks {
-    /// The directory of the files.
-    dir: PathBuf,
-    /// Whether husky runs them: by `sh -e`, whatever their mode.
-    husky: bool,
-    /// Whether the directory is outside of the repository, so that hooks in it are those of others too.
-    outside: bool,
-    /// The configuration that all working trees share.
-    config: PathBuf,
-    /// Whether this git reads hooks from it.
-    by_config: bool,
-}
 
 /// What becomes of a file beside its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,89 +54,6 @@ pub(crate) struct Hook {
     husky: bool,
     /// Whether hooks belong into files here.
     wanted: bool,
-}
-
-impl Hooks {
-    /// Asks git where its hooks are.
-    pub(crate) fn of(checkout: &Checkout) -> Option<Hooks> {
-        let top = &checkout.top;
-        let said = git(top, &["rev-parse", "--git-path", "hooks"])?;
-        let said = said.strip_suffix('\n').unwrap_or(&said);
-        let named = top.join(said);
-        let mut dir = crate::place::git::canonical(&named).ok()?;
-        let inside = [&checkout.top, &checkout.common, &checkout.main].iter().any(|base| dir.starts_with(base));
-        // Husky writes its own directory anew with every installation, and runs what is in the one above.
-        let husky = dir.file_name().is_some_and(|name| name == "_")
-            && ["h", "husky.sh"].iter().any(|file| dir.join(file).is_file());
-        if husky {
-            dir.pop();
-        }
-        let probe = ["-c", "hook.tenure-probe.event=pre-commit", "-c", "hook.tenure-probe.command=true"];
-        let listed = git(top, &[probe.as_slice(), &["hook", "list", "pre-commit"]].concat());
-        let by_config = listed.is_some_and(|listed| listed.lines().any(|line| line.trim() == "tenure-probe"));
-        Some(Hooks { dir, husky, outside: !inside, config: checkout.common.join("config"), by_config })
-    }
-
-    /// The files, each with what goes into it.
-    pub(crate) fn files(&self) -> Vec<(PathBuf, Option<Hook>)> {
-        let mut files = vec![(self.config.clone(), None)];
-        if self.outside {
-            return files;
-        }
-        for event in EVENTS {
-            let hook = Hook { event, husky: self.husky, wanted: !self.by_config };
-            files.push((self.dir.join(event), Some(hook.clone())));
-            let legacy = self.dir.join(format!("{event}.{LEGACY}"));
-            if legacy.exists() {
-                files.push((legacy, Some(Hook { wanted: false, ..hook })));
-            }
-        }
-        files
-    }
-
-    /// Whether hooks go into the configuration.
-    pub(crate) fn by_config(&self) -> bool {
-        self.by_config
-    }
-
-    /// What a person should know about where the hooks are.
-    pub(crate) fn note(&self) -> Option<String> {
-        if self.by_config {
-            return None;
-        }
-        let dir = self.dir.display();
-        if self.outside {
-            return Some(format!(
-                "git: core.hooksPath leads to {dir}, outside of this repository, where hooks are those of other \
-                 repositories too: nothing is written there. A git from 2.54 on reads hooks from its configuration and needs \
-                 no file."
-            ));
-        }
-        self.husky
-            .then(|| format!("git: husky runs the hooks in {dir}; they are files of the repository, to be committed."))
-    }
-}
-
-fn git(top: &Path, args: &[&str]) -> Option<String> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(top).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX"] {
-        command.env_remove(variable);
-    }
-    let mut child = command.spawn().ok()?;
-    let mut stdout = child.stdout.take()?;
-    let (say, hear) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        let read = stdout.by_ref().take(64 * 1024).read_to_string(&mut text);
-        let _ = say.send(read.map(|_| text));
-    });
-    let heard = hear.recv_timeout(PATIENCE);
-    if heard.is_err() {
-        let _ = child.kill();
-    }
-    let status = child.wait().ok()?;
-    heard.ok()?.ok().filter(|_| status.success())
 }
 
 /// What is run for an event. Only 1 refuses: a program that is gone, too old or killed does not.
