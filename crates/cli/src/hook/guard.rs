@@ -41,9 +41,12 @@ impl Finding {
 
 pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
     let env = door.context.env;
-    let cwd = env.cwd()?;
     let edited = (door.tool.edits)(payload);
-    let line = if door.tool.is_shell(payload.tool_name()) { payload.command() } else { None };
+    let is_shell = door.tool.is_shell(payload.tool_name());
+    // A shell may be told where to run; everything in its line is seen from there.
+    let told = if is_shell { payload.first_of(&["workdir", "directory", "dir_path", "cwd"]) } else { Vec::new() };
+    let cwd = &told.iter().fold(env.cwd()?.to_path_buf(), |cwd, dir| cwd.join(dir));
+    let line = if is_shell { payload.command() } else { None };
     let risks = line.map(|line| shell::risks(&line, cwd, env)).unwrap_or_default();
     if guard::off_by_variable(env) || (edited.is_empty() && risks.is_empty()) {
         door.present()?;

@@ -123,7 +123,7 @@ fn every_answer_has_its_shape() {
         is(
             &status,
             "ready waiting started blocked stuck held done cancelled next_expiry next_expiry_s summary blocked_by \
-             stuck_by holds overdue agents last_event",
+             stuck_by holds overdue agents last_event guards",
         );
         is(&status["agents"][0], AGENT);
         let sent = home.ok_as("b", &["send", "a", "hello", "--request"]);

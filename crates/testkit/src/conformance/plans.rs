@@ -237,6 +237,8 @@ fn hot_statements(world: &World) {
         ])?;
         path::lapsed_of_task(tx, p, id, 7)?;
         path::unanchored(tx, p, "agent-1", now)?;
+        path::elsewhere(tx, p, "agent-1", now, 3)?;
+        path::renewed_by_edits(tx, p, "h-1")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;
