@@ -72,8 +72,9 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<Strin
                 taken.push((group, guarded));
             }
             Finding::Refused(reason) => {
+                // Whatever becomes of that, the call stays refused: what cannot be given back lapses.
                 for (group, guarded) in taken {
-                    at(door, &group.top, |there| Ok(give_back(there, &guarded)))?;
+                    let _ = at(door, &group.top, |there| Ok(give_back(there, &guarded)));
                 }
                 return deny(&reason);
             }
@@ -126,15 +127,20 @@ fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
     let request = Op::Guard(op::Request { paths: paths.clone(), fold_case, says });
     let guarded = match door.run::<Guarded>(&agent, &request, Vec::new()) {
         // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
-        Err(error) if is_held(&error) => match door.dead(&agent)? {
-            dead if dead.is_empty() => Err(error),
-            dead => door.run::<Guarded>(&agent, &request, dead),
+        // Where that look fails, what was found stands.
+        Err(error) if is_held(&error) => match door.dead(&agent) {
+            Ok(dead) if !dead.is_empty() => {
+                let again = door.run::<Guarded>(&agent, &request, dead);
+                again.map_err(|second| if is_held(&second) { second } else { error })
+            }
+            _ => Err(error),
         },
         other => other,
     };
     match guarded {
         Ok(guarded) => {
-            let said = tell(door, standing, &guarded)?;
+            // What was taken is taken, whether or not it can be told.
+            let said = tell(door, standing, &guarded).unwrap_or(None);
             Ok(Finding::Free(guarded, said))
         }
         Err(error) if is_held(&error) => {
@@ -182,7 +188,7 @@ fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Optio
     Ok(Some(said))
 }
 
-/// Gives back what was taken for a call that is refused. What cannot be given back lapses.
+/// Gives back what was taken for a call that is refused.
 fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
     for hold in &guarded.granted {
         let request = release::Request { hold: Some(hold.clone()), ..release::Request::default() };

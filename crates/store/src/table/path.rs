@@ -146,7 +146,7 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> 
 
 /// Lets a hold be renewed by edits alone: presence does not touch it.
 pub fn renewed_by_edits(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
-    let sql = Sql::same("UPDATE hold SET renewal = 'edit' WHERE project = $1 AND id = $2 AND ended_at = 0");
+    let sql = Sql::same("UPDATE hold SET renewal = 'explicit' WHERE project = $1 AND id = $2 AND ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into()])
 }
 
