@@ -144,7 +144,7 @@ fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
             Ok(Finding::Free(guarded, said))
         }
         Err(error) if is_held(&error) => {
-            let reason = refusal::of_edit(&error, &paths);
+            let reason = refusal::of_edit(&error, &typed_from(door.context.env.cwd()?, &place.dir, &files));
             Ok(match guard::treats(&place.config, name::is_person(&agent)) {
                 Treatment::Refuse => Finding::Refused(reason),
                 Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(reason))),
@@ -152,6 +152,15 @@ fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Files as they would be typed in a directory: relative at the top of their checkout, else in full.
+fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
+    let typed = |(pattern, file): &(String, File)| match file.real.to_str() {
+        Some(real) if cwd != top => real.to_owned(),
+        _ => pattern.clone(),
+    };
+    files.iter().map(typed).collect()
 }
 
 /// Whether an error says that others stand in the way; everything else is a failure, and its policy counts.

@@ -44,6 +44,19 @@ pub(crate) fn send(home: &Home, tool: &str, event: &str, payload: &Value) -> Out
     output
 }
 
+/// Begins sessions. Here all of them are in one process, where one that nobody began would go on with another.
+pub(crate) fn begin(home: &Home, tool: &str, sessions: &[&str]) {
+    let event = match tool {
+        "cursor" => "sessionStart",
+        "opencode" => "session.created",
+        _ => "SessionStart",
+    };
+    for session in sessions {
+        let payload = json!({ "session_id": session, "cwd": home.repo(), "source": "startup" });
+        send(home, tool, event, &payload);
+    }
+}
+
 /// An edit of Claude Code; why it is refused, or nothing.
 fn claude(home: &Home, session: &str, cwd: &Path, file: &str) -> Option<String> {
     let output = send(home, "claude", "PreToolUse", &edit("claude", session, cwd, file));
@@ -72,6 +85,7 @@ fn inv_r10_one_is_let_through_in_silence_and_the_other_refused_in_its_tools_own_
         for (tool, event) in TOOLS {
             let home = Home::new(engine);
             home.add("something");
+            begin(&home, tool, &["s1", "s2"]);
             let go =
                 |session: &str, file: &str| send(&home, tool, event, &edit(tool, session, &home.repo(), file)).stdout;
             assert_eq!(go("s1", "src/a.rs"), "", "{tool}");
@@ -100,6 +114,8 @@ fn inv_r10_all_files_of_a_patch_or_none() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.add("something");
+        begin(&home, "claude", &["s1"]);
+        begin(&home, "codex", &["s2", "s3"]);
         let repo = home.repo();
         let text = "*** Begin Patch\n*** Update File: src/lib.rs\n@@\n-a\n+b\n*** Add File: src/new file.rs\n+x\n\
                     *** Delete File: old.rs\n*** Update File: mv.rs\n*** Move to: moved.rs\n*** End Patch\n";
@@ -125,6 +141,7 @@ fn inv_r10_all_files_of_a_patch_or_none() {
 fn inv_r10_a_file_that_is_held_already_costs_a_look_and_nothing_is_written() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1", "s2"]);
     let repo = home.repo();
     for _ in 0..3 {
         assert_eq!(claude(&home, "s1", &repo, "a.rs"), None);
@@ -147,6 +164,7 @@ fn inv_r10_a_file_that_is_held_already_costs_a_look_and_nothing_is_written() {
 fn inv_r10_what_git_ignores_is_relaxed_or_lies_outside_is_nobodys() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1", "s2"]);
     let repo = home.repo();
     std::fs::write(repo.join(".gitignore"), "target/\n*.log\n").unwrap();
     std::fs::write(repo.join(".git/info/exclude"), "private\n").unwrap();
@@ -187,6 +205,7 @@ fn inv_r10_a_file_is_guarded_where_it_is_whatever_the_directory_of_the_session()
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.add("something");
+        begin(&home, "claude", &["s1", "s2"]);
         home.git_init("other");
         std::fs::create_dir_all(home.path("plain")).unwrap();
         let file = home.repo().join("src/a.rs");
@@ -214,6 +233,8 @@ fn inv_r2_two_worktrees_and_one_file_both_pass_and_both_are_told() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.add("something");
+        begin(&home, "claude", &["s1", "s2"]);
+        begin(&home, "gemini", &["s3", "s4"]);
         home.git("repo", &["worktree", "add", "-q", "../side"]);
         let side = home.path("side");
         assert_eq!(claude(&home, "s1", &home.repo(), "a.rs"), None);
@@ -242,6 +263,8 @@ fn inv_r2_two_worktrees_and_one_file_both_pass_and_both_are_told() {
 fn inv_r10_files_of_several_checkouts_are_taken_together_or_given_back() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1"]);
+    begin(&home, "codex", &["s2"]);
     home.git("repo", &["worktree", "add", "-q", "../side"]);
     let side = home.path("side");
     assert_eq!(claude(&home, "s1", &side, "b.rs"), None);
@@ -258,6 +281,7 @@ fn inv_r10_files_of_several_checkouts_are_taken_together_or_given_back() {
 fn inv_i1_what_a_sub_agent_edits_its_session_holds() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1"]);
     let mut sub = edit("claude", "s1", &home.repo(), "a.rs");
     sub["agent_id"] = json!("helper");
     assert_eq!(send(&home, "claude", "PreToolUse", &sub).stdout, "");
@@ -313,6 +337,8 @@ fn inv_r10_of_two_guards_that_race_one_is_let_through() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.add("something");
+        begin(&home, "claude", &["s1", "s2"]);
+        TOOLS.into_iter().for_each(|(tool, _)| begin(&home, tool, &["s1", "s2"]));
         for session in ["s1", "s2"] {
             claude(&home, session, &home.repo(), &format!("warm-{session}"));
         }
@@ -338,6 +364,8 @@ fn inv_r13_whole_tree_commands_are_refused_while_others_hold_paths_there() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.add("something");
+        begin(&home, "claude", &["s1", "s2"]);
+        begin(&home, "gemini", &["s9"]);
         home.git_init("elsewhere");
         std::fs::write(home.repo().join("README"), "").unwrap();
         home.git("repo", &["worktree", "add", "-q", "../side"]);
@@ -413,6 +441,7 @@ fn inv_r13_whole_tree_commands_are_refused_while_others_hold_paths_there() {
 fn guards_that_are_off_let_everything_through() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1", "s2"]);
     let repo = home.repo();
     assert_eq!(claude(&home, "s1", &repo, "a.rs"), None);
     assert!(claude(&home, "s2", &repo, "a.rs").is_some() && bash(&home, "s2", "git stash").is_some());
@@ -434,6 +463,7 @@ fn guards_that_are_off_let_everything_through() {
 fn inv_r10_a_holder_that_is_gone_stands_in_nobodys_way() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s2"]);
     let mut tool = crate::session::Tool::new(&home, "claude", "CLAUDECODE=1");
     tool.start("s1", "startup");
     let file = json!({ "tool_name": "Edit", "tool_input": { "file_path": home.repo().join("a.rs") } });

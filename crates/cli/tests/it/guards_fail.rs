@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::guards::{TOOLS, edit, send};
+use crate::guards::{TOOLS, begin, edit, send};
 use crate::home::{Engine, Home, TENURE};
 use crate::hooks::{context, refusal};
 use crate::sandbox::sandboxed;
@@ -15,6 +15,7 @@ fn policy(home: &Home, fail: &str) {
 fn inv_r11_an_edit_that_cannot_be_reserved_follows_the_policy() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1"]);
     // A session that is known, and one file that it holds.
     for _ in 0..2 {
         assert_eq!(send(&home, "claude", "PreToolUse", &edit("claude", "s1", &home.repo(), "held.rs")).stdout, "");
@@ -40,6 +41,8 @@ fn inv_r11_an_edit_that_cannot_be_reserved_follows_the_policy() {
 fn inv_r11_a_store_that_is_busy_follows_the_policy_soon() {
     let home = Home::new(Engine::File);
     home.add("something");
+    begin(&home, "claude", &["s1"]);
+    begin(&home, "gemini", &["s1"]);
     let beside = |end: &str| home.database().with_file_name(format!("tenure.db{end}"));
     // Whoever holds the turnstile makes others wait; a hook waits a quarter of a second.
     let locks: Vec<_> =
