@@ -66,7 +66,7 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<Strin
     let mut taken: Vec<(&Group, Guarded)> = Vec::new();
     let mut told = None;
     for group in &groups {
-        match at(door, &group.top, |there| edit(there, group))? {
+        match at(door, &group.top, |there| edit(there, group, env.cwd()?))? {
             Finding::Free(guarded, said) => {
                 told = told.or(said);
                 taken.push((group, guarded));
@@ -98,8 +98,8 @@ fn at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Findin
     }
 }
 
-/// The edit guard in one checkout.
-fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
+/// The edit guard in one checkout. `cwd` is where the session types its commands.
+fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
     let place = door.context.place()?;
     let fold_case = typed::folds_case(&door.context)?;
     let named = |file: &File| Some((typed::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
@@ -144,7 +144,7 @@ fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
             Ok(Finding::Free(guarded, said))
         }
         Err(error) if is_held(&error) => {
-            let reason = refusal::of_edit(&error, &typed_from(door.context.env.cwd()?, &place.dir, &files));
+            let reason = refusal::of_edit(&error, &typed_from(cwd, &place.dir, &files));
             Ok(match guard::treats(&place.config, name::is_person(&agent)) {
                 Treatment::Refuse => Finding::Refused(reason),
                 Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(reason))),
