@@ -128,7 +128,7 @@ fn inv_r10_all_files_of_a_patch_or_none() {
             home.ok_as("claude-s1", &["release", &format!("./{file}")]);
         }
         assert_eq!(send(&home, "codex", "PreToolUse", &patch("s2", &repo, text)).stdout, "");
-        let files = ["mv.rs", "moved.rs", "old.rs", "src/lib.rs", "src/new file.rs"];
+        let files = ["moved.rs", "mv.rs", "old.rs", "src/lib.rs", "src/new file.rs"];
         assert_eq!(held(&home), files.map(|file| format!("codex-s2 {file}")));
         // The same through the shell.
         let shell = json!({ "session_id": "s3", "cwd": repo, "tool_name": "shell",
@@ -295,6 +295,7 @@ fn inv_i1_what_a_sub_agent_edits_its_session_holds() {
 fn inv_r10_no_name_or_reason_changes_a_decision_or_is_run() {
     let home = Home::new(Engine::File);
     home.add("$(touch pwned) `touch pwned` \"; touch pwned; ' \\");
+    TOOLS.into_iter().for_each(|(tool, _)| begin(&home, tool, &["s1", "s2"]));
     home.ok_as("claude-s1", &["claim"]);
     let names = [
         "$(touch pwned)",
@@ -338,7 +339,6 @@ fn inv_r10_of_two_guards_that_race_one_is_let_through() {
         let home = Home::new(engine);
         home.add("something");
         begin(&home, "claude", &["s1", "s2"]);
-        TOOLS.into_iter().for_each(|(tool, _)| begin(&home, tool, &["s1", "s2"]));
         for session in ["s1", "s2"] {
             claude(&home, session, &home.repo(), &format!("warm-{session}"));
         }
