@@ -67,6 +67,7 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP INDEX IF EXISTS hold_lock",
     "DROP INDEX IF EXISTS hold_name",
     "DROP INDEX IF EXISTS hold_story",
+    "DROP INDEX IF EXISTS hold_subject",
     "ALTER TABLE hold DROP COLUMN checkout",
     "ALTER TABLE hold DROP COLUMN prefix",
     "ALTER TABLE hold DROP COLUMN folded",

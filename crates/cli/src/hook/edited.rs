@@ -36,9 +36,9 @@ pub(super) fn grouped(home: &Path, home_has_git: bool, cwd: &Path, named: &[Stri
             None if !home_has_git && dir.starts_with(home) => home.to_path_buf(),
             None => dir.to_path_buf(),
         };
-        // What git keeps for itself is nobody's file.
+        // What git keeps for itself is nobody's file, and a whole checkout is no file: no tool can edit one.
         let inside = file.real.strip_prefix(&top).unwrap_or(&file.real);
-        if inside.components().any(|part| part.as_os_str() == ".git") {
+        if inside.as_os_str().is_empty() || inside.components().any(|part| part.as_os_str() == ".git") {
             continue;
         }
         match groups.iter_mut().find(|group| group.top == top) {
@@ -110,7 +110,7 @@ mod tests {
             ["repo: src/real.rs src/link.rs src/nowhere.rs src/dangling.rs"]
         );
         assert_eq!(sorted(&["old"]), ["repo: src/old/"]);
-        assert_eq!(sorted(&["../.git/config", "../.git/hooks/pre-commit", "", "a\0b"]), [""; 0]);
+        assert_eq!(sorted(&["../.git/config", "../.git/hooks/pre-commit", "", "a\0b", "..", "../"]), [""; 0]);
         let there = other.join("z.rs");
         assert_eq!(
             sorted(&[there.to_str().unwrap(), "../nested/tree/q.rs", "a.rs"]),

@@ -41,9 +41,12 @@ impl Finding {
 
 pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
     let env = door.context.env;
-    let cwd = env.cwd()?;
     let edited = (door.tool.edits)(payload);
-    let line = if door.tool.is_shell(payload.tool_name()) { payload.command() } else { None };
+    let is_shell = door.tool.is_shell(payload.tool_name());
+    // A shell may be told where to run; everything in its line is seen from there.
+    let told = if is_shell { payload.first_of(&["workdir", "directory", "dir_path", "cwd"]) } else { Vec::new() };
+    let cwd = &told.iter().fold(env.cwd()?.to_path_buf(), |cwd, dir| cwd.join(dir));
+    let line = if is_shell { payload.command() } else { None };
     let risks = line.map(|line| shell::risks(&line, cwd, env)).unwrap_or_default();
     if guard::off_by_variable(env) || (edited.is_empty() && risks.is_empty()) {
         door.present()?;
@@ -63,14 +66,15 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<Strin
     let mut taken: Vec<(&Group, Guarded)> = Vec::new();
     let mut told = None;
     for group in &groups {
-        match at(door, &group.top, |there| edit(there, group))? {
+        match at(door, &group.top, |there| edit(there, group, env.cwd()?))? {
             Finding::Free(guarded, said) => {
                 told = told.or(said);
                 taken.push((group, guarded));
             }
             Finding::Refused(reason) => {
+                // Whatever becomes of that, the call stays refused: what cannot be given back lapses.
                 for (group, guarded) in taken {
-                    at(door, &group.top, |there| Ok(give_back(there, &guarded)))?;
+                    let _ = at(door, &group.top, |there| Ok(give_back(there, &guarded)));
                 }
                 return deny(&reason);
             }
@@ -94,8 +98,8 @@ fn at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Findin
     }
 }
 
-/// The edit guard in one checkout.
-fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
+/// The edit guard in one checkout. `cwd` is where the session types its commands.
+fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
     let place = door.context.place()?;
     let fold_case = typed::folds_case(&door.context)?;
     let named = |file: &File| Some((typed::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
@@ -123,19 +127,24 @@ fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
     let request = Op::Guard(op::Request { paths: paths.clone(), fold_case, says });
     let guarded = match door.run::<Guarded>(&agent, &request, Vec::new()) {
         // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
-        Err(error) if is_held(&error) => match door.dead(&agent)? {
-            dead if dead.is_empty() => Err(error),
-            dead => door.run::<Guarded>(&agent, &request, dead),
+        // Where that look fails, what was found stands.
+        Err(error) if is_held(&error) => match door.dead(&agent) {
+            Ok(dead) if !dead.is_empty() => {
+                let again = door.run::<Guarded>(&agent, &request, dead);
+                again.map_err(|second| if is_held(&second) { second } else { error })
+            }
+            _ => Err(error),
         },
         other => other,
     };
     match guarded {
         Ok(guarded) => {
-            let said = tell(door, standing, &guarded)?;
+            // What was taken is taken, whether or not it can be told.
+            let said = tell(door, standing, &guarded).unwrap_or(None);
             Ok(Finding::Free(guarded, said))
         }
         Err(error) if is_held(&error) => {
-            let reason = refusal::of_edit(&error, &paths);
+            let reason = refusal::of_edit(&error, &typed_from(cwd, &place.dir, &files));
             Ok(match guard::treats(&place.config, name::is_person(&agent)) {
                 Treatment::Refuse => Finding::Refused(reason),
                 Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(reason))),
@@ -143,6 +152,15 @@ fn edit(door: &Door<'_>, group: &Group) -> Result<Finding> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Files as they would be typed in a directory: relative at the top of their checkout, else in full.
+fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
+    let typed = |(pattern, file): &(String, File)| match file.real.to_str() {
+        Some(real) if cwd != top => real.to_owned(),
+        _ => pattern.clone(),
+    };
+    files.iter().map(typed).collect()
 }
 
 /// Whether an error says that others stand in the way; everything else is a failure, and its policy counts.
@@ -179,7 +197,7 @@ fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Optio
     Ok(Some(said))
 }
 
-/// Gives back what was taken for a call that is refused. What cannot be given back lapses.
+/// Gives back what was taken for a call that is refused.
 fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
     for hold in &guarded.granted {
         let request = release::Request { hold: Some(hold.clone()), ..release::Request::default() };

@@ -8,7 +8,7 @@ use tenure_kernel::shape::Blocker;
 /// Most characters of a refusal.
 const MOST: usize = 1_600;
 
-/// The refusal of an edit, from that of the op. `asked` are the patterns of the call.
+/// The refusal of an edit, from that of the op. `asked` are the files of the call, as its session would type them.
 pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
     let blockers = blockers(error);
     let mut helps: Vec<String> = Vec::new();
@@ -43,7 +43,9 @@ pub(super) fn of_command(what: &str, blockers: &[Blocker], total: usize) -> Stri
     let more = if holders.len() > 5 { " and others" } else { "" };
     let told: Vec<String> = blockers.iter().take(3).map(one).collect();
     let rest = if total > 3 { format!("; {} more", total - 3) } else { String::new() };
-    let what = format!("`{what}` was not run: it changes files all over this checkout, where {named}{more} work too");
+    let what = format!(
+        "`{what}` was not run: it changes files all over this checkout, and others are at work there: {named}{more}"
+    );
     let about = blockers.first().map_or_else(String::new, |first| first.id.clone());
     let helps = [
         "limit the command to your own files".to_owned(),
@@ -88,9 +90,9 @@ fn whole(what: &str, who: &str, helps: &[String], person: &str) -> String {
     format!("Tenure: {}. {}. {end}", cut(what, room), cut(who, room))
 }
 
-/// A pattern as a word that a shell takes for what it is; none for one that cannot stand on one line.
-fn word(pattern: &str) -> Option<String> {
-    let path = pattern.strip_prefix("./").unwrap_or(pattern);
+/// A path as a word that a shell takes for what it is; none for one that cannot stand on one line.
+fn word(path: &str) -> Option<String> {
+    let path = path.strip_prefix("./").unwrap_or(path);
     if path.chars().any(|c| c.is_control() || is_deceptive(c)) {
         return None;
     }

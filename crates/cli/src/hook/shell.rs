@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tenure_core::Result;
 use tenure_core::shell::{Threat, threats};
 use tenure_kernel::shape::Checked;
+use tenure_kernel::{Call, Kernel};
 
 use super::door::Door;
 use super::refusal;
@@ -51,16 +52,14 @@ fn is_file(dir: &Path, name: &str) -> bool {
 
 /// Why a command is refused; nothing where nobody else holds anything.
 pub(super) fn refused(door: &Door<'_>, agent: &str, what: &str) -> Result<Option<String>> {
-    let look = || door.ask(agent, |kernel, call| kernel.others_here(call));
-    let mut others: Checked = look()?;
+    let mut others: Checked = door.ask(agent, |kernel, call| kernel.others_here(call))?;
     if !others.free {
-        // Whoever is dead is not at work; whether one is costs a look at processes, which is made only now.
-        let dead = door.dead(agent)?;
-        if !dead.is_empty() {
-            others = door.ask(agent, |kernel, call| {
-                kernel.others_here(&tenure_kernel::Call { proven_dead: dead.clone(), ..call.clone() })
-            })?;
-        }
+        // Whoever is dead is not at work; whether one is costs a look at processes, which is made only now. Where that
+        // look fails, what was found stands.
+        let dead = door.dead(agent).unwrap_or_default();
+        let again =
+            |kernel: &Kernel, call: &Call| kernel.others_here(&Call { proven_dead: dead.clone(), ..call.clone() });
+        others = if dead.is_empty() { others } else { door.ask(agent, again).unwrap_or(others) };
     }
     Ok((!others.free).then(|| refusal::of_command(what, &others.blockers, others.total)))
 }

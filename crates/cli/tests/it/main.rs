@@ -16,6 +16,8 @@ mod doctor;
 mod doors;
 mod exporting;
 mod fencing;
+mod guards;
+mod guards_fail;
 mod home;
 mod hooks;
 mod identity;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{GUARD_TTL, Mode};
-use tenure_core::pattern::Form;
+use tenure_core::pattern::GLOB;
 use tenure_core::{Error, Result};
 use tenure_store::table::path;
 
@@ -34,14 +34,11 @@ pub struct Request {
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
         self.says.check()?;
-        let patterns = paths::read(&self.paths, self.fold_case)?;
-        match patterns.iter().find(|pattern| pattern.form() == Form::Glob) {
-            None => Ok(()),
-            Some(glob) => {
-                let shown = tenure_core::text::excerpt(glob.text());
-                Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
-            }
+        if let Some(glob) = self.paths.iter().find(|path| path.starts_with(GLOB)) {
+            let shown = tenure_core::text::excerpt(glob);
+            return Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")));
         }
+        paths::read(&self.paths, self.fold_case).map(|_| ())
     }
 }
 

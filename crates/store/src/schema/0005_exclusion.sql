@@ -40,3 +40,5 @@ CREATE INDEX hold_name ON hold (project, subject, fence) WHERE kind = 'name';
 
 -- The story of a path: holds by what their files begin with, ended or not.
 CREATE INDEX hold_story ON hold (project, prefix, fence) WHERE kind = 'path';
+-- Who else holds the same path, in whatever checkout.
+CREATE INDEX hold_subject ON hold (project, subject, id) WHERE ended_at = 0 AND kind = 'path';

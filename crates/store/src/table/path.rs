@@ -1,8 +1,11 @@
 //! Holds on patterns: the same table, looked up by what the files of a pattern begin with.
 
+use std::collections::HashMap;
+
 use tenure_core::hold::Mode;
 use tenure_core::{Result, Span, Time};
 
+use super::checkout;
 use super::hold::{Row, many};
 use crate::tx::{Sql, Tx, Value, first, list};
 
@@ -179,7 +182,7 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> 
 
 /// Lets a hold be renewed by edits alone: presence does not touch it.
 pub fn renewed_by_edits(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
-    let sql = Sql::same("UPDATE hold SET renewal = 'edit' WHERE project = $1 AND id = $2 AND ended_at = 0");
+    let sql = Sql::same("UPDATE hold SET renewal = 'explicit' WHERE project = $1 AND id = $2 AND ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into()])
 }
 
@@ -198,22 +201,26 @@ pub struct Elsewhere {
 
 /// What an agent and others hold in different checkouts of a project: the newest first.
 pub fn elsewhere(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, limit: usize) -> Result<Vec<Elsewhere>> {
-    // By way of the checkouts, so that each look goes by the index; a project mostly has one, and then there is none.
     let sql = Sql::same(
-        "SELECT o.subject, o.holder, c.path, CASE WHEN o.granted_at > m.granted_at THEN o.granted_at ELSE m.granted_at END AS since
-         FROM hold m JOIN checkout c ON c.project = m.project AND c.id <> m.checkout
-              JOIN hold o ON o.project = m.project AND o.ended_at = 0 AND o.kind = 'path' AND o.checkout = c.id
-                         AND o.prefix = m.prefix AND o.subject = m.subject AND o.holder <> m.holder
+        "SELECT o.subject, o.holder, o.checkout,
+                CASE WHEN o.granted_at > m.granted_at THEN o.granted_at ELSE m.granted_at END AS since
+         FROM hold m JOIN hold o ON o.project = m.project AND o.subject = m.subject AND o.ended_at = 0 AND o.kind = 'path'
          WHERE m.project = $1 AND m.holder = $2 AND m.ended_at = 0 AND m.kind = 'path' AND m.checkout <> ''
+           AND o.checkout <> m.checkout AND o.checkout <> '' AND o.holder <> m.holder
            AND +m.expires_at > $3 AND +o.expires_at > $3
          ORDER BY since DESC, o.id LIMIT $4",
     );
     let rows = tx.query(sql, &[project.into(), holder.into(), now.into(), limit.into()])?;
-    rows.into_iter()
-        .map(|mut row| {
-            Ok(Elsewhere { subject: row.text(0)?, holder: row.text(1)?, path: row.text(2)?, since: row.time(3)? })
-        })
-        .collect()
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tops: HashMap<String, String> =
+        checkout::all(tx, project)?.into_iter().map(|(id, _, path)| (id, path)).collect();
+    let one = |mut row: crate::Row| {
+        let (subject, holder, id) = (row.text(0)?, row.text(1)?, row.text(2)?);
+        Ok(Elsewhere { subject, holder, path: tops.get(&id).cloned().unwrap_or_default(), since: row.time(3)? })
+    };
+    rows.into_iter().map(one).collect()
 }
 
 /// Gives the live holds of a task the end that its own hold has, but for those that were given a time of their own:

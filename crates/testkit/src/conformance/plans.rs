@@ -244,6 +244,8 @@ fn hot_statements(world: &World) {
         path::unanchored(tx, p, "agent-1", now)?;
         lock::live(tx, p, "lock 7")?;
         lock::renew(tx, p, "h-1", (now, tenure_core::Span::seconds(60)), "")?;
+        path::elsewhere(tx, p, "agent-1", now, 3)?;
+        path::renewed_by_edits(tx, p, "h-1")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;

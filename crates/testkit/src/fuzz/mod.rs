@@ -10,6 +10,7 @@ mod drive;
 mod mutate;
 mod patterns;
 mod requests;
+mod shell;
 mod words;
 
 use crate::evidence::{Check, Soak};
@@ -33,6 +34,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "texts", run: words::texts, tries: 8_000 },
     Target { name: "urls", run: words::urls, tries: 16_000 },
     Target { name: "patterns", run: patterns::patterns, tries: 16_000 },
+    Target { name: "shell", run: shell::shell, tries: 8_000 },
     Target { name: "requests", run: requests::requests, tries: 2_000 },
     Target { name: "batches", run: requests::batches, tries: 1_000 },
     Target { name: "imports", run: requests::imports, tries: 1_000 },
@@ -46,6 +48,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "fuzz_texts_keep_their_limits", run: || drive::check("texts") },
     Check { name: "fuzz_store_urls_never_tell_a_password", run: || drive::check("urls") },
     Check { name: "fuzz_patterns_meet_in_a_path_of_both", run: || drive::check("patterns") },
+    Check { name: "fuzz_command_lines_are_read_to_their_end", run: || drive::check("shell") },
     Check { name: "fuzz_requests_of_every_op_leave_a_sound_project", run: || drive::check("requests") },
     Check { name: "fuzz_batches_are_added_or_refused", run: || drive::check("batches") },
     Check { name: "fuzz_imports_go_there_and_back_or_are_refused", run: || drive::check("imports") },

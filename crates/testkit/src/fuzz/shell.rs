@@ -1,0 +1,24 @@
+//! Command lines: whatever stands in one, the shell guard reads it to its end.
+
+use tenure_core::shell::{Threat, commands, threats};
+
+/// A command line is read without a panic; what it is found to do is told on one line and depends on it alone.
+pub(super) fn shell(bytes: &[u8]) {
+    let line = String::from_utf8_lossy(bytes);
+    let aliases = |name: &str| match name {
+        "a" => Some("!git b; git stash".to_owned()),
+        "b" => Some("a".to_owned()),
+        other => other.strip_prefix('z').map(str::to_owned),
+    };
+    let found: Vec<Threat> = threats(&line, &aliases);
+    for threat in &found {
+        assert!(threat.what.starts_with("git ") || threat.what.starts_with("gh "), "{threat:?}");
+        assert!(threat.what.chars().count() <= 100 && !threat.what.contains(['\n', '\0', '\u{2028}']), "{threat:?}");
+    }
+    assert_eq!(found, threats(&line, &aliases), "it is decided the same again");
+    // Behind a separator everything is found that is found alone.
+    let alone = threats(&line, &|_| None).len();
+    let behind = format!("true\n{line}");
+    assert_eq!(threats(&behind, &|_| None).len(), alone, "{line:?}");
+    assert!(commands(&line).len() <= 4_096);
+}
