@@ -15,7 +15,7 @@ pub(super) enum Thing {
     Memory(String),
     /// A lock.
     Lock(String),
-    /// A path. If nothing is known of it either, this is the refusal of the word as an id.
+    /// A path. Where there is no such file, and nothing is known of one either, this is the refusal of the word as an id.
     Path(Typed, Option<Error>),
 }
 
@@ -40,10 +40,12 @@ pub(super) fn find(context: &Context<'_>, word: &OsString) -> Result<Thing> {
     // A path says in which checkout the command is, so it is looked at before the store is asked.
     let typed = typed::read(context, std::slice::from_ref(word));
     let lock = context.ask(|kernel, call| kernel.lock_of(call, text))?;
+    let unknown = unknown.unwrap_or_else(|| id::unknown(&word.to_string_lossy(), id::Sort::Task));
+    let is_there = !word.is_empty() && std::fs::symlink_metadata(context.env.cwd()?.join(word)).is_ok();
     match (lock, typed) {
         (Some(lock), _) => Ok(Thing::Lock(lock.subject)),
-        (None, Ok(typed)) => Ok(Thing::Path(typed, unknown)),
-        (None, Err(error)) => Err(unknown.unwrap_or(error)),
+        (None, Ok(typed)) => Ok(Thing::Path(typed, Some(unknown).filter(|_| !is_there))),
+        (None, Err(error)) => Err(if is_there { error } else { unknown }),
     }
 }
 

@@ -269,7 +269,9 @@ fn why_of_a_path_and_the_tree_of_holds() {
         let told: Vec<String> = story["story"].as_array().unwrap().iter().map(|told| text(&told["text"])).collect();
         assert_eq!(told, ["a reserved src/: “index”", "a released src/", "b reserved src/lib.rs"]);
         assert_eq!((keys(&story["story"][0]).as_str(), &story["subject"]), ("at number text", &json!("src/lib.rs")));
-        home.refused(&["why", "lib/none.rs"]).is("not_found", "nothing_known");
+        home.refused(&["why", "lib/none.rs"]).is("not_found", "not_found");
+        std::fs::write(home.repo().join("there.rs"), "").unwrap();
+        home.refused(&["why", "there.rs"]).is("not_found", "nothing_known");
         home.refused(&["why", "t-zzzzz"]).is("not_found", "not_found");
         assert_eq!(home.ok(&["why", "docs/"])["story"].as_array().unwrap().len(), 2);
         assert_eq!(home.ok(&["show", "src/lib.rs"])["items"][0]["holder"], "b");
