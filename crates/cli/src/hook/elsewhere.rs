@@ -15,7 +15,7 @@ pub(super) fn is_due(told_at: Time, now: Time) -> bool {
 }
 
 /// At most as many characters as a session is told between two prompts.
-pub(super) fn cut(text: String) -> String {
+pub(super) fn cut(text: &str) -> String {
     text.chars().take(MOST).collect()
 }
 
@@ -23,7 +23,7 @@ pub(super) fn cut(text: String) -> String {
 pub(super) fn sentence(elsewhere: &[Elsewhere], told_at: Time, now: Time) -> Option<String> {
     let is_news = |one: &&Elsewhere| Time::parse(&one.since).is_ok_and(|since| since > told_at || told_at > now);
     let one = elsewhere.iter().find(is_news).filter(|_| is_due(told_at, now))?;
-    Some(cut(format!(
+    Some(cut(&format!(
         "Tenure: {} also holds {} in another checkout ({}). Neither stands in the other's way, but the changes will meet \
          when they are merged.",
         one.holder,

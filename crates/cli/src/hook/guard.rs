@@ -123,8 +123,7 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
         None => door.start(standing, Start::Resume)?.agent,
     };
     let says = tool_used::Request { first: standing.mine.is_none(), ..door.presence() };
-    let paths = patterns(&files);
-    let request = Op::Guard(op::Request { paths: paths.clone(), fold_case, says });
+    let request = Op::Guard(op::Request { paths: patterns(&files), fold_case, says });
     let guarded = match door.run::<Guarded>(&agent, &request, Vec::new()) {
         // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
         // Where that look fails, what was found stands.
@@ -147,7 +146,7 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
             let reason = refusal::of_edit(&error, &typed_from(cwd, &place.dir, &files));
             Ok(match guard::treats(&place.config, name::is_person(&agent)) {
                 Treatment::Refuse => Finding::Refused(reason),
-                Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(reason))),
+                Treatment::Warn => Finding::Free(Guarded::default(), Some(elsewhere::cut(&reason))),
             })
         }
         Err(error) => Err(error),

@@ -46,7 +46,7 @@ fn sentence(lost: &Lost, now: Time) -> String {
          still want, and run `tenure resume` for your next task.",
         lost.task, lost.by
     );
-    elsewhere::cut(told)
+    elsewhere::cut(&told)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
             started.agent
         )
     });
-    let off = guard::sentence(&guard::here(door.context.env, standing.guards.clone()));
+    let off = guard::sentence(&guard::here(door.context.env, standing.guards));
     let off = off.map(|off| format!("Tenure: {off}"));
     let parts: Vec<String> = [told, off, brief.text].into_iter().flatten().collect();
     let text = (!parts.is_empty()).then(|| brief::cut(parts.join("\n\n")));

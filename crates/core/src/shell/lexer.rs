@@ -72,24 +72,24 @@ impl<'a> Lexer<'a> {
                 _ if Some(c) == end => break,
                 ' ' | '\t' | '\r' => words.close(),
                 '\n' => {
-                    take(words.finish(), &mut dirs, self.depth, self.found);
+                    take(&words.finish(), &mut dirs, self.depth, self.found);
                     self.skip_documents();
                 }
-                ';' | '&' | '|' | ')' => take(words.finish(), &mut dirs, self.depth, self.found),
+                ';' | '&' | '|' | ')' => take(&words.finish(), &mut dirs, self.depth, self.found),
                 '#' if words.open.is_none() => {
                     while self.peek().is_some_and(|c| c != '\n') {
                         self.at += 1;
                     }
                 }
                 '(' => {
-                    take(words.finish(), &mut dirs, self.depth, self.found);
+                    take(&words.finish(), &mut dirs, self.depth, self.found);
                     self.nested(&dirs);
                 }
                 '<' | '>' => self.redirection(c, &mut words, &dirs),
                 _ => self.part(c, &mut words, &dirs),
             }
         }
-        take(words.finish(), &mut dirs, self.depth, self.found);
+        take(&words.finish(), &mut dirs, self.depth, self.found);
     }
 
     /// A list in brackets: what it changes counts inside it alone.

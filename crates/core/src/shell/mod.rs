@@ -65,8 +65,8 @@ const RUNNERS: [(&str, &str, usize); 17] = [
 const SHELLS: [&str; 8] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"];
 
 /// Takes in one simple command: follows directories, takes wrappers off, goes into nested shells.
-fn take(words: Vec<String>, dirs: &mut Vec<String>, depth: usize, found: &mut Vec<Command>) {
-    let mut words = words.as_slice();
+fn take(words: &[String], dirs: &mut Vec<String>, depth: usize, found: &mut Vec<Command>) {
+    let mut words = words;
     let mut own = dirs.clone();
     loop {
         while let [first, rest @ ..] = words {
