@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Kind, Result, id};
 
 use crate::context::Context;
@@ -38,7 +39,10 @@ pub(super) fn find(context: &Context<'_>, word: &OsString) -> Result<Thing> {
         }
     }
     // A path says in which checkout the command is, so it is looked at before the store is asked.
-    let typed = typed::read(context, std::slice::from_ref(word));
+    let typed = typed::read(context, std::slice::from_ref(word)).and_then(|typed| {
+        typed.paths.iter().try_for_each(|path| Pattern::parse(path, Case::Kept).map(|_| ()))?;
+        Ok(typed)
+    });
     let lock = context.ask(|kernel, call| kernel.lock_of(call, text))?;
     let unknown = unknown.unwrap_or_else(|| id::unknown(&word.to_string_lossy(), id::Sort::Task));
     let is_there = !word.is_empty() && std::fs::symlink_metadata(context.env.cwd()?.join(word)).is_ok();
