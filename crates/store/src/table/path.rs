@@ -163,7 +163,7 @@ pub struct Change<'a> {
 pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7,
-             renewal = CASE WHEN CAST($8 AS BIGINT) = 1 THEN 'session' WHEN place <> '' THEN 'edit' ELSE renewal END,
+             renewal = CASE WHEN CAST($8 AS BIGINT) = 1 THEN 'session' ELSE renewal END,
              place = ''
          WHERE project = $1 AND id = $2 AND ended_at = 0",
     );
