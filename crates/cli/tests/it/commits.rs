@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -475,8 +475,8 @@ pub(crate) fn mode(path: &Path) -> u32 {
     std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-pub(crate) fn script(path: PathBuf, text: &str) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+pub(crate) fn script(path: impl AsRef<Path>, text: &str) {
+    std::fs::create_dir_all(path.as_ref().parent().unwrap()).unwrap();
+    std::fs::write(path.as_ref(), text).unwrap();
+    std::fs::set_permissions(path.as_ref(), PermissionsExt::from_mode(0o755)).unwrap();
 }

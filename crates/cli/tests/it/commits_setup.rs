@@ -108,7 +108,7 @@ fn the_exit_status_of_a_hook_that_was_there_counts() {
     let home = Home::new(Engine::File);
     let hook = home.repo().join(".git/hooks/pre-commit");
     for text in ["#!/bin/sh\nexit 7\n", "#!/usr/bin/awk -f\nBEGIN { exit 7 }\n"] {
-        script(hook.clone(), text);
+        script(&hook, text);
         home.setup("repo", &["--yes"]);
         assert_ne!(home.attempt("a"), 0, "{text}");
         home.setup("repo", &["--remove", "--yes"]);

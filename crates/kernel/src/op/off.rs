@@ -31,6 +31,7 @@ impl Request {
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guards> {
+    let project = unit.project.id.clone();
     if !unit.call.actor.is_person() {
         return Err(people_only("switching the guards off"));
     }
@@ -40,9 +41,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guards> {
     unit.project.off_until = until;
     by.clone_into(&mut unit.project.off_by);
     if span > Span(0) {
-        unit.append(event::kind::GUARDS_OFF, "", "", None, &json!({ "until": until, "for_s": span.as_seconds() }))?;
+        unit.append(event::kind::GUARDS_OFF, &project, "", None, &json!({ "until": until, "for_s": span.as_seconds() }))?;
     } else if before.is_some() {
-        unit.append(event::kind::GUARDS_ON, "", "", None, &json!({}))?;
+        unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
     }
     Ok(Guards::of(&unit.project, unit.now))
 }

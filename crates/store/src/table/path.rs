@@ -96,7 +96,7 @@ pub fn lapsed_of_task(tx: &mut dyn Tx, project: &str, task: &str, above: i64) ->
 pub fn past_of(tx: &mut dyn Tx, project: &str, holder: &str, limit: usize) -> Result<Vec<Row>> {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' ORDER BY fence DESC LIMIT $3",
     );
     many(tx.query(sql, &[project.into(), holder.into(), limit.into()])?)

@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
 
 impl World {
     /// A call from a checkout.
-    pub(super) fn from(&self, checkout: &str, agent: &str) -> Call {
+    pub(crate) fn from(&self, checkout: &str, agent: &str) -> Call {
         let (host, path) = ("host".to_owned(), format!("/repos/{checkout}"));
         let checkout = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
         Call { checkout: Some(checkout), ..self.call(agent) }

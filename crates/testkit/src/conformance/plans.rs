@@ -336,9 +336,10 @@ fn lists_are_ordered(world: &World) {
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("hold_name", record(world, |tx, p| lock::newest(tx, p, "lock 7", 20).map(drop))),
-        ("hold_past", record(world, |tx, p| tx.query_all(vec![path::past_call(p, "old/7", 20)]).map(drop))),
+        ("hold_past", record(world, |tx, p| path::past_of(tx, p, "agent-1", 20).map(drop))),
+        ("hold_story", record(world, |tx, p| tx.query_all(vec![path::past_call(p, "old/7", 20)]).map(drop))),
         (
-            "hold_past",
+            "hold_story",
             record(world, |tx, p| tx.query_all(vec![path::past_below_call(p, "old/", "old0", 20)]).map(drop)),
         ),
         ("touched_path", record(world, |tx, p| touched::of_path(tx, p, "src/7", 20).map(drop))),

@@ -160,7 +160,7 @@ impl World {
     }
 
     /// Runs an op of that call.
-    pub(super) fn run_call(&self, call: &Call, op: &Op) -> Result<Value> {
+    pub(crate) fn run_call(&self, call: &Call, op: &Op) -> Result<Value> {
         self.kernel.run(call, op).map(|reply| serde_json::from_str(&reply.body).unwrap())
     }
 }

@@ -195,7 +195,8 @@ pub(super) fn every_op_has_a_seed() {
                 .enumerate()
                 .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
             let op = parse(about.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
-            scene.world.run(&first[head.len()..], op).is_ok() || about.name == "join"
+            let call = scene.world.from("main", &first[head.len()..]);
+            scene.world.run_call(&call, &op).is_ok() || about.name == "join"
         });
         assert!(accepted, "no seed of `{}` that goes through", about.name);
     }
