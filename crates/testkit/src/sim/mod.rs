@@ -9,7 +9,9 @@ pub mod cast;
 pub mod continuity;
 pub mod dice;
 pub mod fault;
+mod mailbox;
 pub mod model;
+pub mod paths;
 pub mod plan;
 pub mod property;
 pub mod run;
@@ -25,6 +27,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use self::paths::Paths;
 use self::plan::Plan;
 use self::run::{Failure, Ran, Watch, run};
 use self::sessions::Sessions;
@@ -61,6 +64,7 @@ const SHRINKS: usize = 600;
 pub fn plan_of(seed: u64) -> Plan {
     match seed % 10 {
         0 => workload::plan(seed, 130, &Crowd),
+        2 | 5 | 8 | 9 => workload::plan(seed, 140, &Paths),
         odd if odd % 2 == 1 => workload::plan(seed, 130, &Sessions),
         _ => workload::plan(seed, 120, &Tasks),
     }
