@@ -12,6 +12,7 @@ mod output;
 mod place;
 mod setup;
 mod uncommitted;
+mod wait;
 
 use std::process::ExitCode;
 

@@ -26,6 +26,16 @@ pub mod kind {
     pub const PATH_CHANGED: &str = "path.changed";
     /// A path was given back.
     pub const PATH_RELEASED: &str = "path.released";
+    /// A path is held for an agent that waited for it, until it takes it.
+    pub const PATH_OFFERED: &str = "path.offered";
+    /// An agent took what it was offered.
+    pub const PATH_TAKEN: &str = "path.taken";
+    /// An agent waits.
+    pub const PLACE_QUEUED: &str = "place.queued";
+    /// An agent waits no longer: it left, or its session ended.
+    pub const PLACE_LEFT: &str = "place.left";
+    /// An agent waits no longer: it did not come back in time.
+    pub const PLACE_LAPSED: &str = "place.lapsed";
     /// A task was added.
     pub const TASK_ADDED: &str = "task.added";
     /// A task was changed.
@@ -75,7 +85,7 @@ pub mod kind {
     pub const TOOL_WORKED: &str = "tool.worked";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 32] = [
+    pub const ALL: [&str; 37] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -86,6 +96,11 @@ pub mod kind {
         PATH_RESERVED,
         PATH_CHANGED,
         PATH_RELEASED,
+        PATH_OFFERED,
+        PATH_TAKEN,
+        PLACE_QUEUED,
+        PLACE_LEFT,
+        PLACE_LAPSED,
         TASK_ADDED,
         TASK_EDITED,
         TASK_CLAIMED,
@@ -109,6 +124,17 @@ pub mod kind {
         TOOL_FAILED,
         TOOL_WORKED,
     ];
+}
+
+/// What somebody waits for: the first of it, and how much more there is.
+fn wanted(data: &Value) -> String {
+    let all: Vec<&str> =
+        data.get("wanted").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    match all.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => cut(only, 200),
+        [first, rest @ ..] => format!("{} and {} more", cut(first, 200), rest.len()),
+    }
 }
 
 /// Tells an event in one sentence. Text written by agents is quoted and cut.
@@ -144,6 +170,9 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::HOLD_EXPIRED if flag("restored") => {
             format!("the hold of {} on {subject} ended: the project was restored from a backup", text("holder"))
         }
+        kind::HOLD_EXPIRED if !text("place").is_empty() => {
+            format!("{} did not take {subject} in time", text("holder"))
+        }
         kind::HOLD_EXPIRED => format!("the hold of {} on {subject} ran out of time", text("holder")),
         kind::HOLD_TRANSFERRED => {
             format!("{actor} handed {subject} from {} to {}{overrode}", text("from"), text("holder"))
@@ -161,6 +190,17 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
             "" => format!("{actor} released {subject}{overrode}{}", quoted("reason")),
             task => format!("{subject} was given back with {task}"),
         },
+        kind::PATH_OFFERED => format!("{subject} is held for {}, who waited for it", text("holder")),
+        kind::PATH_TAKEN => format!("{actor} took {subject}, which was held for it"),
+        kind::PLACE_QUEUED => format!("{actor} waits for {}{}", wanted(data), quoted("reason")),
+        kind::PLACE_LEFT if flag("session_ended") => {
+            format!("{} waits no longer for {}: its session is over", text("agent"), wanted(data))
+        }
+        kind::PLACE_LEFT => format!("{} waits no longer for {}", text("agent"), wanted(data)),
+        kind::PLACE_LAPSED if flag("proven_dead") => {
+            format!("{} waits no longer for {}: its process is gone", text("agent"), wanted(data))
+        }
+        kind::PLACE_LAPSED => format!("{} did not come back for {}", text("agent"), wanted(data)),
         kind::TASK_ADDED if flag("imported") => {
             format!("{actor} imported {subject} as {}{}", text("status"), quoted("title"))
         }

@@ -27,6 +27,8 @@ pub enum Sort {
     Memory,
     /// A message.
     Message,
+    /// A place in the waiting line.
+    Place,
     /// A project.
     Project,
     /// A checkout.
@@ -45,6 +47,7 @@ impl Sort {
             Sort::Memory => 'm',
             // `m` is taken.
             Sort::Message => 'g',
+            Sort::Place => 'w',
             Sort::Project => 'p',
             Sort::Checkout => 'c',
             Sort::Store => 's',
@@ -59,6 +62,7 @@ impl Sort {
             Sort::Note => "note",
             Sort::Memory => "memory",
             Sort::Message => "message",
+            Sort::Place => "place in the line",
             Sort::Project => "project",
             Sort::Checkout => "checkout",
             Sort::Store => "store",

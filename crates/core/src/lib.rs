@@ -15,6 +15,7 @@ pub mod graph;
 pub mod hold;
 pub mod id;
 pub mod lesson;
+pub mod line;
 pub mod memory;
 pub mod message;
 pub mod name;

@@ -36,6 +36,14 @@ pub struct Wanted<'a> {
     pub patterns: &'a [Pattern],
 }
 
+impl Wanted<'_> {
+    /// The patterns for which a request asks for more than its agent has, given the steps that were decided on.
+    pub fn asked(&self, steps: &[Step], held: &[Held<'_>]) -> Vec<Pattern> {
+        let asks = |step: &Step| asks_more(self, held, *step);
+        self.patterns.iter().zip(steps).filter(|(_, step)| asks(step)).map(|(pattern, _)| pattern.clone()).collect()
+    }
+}
+
 /// What becomes of one pattern of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -50,7 +58,7 @@ pub enum Step {
 }
 
 /// Whether two places have a checkout in common.
-fn meet(one: &str, other: &str) -> bool {
+pub(crate) fn meet(one: &str, other: &str) -> bool {
     one == other || one.is_empty() || other.is_empty()
 }
 
@@ -69,12 +77,7 @@ pub fn decide(wanted: &Wanted<'_>, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<u
     let mut blockers: Vec<usize> = Vec::new();
     for (at, pattern) in wanted.patterns.iter().enumerate() {
         let step = own(wanted, held, at, &steps);
-        let asks_more = match step {
-            Step::Grant => true,
-            Step::Change(own) => held[own].mode < wanted.mode,
-            Step::Keep(_) | Step::Within(_) => false,
-        };
-        if asks_more {
+        if asks_more(wanted, held, step) {
             blockers.extend((0..held.len()).filter(|other| blocks(&held[*other], wanted, pattern)));
         }
         steps.push(step);
@@ -85,6 +88,15 @@ pub fn decide(wanted: &Wanted<'_>, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<u
     blockers.sort_unstable();
     blockers.dedup();
     Err(blockers)
+}
+
+/// Whether a step gives an agent more than it has.
+fn asks_more(wanted: &Wanted<'_>, held: &[Held<'_>], step: Step) -> bool {
+    match step {
+        Step::Grant => true,
+        Step::Change(own) => held[own].mode < wanted.mode,
+        Step::Keep(_) | Step::Within(_) => false,
+    }
 }
 
 /// How the agent's own holds, and what comes earlier in the request, answer a pattern.

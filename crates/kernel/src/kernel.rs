@@ -1,18 +1,19 @@
 //! The pipeline that every op runs through:
 //! lock → time → idempotency → settle → presence → [savepoint: decide → write → append → store response] → commit.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tenure_core::time::reading;
 use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
-use tenure_store::table::{agent, checkout, hold, project, request};
+use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
 
 use crate::call::{self, Call, sight};
 use crate::op::Op;
 use crate::unit::Unit;
-use crate::{mail, retain, settle};
+use crate::{line, mail, retain, settle};
 
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
@@ -61,7 +62,14 @@ impl Kernel {
         let fingerprint = fingerprint(op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
-        self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, op, &fingerprint))?
+        let offers = Cell::new(0);
+        let answer =
+            self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, op, (&fingerprint, &offers)))?;
+        // A hint, and only after the commit: whoever waits looks by itself as well.
+        if offers.get() > 0 {
+            self.store.ring();
+        }
+        answer
     }
 
     fn once(
@@ -70,8 +78,9 @@ impl Kernel {
         entered: Entered,
         call: &Call,
         op: &Op,
-        fingerprint: &str,
+        (fingerprint, offers): (&str, &Cell<usize>),
     ) -> Result<Verdict<Result<Reply>>> {
+        offers.set(0);
         check_store(call, &entered)?;
         let own_clock = entered.own_clock;
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
@@ -83,13 +92,18 @@ impl Kernel {
             request_id: call.request_id.as_str(),
         };
         let host = call.checkout.as_ref().map_or("", |here| here.host.as_str());
-        let answers = tx.query_all(vec![
+        let mut questions = vec![
             request::get_call(&key),
             hold::due_call(&project.id, now, settle::AT_MOST),
             agent::due_call(&project.id, now - tenure_core::hold::TASK_TTL, now),
             agent::get_call(&project.id, &call.actor.name),
             (checkout::OF_HOST, vec![(&project.id).into(), host.into()]),
-        ])?;
+        ];
+        if project.waiting > 0 {
+            questions.push(place::due_call(&project.id, now));
+        }
+        let mut answers = tx.query_all(questions)?;
+        let in_line = if project.waiting > 0 { answers.pop().unwrap_or_default() } else { Vec::new() };
         let [kept, due, quiet, actor, places]: [_; 5] =
             answers.try_into().map_err(|_| Error::bug("five questions have five answers"))?;
 
@@ -117,9 +131,12 @@ impl Kernel {
             unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
             hold::cap(unit.tx, &project_id, now)?;
             agent::cap(unit.tx, &project_id, now, now - tenure_core::hold::TASK_TTL)?;
+            place::cap(unit.tx, &project_id, now)?;
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
+        line::settle(&mut unit, place::many(in_line)?)?;
+        line::serve(&mut unit)?;
         mail::end_with_holds(&mut unit)?;
         // Who a session is turns out only inside the op; until then nobody is present.
         if !matches!(op, Op::SessionStart(_)) {
@@ -127,7 +144,10 @@ impl Kernel {
         }
         unit.begin()?;
         unit.register(sighting)?;
-        let answer = op.apply(&mut unit).and_then(|body| mail::end_with_holds(&mut unit).map(|()| body));
+        let answer = op.apply(&mut unit).and_then(|body| {
+            line::serve(&mut unit)?;
+            mail::end_with_holds(&mut unit).map(|()| body)
+        });
         let answer = match answer {
             Ok(body) => {
                 let keep = if call.request_id.is_given() { KEEP_GIVEN } else { KEEP_DRAWN };
@@ -146,6 +166,7 @@ impl Kernel {
             }
             Err(failure) => return Err(failure),
         };
+        offers.set(unit.offers);
         let Unit { tx, mut project, first_event, .. } = unit;
         if project.last_event / PRUNE_EVERY != first_event / PRUNE_EVERY {
             request::prune(tx, &project.id, now)?;

@@ -8,6 +8,7 @@ mod brief;
 mod call;
 mod focus;
 mod kernel;
+mod line;
 mod lines;
 mod mail;
 pub mod op;

@@ -13,7 +13,7 @@ use tenure_core::task::Status;
 use tenure_core::time::reading;
 use tenure_core::{Error, Kind, Result, Stage, Time, event, id};
 use tenure_store::copy::{self, Backup, Existing, Progress};
-use tenure_store::table::{agent, hold, project, task};
+use tenure_store::table::{agent, hold, place, project, task};
 use tenure_store::{Entered, Present, Tx, Verdict};
 
 use crate::backup::{Taken, check_events, take};
@@ -152,6 +152,8 @@ impl Kernel {
         for chunk in live.chunks(256) {
             end_all(&mut unit, chunk, number)?;
         }
+        place::end_all(unit.tx, &project, now, "restored")?;
+        unit.project.waiting = 0;
         mail::end_with_holds(&mut unit)?;
         let Unit { tx, project: row, .. } = unit;
         task::fence_off_lapsed(tx, &project, number)?;
@@ -194,7 +196,14 @@ fn forget_newer(tx: &mut dyn Tx, present: &Present) -> Result<()> {
     let kept: Vec<String> = copy::projects(tx)?.into_iter().map(|row| row.key).collect();
     for before in present.projects.iter().filter(|before| before.last_event > 0 && !kept.contains(&before.key)) {
         let last_event = above(before.last_event)?;
-        let row = project::Row { last_event, first_event: last_event + 1, events: 0, counts: [0; 7], ..before.clone() };
+        let row = project::Row {
+            last_event,
+            first_event: last_event + 1,
+            events: 0,
+            counts: [0; 7],
+            waiting: 0,
+            ..before.clone()
+        };
         project::insert(tx, &row)?;
         project::save(tx, &row)?;
     }

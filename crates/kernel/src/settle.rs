@@ -8,6 +8,7 @@ use tenure_core::task::Status;
 use tenure_core::{Result, event, name};
 use tenure_store::table::{agent, hold, path, task};
 
+use crate::line;
 use crate::mail::Over;
 use crate::paths;
 use crate::unit::Unit;
@@ -70,6 +71,7 @@ pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<Stri
     for path in held.iter().filter(|hold| hold.is_path() && !with_task.contains(&hold.id)) {
         paths::cut_short(unit, path, Some("session_ended"))?;
     }
+    line::leave_all(unit, agent)?;
     Ok(ended)
 }
 

@@ -6,7 +6,7 @@ use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::table::{
-    agent, checkout, delivery, dep, event as log, hold, label, memory, message, note, path, project, shown, task,
+    agent, checkout, delivery, dep, event as log, hold, label, memory, message, note, path, place, project, shown, task,
 };
 use tenure_store::{Entropy, Sql, Tx};
 
@@ -28,6 +28,10 @@ pub(crate) struct Unit<'a> {
     pub(crate) more_due: bool,
     /// Holds that this op has ended and that messages are about.
     pub(crate) over: Vec<Over>,
+    /// Whether something ended, or changed, that somebody in the waiting line may have waited for.
+    pub(crate) freed: bool,
+    /// How many places got an offer.
+    pub(crate) offers: usize,
     /// Agents that were proven dead just before, and have not come back in another process.
     pub(crate) dead: Vec<String>,
     /// The id of the working tree that the op comes from, empty for none.
@@ -36,7 +40,7 @@ pub(crate) struct Unit<'a> {
     entropy: &'a dyn Entropy,
     op: &'static str,
     /// The row as it was at the savepoint: numbers that were drawn since are given back with everything else.
-    mark: Option<project::Row>,
+    mark: Option<(project::Row, usize)>,
 }
 
 /// A task as an op finds it, with what its actor was last shown.
@@ -68,6 +72,8 @@ impl<'a> Unit<'a> {
             first_event,
             more_due: false,
             over: Vec::new(),
+            freed: false,
+            offers: 0,
             dead: Vec::new(),
             checkout: String::new(),
             agent,
@@ -106,7 +112,7 @@ impl<'a> Unit<'a> {
 
     /// Begins the op's own part.
     pub(crate) fn begin(&mut self) -> Result<()> {
-        self.mark = Some(self.project.clone());
+        self.mark = Some((self.project.clone(), self.offers));
         self.tx.savepoint()
     }
 
@@ -115,7 +121,7 @@ impl<'a> Unit<'a> {
         self.tx.undo()?;
         self.over.clear();
         if let Some(mark) = self.mark.take() {
-            self.project = mark;
+            (self.project, self.offers) = mark;
         }
         Ok(())
     }
@@ -550,6 +556,7 @@ fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_s
         id::Sort::Note => note::exists_call(project, drawn),
         id::Sort::Memory => memory::exists_call(project, drawn),
         id::Sort::Message => message::exists_call(project, drawn),
+        id::Sort::Place => place::exists_call(project, drawn),
         _ => task::exists_call(project, drawn),
     }
 }

@@ -3,6 +3,7 @@
 //! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits what the kernel tells
 //! it to. Nothing here prints, exits or reads the environment.
 
+mod bell;
 pub mod copy;
 pub mod error;
 mod fault;
@@ -14,6 +15,7 @@ pub mod table;
 mod tx;
 mod world;
 
+pub use bell::Bell;
 pub use postgres::redact;
 pub use sqlite::Queue;
 pub use store::{Durability, Entered, Identity, Location, Options, Present, Size, Store, Verdict};

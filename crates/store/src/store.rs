@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tenure_core::{Result, Span, Time};
 
+use crate::bell::Bell;
 use crate::fault;
 use crate::postgres::Postgres;
 use crate::sqlite::{Queue, Sqlite};
@@ -248,6 +249,31 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.schema_version(),
             Engine::Postgres(engine) => engine.schema_version(),
+        }
+    }
+
+    /// Tells those who wait for something that they may look now. Only a hint: it may be lost, and nothing goes wrong
+    /// where it is. Called after a commit, never inside a transaction.
+    pub fn ring(&self) {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.ring(),
+            Engine::Postgres(engine) => engine.ring(),
+        }
+    }
+
+    /// Waits until somebody rings, at most for `patience`, which callers keep short: a hint may be lost.
+    pub fn listen(&self, bell: &mut Bell, patience: Duration) {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.listen(bell, patience),
+            Engine::Postgres(engine) => engine.listen(bell, patience),
+        }
+    }
+
+    /// How often those who wait look by themselves.
+    pub fn poll(&self) -> Duration {
+        match &self.engine {
+            Engine::Sqlite(_) => Duration::from_millis(250),
+            Engine::Postgres(_) => Duration::from_millis(500),
         }
     }
 

@@ -11,7 +11,7 @@ use tenure_store::{Location, Sql, Value, Verdict};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 22] = [
+pub const TABLES: [(&str, &str); 23] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
@@ -20,6 +20,7 @@ pub const TABLES: [(&str, &str); 22] = [
     ("task_label", "SELECT * FROM task_label ORDER BY project, label, status, ready, priority, number, task"),
     ("dep", "SELECT * FROM dep ORDER BY project, task, after"),
     ("hold", "SELECT * FROM hold ORDER BY project, id"),
+    ("place", "SELECT * FROM place ORDER BY project, id"),
     ("shown", "SELECT * FROM shown ORDER BY project, agent, task"),
     ("note", "SELECT * FROM note ORDER BY project, id"),
     ("memory", "SELECT * FROM memory ORDER BY project, id"),
@@ -41,6 +42,9 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "UPDATE store SET schema_version = 1",
     "UPDATE project SET schema_version = 1",
     "ALTER TABLE project DROP COLUMN events",
+    "DROP TABLE place",
+    "ALTER TABLE hold DROP COLUMN place",
+    "ALTER TABLE project DROP COLUMN waiting",
     "DROP TABLE memory",
     "DROP TABLE memory_term",
     "DROP TABLE memory_scope",

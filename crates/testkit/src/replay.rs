@@ -156,7 +156,9 @@ impl Replay {
                     None => self.grant(event, at),
                 }
             }
-            kind::PATH_RESERVED => self.grant_path(event, at),
+            // An offer is a hold from the moment it is made; that it was taken changes nothing about who has it.
+            kind::PATH_RESERVED | kind::PATH_OFFERED => self.grant_path(event, at),
+            kind::PATH_TAKEN => self.take_path(event),
             kind::PATH_CHANGED => self.change_path(event),
             kind::PATH_RELEASED => {
                 let hold = event.hold.clone().expect("an end names its hold");
@@ -246,6 +248,15 @@ impl Replay {
         let hold = event.hold.clone().expect("a grant names its hold");
         let task = event.subject.clone();
         self.intervals.push(Interval { task, hold, holder, fence: event.number, from, until: None, path: Some(path) });
+    }
+
+    /// What was offered is taken by whom it was offered to, while it is held for it.
+    fn take_path(&mut self, event: &Event) {
+        let hold = event.hold.clone().expect("a taking names its hold");
+        let held = self.intervals.iter().find(|interval| interval.hold == hold && interval.until.is_none());
+        let held = held.unwrap_or_else(|| panic!("event {} takes {hold}, which is not held", event.number));
+        assert_eq!(held.holder, event.actor, "event {}: it was offered to another", event.number);
+        assert_eq!(event.data["fence"], held.fence, "event {}: the fence stays", event.number);
     }
 
     fn change_path(&mut self, event: &Event) {

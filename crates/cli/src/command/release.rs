@@ -39,6 +39,9 @@ pub(super) const SPEC: Spec = Spec {
                 for hold in ended.holds {
                     context.out.text(&format!("Released {}", cut(&hold.subject, 120)));
                 }
+                for place in ended.left {
+                    context.out.text(&format!("Left the line: {place}"));
+                }
             }
         }
         Ok(0)
@@ -50,6 +53,9 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
     match what {
         [] => return Ok(Request::default()),
         [only] => match only.to_str() {
+            Some(typed) if typed.starts_with("w-") && id::check(typed, id::Sort::Place).is_ok() => {
+                return Ok(Request { hold: Some(typed.to_owned()), ..Request::default() });
+            }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
                 let hold = context.ask(|kernel, call| kernel.any_id(call, typed))?;
                 return Ok(Request { hold: Some(hold), ..Request::default() });

@@ -6,11 +6,11 @@ use clap::Args as _;
 use tenure_core::{Span, hold};
 use tenure_kernel::Op;
 use tenure_kernel::op::reserve::Request;
-use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
 use crate::output::path::reserved;
 use crate::place::typed;
+use crate::wait;
 
 pub(super) const SPEC: Spec = Spec {
     name: "reserve",
@@ -21,6 +21,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure reserve src/lib.rs src/store/ --reason \"new index\"",
         "tenure reserve 'glob:src/**/*.sql' --shared",
         "tenure reserve Cargo.lock --ttl 10m",
+        "tenure reserve src/lib.rs --wait",
     ],
     args: Args::augment_args,
     run: |context, matches| {
@@ -28,6 +29,7 @@ pub(super) const SPEC: Spec = Spec {
         context.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
         let typed = typed::read(context, &args.paths)?;
+        let times = context.place()?.config.wait;
         let request = Request {
             paths: typed.paths,
             shared: args.shared,
@@ -35,12 +37,19 @@ pub(super) const SPEC: Spec = Spec {
             reason: args.reason.unwrap_or_default(),
             all_checkouts: args.all_checkouts,
             fold_case: typed.fold_case,
+            wait: args.wait.is_some(),
+            place_ttl_s: times.place.map(Span::as_seconds),
+            offer_ttl_s: times.offer.map(Span::as_seconds),
         };
-        let (answer, reply) = context.answer::<Reserved>(&Op::Reserve(request))?;
+        let op = Op::Reserve(request);
+        let reply = match &args.wait {
+            None => context.run(&op)?,
+            Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?)?,
+        };
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &answer.holds));
+            context.out.text(&reserved(context.out, &wait::read(&reply)?.holds));
         }
         Ok(0)
     },
@@ -63,4 +72,7 @@ struct Args {
     /// In every checkout of the project, not only in this one
     #[arg(long)]
     all_checkouts: bool,
+    /// Wait in line where others are in the way, at most 90s a call; the same command again goes on waiting
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    wait: Option<String>,
 }

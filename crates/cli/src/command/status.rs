@@ -7,7 +7,7 @@ use tenure_kernel::shape::{Hindered, Overview};
 use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::output::table::table;
-use crate::output::task::hold_row;
+use crate::output::task::{hold_row, waiting};
 use crate::output::time::span;
 use crate::output::{Ink, Printer};
 
@@ -95,6 +95,10 @@ fn page(out: &Printer, overview: &Overview) -> String {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Held, the next to end first")));
         let rows: Vec<Vec<String>> = overview.holds.iter().map(|hold| hold_row(out, hold)[2..].to_vec()).collect();
         text.push_str(&table(&["WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width()));
+    }
+    if !overview.line.is_empty() {
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
+        text.push_str(&waiting(out, &overview.line));
     }
     if !overview.overdue.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Requests that nobody has met")));

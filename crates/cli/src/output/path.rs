@@ -35,7 +35,7 @@ pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
         vec![
             blocker.id.clone(),
             cut(blocker.pattern.as_deref().unwrap_or_default(), 80),
-            blocker.mode.clone(),
+            if blocker.state == "waiting" { format!("{}, waiting", blocker.mode) } else { blocker.mode.clone() },
             blocker.holder.clone(),
             blocker.liveness.as_str().to_owned(),
             span(blocker.age_s),

@@ -3,7 +3,7 @@
 use tenure_core::agent::Liveness;
 use tenure_core::task::State;
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Claimed, Hold, Page, Shown, Task};
+use tenure_kernel::shape::{Claimed, Hold, Page, Place, Shown, Task};
 
 use super::table::table;
 use super::time::{short, span};
@@ -199,15 +199,48 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
 
 /// A page of holds.
 pub(crate) fn holds(out: &Printer, page: &Page<Hold>) -> String {
-    if page.items.is_empty() {
-        return "Nothing is held.".to_owned();
+    let mut text = if page.items.is_empty() { "Nothing is held.".to_owned() } else { held(out, page) };
+    if !page.waiting.is_empty() {
+        text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
+        text.push_str(&waiting(out, &page.waiting));
     }
+    text
+}
+
+/// Who waits for what.
+pub(crate) fn waiting(out: &Printer, places: &[Place]) -> String {
+    let row = |place: &Place| {
+        let more = match place.wanted.len() {
+            0 | 1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        vec![
+            place.id.clone(),
+            format!("{}{more}", cut(place.wanted.first().map_or("", String::as_str), 80)),
+            if place.mode == "shared" { "shared".to_owned() } else { String::new() },
+            place.agent.clone(),
+            place.place.map_or_else(|| "offered".to_owned(), |number| number.to_string()),
+            span(place.age_s),
+            place.reason.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = places.iter().map(row).collect();
+    table(&["PLACE", "WANTED", "MODE", "BY", "NUMBER", "FOR SO LONG", "FOR"], &rows, out.width())
+}
+
+fn held(out: &Printer, page: &Page<Hold>) -> String {
     let rows: Vec<Vec<String>> = page.items.iter().map(|hold| hold_row(out, hold)).collect();
     let mut text = table(&["HOLD", "KIND", "WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width());
     if let Some(next) = &page.next {
         text.push_str(&format!("{} shown; more: --cursor {next}\n", page.items.len()));
     }
     text
+}
+
+fn kind(hold: &Hold) -> String {
+    let shared = if hold.mode == "shared" { ", shared" } else { "" };
+    let offered = if hold.state == "offered" { ", offered" } else { "" };
+    format!("{}{shared}{offered}", hold.kind)
 }
 
 /// One hold as a row.
@@ -219,7 +252,7 @@ pub(crate) fn hold_row(out: &Printer, hold: &Hold) -> Vec<String> {
     };
     vec![
         hold.id.clone(),
-        if hold.mode == "shared" { format!("{}, shared", hold.kind) } else { hold.kind.clone() },
+        kind(hold),
         cut(&hold.subject, 80),
         hold.holder.clone(),
         out.ink(ink, hold.liveness.as_str()),

@@ -82,8 +82,21 @@ pub(crate) struct Config {
     pub(crate) capture: Capture,
     /// What a guard does that cannot look.
     pub(crate) guard_fail: Fail,
+    /// The times of the waiting line.
+    pub(crate) wait: Wait,
     /// Changes when the contents do.
     pub(crate) revision: String,
+}
+
+/// The times of the waiting line; without one the usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// How long a place is kept after its last renewal.
+    pub(crate) place: Option<Span>,
+    /// How long an offer is kept.
+    pub(crate) offer: Option<Span>,
+    /// How long one call waits at the most.
+    pub(crate) call: Option<Span>,
 }
 
 #[derive(Default, Deserialize)]
@@ -97,12 +110,21 @@ struct File {
     retention: Retention,
     capture: Option<Capture>,
     guard: Guard,
+    wait: Waiting,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Guard {
     fail: Option<Fail>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Waiting {
+    place: Option<Spanned<String>>,
+    offer: Option<Spanned<String>>,
+    call: Option<Spanned<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -145,6 +167,7 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         keep_events: None,
         capture: Capture::default(),
         guard_fail: Fail::default(),
+        wait: Wait::default(),
         revision: format!("{:016x}", fnv1a(&contents)),
     };
     for (file, level) in [(user, Level::User), (project, Level::Project)] {
@@ -234,6 +257,16 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
     if let Some(ttl) = file.hold.task_ttl {
         config.task_ttl = Some(Span::parse(ttl.get_ref()).and_then(hold::ttl).map_err(because(ttl.span()))?);
     }
+    let times = [
+        (file.wait.place, &mut config.wait.place),
+        (file.wait.offer, &mut config.wait.offer),
+        (file.wait.call, &mut config.wait.call),
+    ];
+    for (said, time) in times {
+        if let Some(said) = said {
+            *time = Some(Span::parse(said.get_ref()).and_then(hold::ttl).map_err(because(said.span()))?);
+        }
+    }
     if let Some(events) = file.retention.events {
         if level == Level::User {
             let message = format!("`events` would drop what others keep; it belongs in {FILE}");
@@ -286,7 +319,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail under [guard].")
+        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail under [guard], place, offer and call under [wait].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),

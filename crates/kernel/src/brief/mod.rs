@@ -12,7 +12,7 @@ use tenure_core::hold::Mode;
 use tenure_core::message::Urgency;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
-use tenure_store::table::{dep, hold, task};
+use tenure_store::table::{dep, hold, place, task};
 
 use crate::call::Tree;
 use crate::shape;
@@ -50,6 +50,8 @@ pub(crate) struct Ask<'a> {
     /// Up to which event the news are an offer.
     pub(crate) offered: Option<i64>,
     pub(crate) mail: &'a shape::Inbox,
+    /// How many places there are in the waiting line of the project.
+    pub(crate) in_line: i64,
 }
 
 /// Gathers and composes.
@@ -83,6 +85,10 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
             needed: true,
             ..section("Changed while you were away", vec![lost.to_owned()], ask, "log")
         });
+    }
+    let in_line = in_line(tx, ask)?;
+    if !in_line.is_empty() {
+        sections.push(Section { needed: true, ..section("Waiting line", in_line, ask, "holds") });
     }
     let Some(full) = full else {
         sections.push(Section { needed: true, ..section("Task", nothing(tx, ask)?, ask, "list") });
@@ -252,6 +258,35 @@ fn mail(ask: &Ask<'_>) -> Vec<String> {
         format!("- {} {from} ({}):\n{}", message.id, facts.join(", "), lines(&message.text))
     };
     ask.mail.items.iter().map(one).collect()
+}
+
+/// What is held for the reader until it takes it, and what it waits for.
+fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+    if ask.in_line == 0 {
+        return Ok(Vec::new());
+    }
+    let mut items = Vec::new();
+    for row in place::of_agent(tx, ask.project, ask.me)? {
+        if tenure_core::hold::lapsed(ask.now, row.expires_at) {
+            continue;
+        }
+        let first = row.wanted.first().map(|text| quoted(text, 200)).unwrap_or_default();
+        let more = match row.wanted.len() {
+            0 | 1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        let until = at(row.expires_at);
+        items.push(match (row.state, ask.tools) {
+            (place::State::Offered, true) => {
+                format!("- Offered to you: {first}{more}, until {until}: tool `reserve` takes it")
+            }
+            (place::State::Offered, false) => {
+                format!("- Offered to you: {first}{more}, until {until}: the same `tenure reserve` takes it")
+            }
+            _ => format!("- You wait for {first}{more} ({}); the place is kept until {until}", row.id),
+        });
+    }
+    Ok(items)
 }
 
 fn near(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {

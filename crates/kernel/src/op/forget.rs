@@ -62,6 +62,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Value> {
                 "overrode": overrode });
     row.counts = [0; 7];
     row.events = 0;
+    row.waiting = 0;
     // One number is left out, so that a reader at the end is told too.
     row.last_event += 1;
     row.first_event = row.last_event + 1;

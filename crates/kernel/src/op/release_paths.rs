@@ -1,13 +1,16 @@
 //! The part of `release` that gives paths back.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use tenure_core::hold::{Ending, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, event, id};
-use tenure_store::table::{event as log, hold};
+use tenure_store::table::{event as log, hold, place};
 
 use super::release::Request;
+use crate::line::{self, InTheWay};
 use crate::paths;
 use crate::shape;
 use crate::unit::{Unit, people_only};
@@ -16,6 +19,9 @@ use crate::unit::{Unit, people_only};
 pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Result<Result<String, shape::Reserved>> {
     id::named(named, id::Sort::Hold)?;
     let project = unit.project.id.clone();
+    if named.starts_with("w-") {
+        return leave(unit, named).map(Err);
+    }
     let row = hold::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
     if row.is_task() {
         return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)) };
@@ -25,7 +31,7 @@ pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Resu
     }
     if row.holder != unit.me() && !request.force {
         let patterns = [paths::pattern(&row)?];
-        return Err(paths::held_by(unit.tx, &project, (&patterns, &[&row]), unit.now)?);
+        return Err(others_hold(unit, &patterns, vec![row])?);
     }
     finish(unit, request, vec![row]).map(Err)
 }
@@ -37,6 +43,8 @@ pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Request) -> Result<shape
     let here = unit.checkout.clone();
     let live = paths::live(unit, &here, &patterns)?;
     let me = unit.me();
+    let own = own_places(unit, &here)?;
+    let mut left: BTreeSet<String> = BTreeSet::new();
     let mut ending: Vec<hold::Row> = Vec::new();
     for pattern in &patterns {
         let mut found = false;
@@ -48,11 +56,72 @@ pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Request) -> Result<shape
                 }
             }
         }
+        for place in &own {
+            if place.covered_by(pattern)? {
+                found = true;
+                left.insert(place.0.id.clone());
+            }
+        }
         if !found {
             return Err(nothing(unit, pattern, &live)?);
         }
     }
-    finish(unit, request, ending)
+    let mut released = finish(unit, request, ending)?;
+    for place in own.iter().filter(|place| left.contains(&place.0.id)) {
+        line::leave(unit, &place.0, None)?;
+        released.left.push(place.0.id.clone());
+    }
+    Ok(released)
+}
+
+/// A place of the one who releases.
+struct Own(place::Row);
+
+impl Own {
+    /// Whether something of what it waits for is covered: without that the rest is not wanted either.
+    fn covered_by(&self, pattern: &Pattern) -> Result<bool> {
+        for text in &self.0.wanted {
+            if pattern.covers(&Pattern::parse(text, pattern.case())?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The places of the actor that wait for paths. What was offered is a hold, and released as one.
+fn own_places(unit: &mut Unit<'_>, here: &str) -> Result<Vec<Own>> {
+    if unit.project.waiting == 0 {
+        return Ok(Vec::new());
+    }
+    let me = unit.me();
+    let own = place::of_agent(unit.tx, &unit.project.id, me)?.into_iter().filter(|place| {
+        let meets = here.is_empty() || place.checkout.is_empty() || place.checkout == here;
+        place.kind == hold::PATH && place.state == place::State::Waiting && meets
+    });
+    Ok(own.map(Own).collect())
+}
+
+/// Leaves the line at a place that is named by its id.
+fn leave(unit: &mut Unit<'_>, named: &str) -> Result<shape::Reserved> {
+    let project = unit.project.id.clone();
+    let row = place::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
+    if row.agent != unit.me() || row.state == place::State::Ended {
+        return Err(not_held(named));
+    }
+    if row.state == place::State::Offered {
+        let held = hold::all_of_holder(unit.tx, &project, &row.agent)?;
+        let offered = held.into_iter().filter(|hold| hold.place == row.id && !lapsed(unit.now, hold.expires_at));
+        return finish(unit, &Request::default(), offered.collect());
+    }
+    line::leave(unit, &row, None)?;
+    Ok(shape::Reserved { left: vec![row.id], ..shape::Reserved::default() })
+}
+
+fn others_hold(unit: &mut Unit<'_>, patterns: &[Pattern], holds: Vec<hold::Row>) -> Result<Error> {
+    let in_the_way = InTheWay { holds, ..InTheWay::default() };
+    let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, &in_the_way), unit.now)?;
+    Ok(refusal.attempt("tenure holds --kind path"))
 }
 
 /// Why there is nothing to give back: another has it, a wider hold has it, it has lapsed, or nobody has it.
@@ -69,10 +138,10 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
                 .hint(format!("You hold {}, which is more than that.", cut(&row.subject, 120)))
                 .attempt(format!("tenure release {}", row.id)));
         }
-        others.push(row);
+        others.push(row.clone());
     }
     if !others.is_empty() {
-        return paths::held_by(unit.tx, &unit.project.id, (std::slice::from_ref(pattern), &others), unit.now);
+        return others_hold(unit, std::slice::from_ref(pattern), others);
     }
     let filter = log::Filter { subject: pattern.text().to_owned(), ..log::Filter::default() };
     let story = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 20)?;
@@ -127,5 +196,5 @@ fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::Row>) -> Res
         row.ended_how = how.as_str().to_owned();
         holds.push(paths::shown(unit, &row));
     }
-    Ok(shape::Reserved { holds })
+    Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }

@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{self as rule, Mode};
+use tenure_core::line::{OFFER_TTL, PLACE_TTL};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, decide};
+use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted};
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
+use crate::line::{self, Asking, Sight};
 use crate::paths::{self, Granting};
 use crate::shape;
 use crate::unit::Unit;
@@ -36,11 +38,23 @@ pub struct Request {
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default)]
     pub fold_case: bool,
+    /// Whether to get a place in the waiting line where others stand in the way. The same request again renews the place,
+    /// or takes what is offered to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+    /// How long the place is kept after the last such request; without it two minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_ttl_s: Option<i64>,
+    /// How long an offer is kept; without it one minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_ttl_s: Option<i64>,
 }
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
+        for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
+            rule::ttl(Span::seconds(seconds))?;
+        }
         text::body(&self.reason, "reason")?;
         paths::read(&self.paths, self.fold_case).map(|_| ())
     }
@@ -62,14 +76,24 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let here = place(unit, request.all_checkouts)?;
     let bound = bound(unit)?;
     let live = paths::live(unit, &here, &patterns)?;
-    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
     let me = unit.me();
     let wanted = Wanted { agent: me, checkout: &here, mode: request.mode(), patterns: &patterns };
-    let steps = match decide(&wanted, &held) {
+    let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
+    let steps = match line::decide(unit.tx, &sight, &wanted, &live)? {
         Ok(steps) => steps,
-        Err(these) => {
-            let rows: Vec<&hold::Row> = these.iter().map(|at| &live[*at]).collect();
-            return Err(paths::held_by(unit.tx, &unit.project.id, (&patterns, &rows), unit.now)?);
+        Err(in_the_way) if request.wait => {
+            refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
+            let reason = text::body(&request.reason, "reason")?;
+            let asking = Asking {
+                reason: &reason,
+                ttl: request.place_ttl_s.map_or(PLACE_TTL, Span::seconds),
+                offer_ttl: request.offer_ttl_s.map_or(OFFER_TTL, Span::seconds),
+            };
+            return line::wait(unit, &wanted, &asking, in_the_way);
+        }
+        Err(in_the_way) => {
+            let refusal = paths::held_by(unit.tx, &unit.project.id, (&patterns, &in_the_way), unit.now)?;
+            return Err(refusal.attempt("tenure reserve PATH --wait"));
         }
     };
     refuse_too_many_unanchored(unit, &patterns, &steps)?;
@@ -81,7 +105,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
             holds.push(paths::shown(unit, &row));
         }
     }
-    Ok(shape::Reserved { holds })
+    line::take(unit, &wanted)?;
+    Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }
 
 /// The checkout that a request is about, empty for all of them.
@@ -158,6 +183,7 @@ fn carry_out(
             Step::Change(at) => {
                 let mode = request.mode();
                 let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
+                unit.freed |= mode < live[*at].mode;
                 unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
                 renew(unit, &live[*at], mode, given, (&reason, bound, true))?
             }
@@ -170,6 +196,7 @@ fn carry_out(
                     task: &bound.task,
                     reason: &reason,
                     until: given.or(bound.until).unwrap_or((unit.now + rule::PATH_TTL, rule::PATH_TTL)),
+                    place: "",
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
                 paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, json!({})))?
@@ -190,16 +217,28 @@ fn renew(
     (reason, bound, same): (&str, &Bound, bool),
 ) -> Result<hold::Row> {
     let mut row = row.clone();
+    let same = same || !row.place.is_empty();
     if same && !bound.task.is_empty() {
         row.task.clone_from(&bound.task);
     }
     let with_task = bound.until.filter(|_| row.task == bound.task && !row.task.is_empty());
-    (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + row.ttl, row.ttl));
+    let ttl = if row.place.is_empty() { row.ttl } else { rule::PATH_TTL };
+    (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + ttl, ttl));
     row.mode = mode;
     if !reason.is_empty() {
         reason.clone_into(&mut row.reason);
     }
     let change = path::Change { mode, expires_at: row.expires_at, ttl: row.ttl, reason: &row.reason, task: &row.task };
     path::change(unit.tx, &unit.project.id, &row.id, &change)?;
+    if !row.place.is_empty() {
+        // Taken: the fence stays, the time begins.
+        let data = json!({
+            "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
+            "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+        });
+        unit.append(event::kind::PATH_TAKEN, &row.subject, &row.id, None, &data)?;
+        row.place.clear();
+        unit.freed = true;
+    }
     Ok(row)
 }

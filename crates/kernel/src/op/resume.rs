@@ -103,6 +103,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         news: &items,
         offered: Some(offered),
         mail: &mail,
+        in_line: unit.project.waiting,
     };
     let brief = brief::of(unit.tx, &ask)?;
     Ok(shape::Resumed {

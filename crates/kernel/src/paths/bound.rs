@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::json;
 use tenure_core::hold::{Ending, Mode, lapsed};
-use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, event};
 use tenure_store::table::{hold, path};
 
 use super::{Granting, blockers, candidates, end, expire, fresh_ids, grant, held, live, pattern, scope};
+use crate::line::{self, Sight};
 use crate::shape;
 use crate::unit::Unit;
 
@@ -57,10 +58,10 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last_fence: i64) 
         let patterns = lost.iter().map(pattern).collect::<Result<Vec<_>>>()?;
         let mut around = live(unit, &checkout, &patterns)?;
         for (at, row) in lost.iter().enumerate() {
-            let held = around.iter().map(held).collect::<Result<Vec<_>>>()?;
             let asked = &patterns[at..=at];
             let wanted = Wanted { agent: &task.holder, checkout: &checkout, mode: row.mode, patterns: asked };
-            match decide(&wanted, &held) {
+            let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
+            match line::decide(unit.tx, &sight, &wanted, &around)? {
                 Ok(steps) if steps == [Step::Grant] => {
                     let fresh = fresh_ids(unit, 1)?.remove(0);
                     let granting = Granting {
@@ -71,6 +72,7 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last_fence: i64) 
                         task: &task.subject,
                         reason: &row.reason,
                         until: (task.expires_at, task.ttl),
+                        place: "",
                     };
                     let data = json!({ "lapsed_from": row.holder });
                     let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
@@ -79,10 +81,7 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last_fence: i64) 
                 }
                 // Its own already.
                 Ok(_) => {}
-                Err(these) => {
-                    let rows: Vec<&hold::Row> = these.iter().map(|at| &around[*at]).collect();
-                    regained.lost.extend(blockers(unit.tx, &project, &rows, unit.now)?);
-                }
+                Err(in_the_way) => regained.lost.extend(blockers(unit.tx, &project, &in_the_way, unit.now)?),
             }
         }
     }
@@ -149,6 +148,7 @@ pub(crate) fn hand_over(
         }
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
         hold::end(unit.tx, &project, &row.id, unit.now, how)?;
+        unit.freed = true;
         let fresh = fresh_ids(unit, 1)?.remove(0);
         let granting = Granting {
             pattern: &its,
@@ -158,6 +158,7 @@ pub(crate) fn hand_over(
             task: &row.task,
             reason: &row.reason,
             until: (row.expires_at, row.ttl),
+            place: "",
         };
         let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
         let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;

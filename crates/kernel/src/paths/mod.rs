@@ -129,6 +129,10 @@ pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>)
     if let Some(why) = why.filter(|_| !over) {
         data[why] = json!(true);
     }
+    if !row.place.is_empty() {
+        data["place"] = json!(row.place);
+    }
+    unit.freed = true;
     let cause = unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
     if row.asked > 0 {
         let by = row.holder.clone();
@@ -150,6 +154,7 @@ pub(crate) fn end(
     data["checkout"] = json!(row.checkout);
     let number = unit.append(event::kind::PATH_RELEASED, &row.subject, &row.id, cause, &data)?;
     unit.ended(&row.id, row.asked, how, number);
+    unit.freed = true;
     hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
 }
 
@@ -162,6 +167,8 @@ pub(crate) struct Granting<'a> {
     pub(crate) task: &'a str,
     pub(crate) reason: &'a str,
     pub(crate) until: (Time, Span),
+    /// The place that it is offered to; empty for none.
+    pub(crate) place: &'a str,
 }
 
 /// Grants a hold on a path: the fence is the number of the event that says so.
@@ -179,6 +186,9 @@ pub(crate) fn grant(
     data["reason"] = json!(granting.reason);
     data["ttl_s"] = json!(ttl.as_seconds());
     data["expires_at"] = json!(expires_at);
+    if !granting.place.is_empty() {
+        data["place"] = json!(granting.place);
+    }
     let fence = unit.append(kind, granting.pattern.text(), &fresh, None, &data)?;
     let row = hold::Row {
         kind: hold::PATH.to_owned(),
@@ -190,6 +200,7 @@ pub(crate) fn grant(
         checkout: granting.checkout.to_owned(),
         folded: granting.pattern.case() == Case::Folded,
         task: granting.task.to_owned(),
+        place: granting.place.to_owned(),
         ..hold::Row::of_task(fresh, granting.pattern.text(), granting.holder, fence)
     };
     path::insert(unit.tx, &unit.project.id, &row, &granting.pattern.prefix())?;

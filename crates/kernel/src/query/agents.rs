@@ -58,6 +58,13 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let holders = agent::holders(tx, scene.project_id(), host)?.into_iter().map(|row| (row.name, row.process));
             let mut found: Vec<(String, Process)> = holders.collect();
+            if scene.project.is_some_and(|project| project.waiting > 0) {
+                for waiter in agent::waiters(tx, scene.project_id(), host)? {
+                    if !found.iter().any(|(name, _)| *name == waiter.name) {
+                        found.push((waiter.name, waiter.process));
+                    }
+                }
+            }
             // An agent may run in more processes than the one it was last seen in. One that a single event came out of
             // may be what started the hook rather than the tool, and is gone in a moment.
             for (name, process, again) in session::of_holders(tx, scene.project_id(), host)? {

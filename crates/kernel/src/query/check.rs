@@ -2,7 +2,7 @@
 
 use tenure_core::hold::{Mode, lapsed};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::reserve::Wanted;
 use tenure_core::{Error, Result, Stage};
 use tenure_store::Tx;
 use tenure_store::table::{checkout, hold};
@@ -10,6 +10,7 @@ use tenure_store::table::{checkout, hold};
 use super::Scene;
 use crate::call::{Call, checkout_id};
 use crate::kernel::Kernel;
+use crate::line::{self, InTheWay, Sight};
 use crate::paths;
 use crate::shape::Checked;
 
@@ -49,13 +50,18 @@ fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pa
     let project = scene.project_id();
     let here = if question.all_checkouts { String::new() } else { here(tx, scene)? };
     let live = live(tx, scene, &here, patterns)?;
-    let held = live.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
     let mode = if question.shared { Mode::Shared } else { Mode::Exclusive };
     let wanted = Wanted { agent: &scene.call.actor.name, checkout: &here, mode, patterns };
-    let steps: Result<Vec<Step>, Vec<usize>> = decide(&wanted, &held);
-    let rows: Vec<&hold::Row> = steps.err().unwrap_or_default().iter().map(|at| &live[*at]).collect();
-    let blockers = paths::blockers(tx, project, &rows, scene.now)?;
-    Ok(Checked { free: rows.is_empty(), blockers, total: rows.len() })
+    let in_the_way = match scene.project {
+        Some(row) => {
+            let sight = Sight { project: row, now: scene.now, dead: &scene.dead };
+            line::decide(tx, &sight, &wanted, &live)?.err().unwrap_or_default()
+        }
+        None => InTheWay::default(),
+    };
+    let blockers = paths::blockers(tx, project, &in_the_way, scene.now)?;
+    let total = in_the_way.holds.len() + in_the_way.places.len();
+    Ok(Checked { free: total == 0, blockers, total })
 }
 
 /// The live holds that may overlap some patterns, as a write would find them.
@@ -63,7 +69,7 @@ pub(super) fn live(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[P
     let project = scene.project_id();
     let checkouts = paths::scope(tx, project, here)?;
     let mut found = paths::candidates(tx, project, &checkouts, patterns)?;
-    found.retain(|row| !lapsed(scene.now, row.expires_at));
+    found.retain(|row| !lapsed(scene.now, row.expires_at) && !scene.dead.contains(&row.holder));
     Ok(found)
 }
 

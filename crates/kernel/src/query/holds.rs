@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tenure_core::pattern::Pattern;
+use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Result, Time, id, name};
 use tenure_store::Tx;
 use tenure_store::table::{agent, checkout, hold};
@@ -10,8 +10,9 @@ use tenure_store::table::{agent, checkout, hold};
 use super::{Scene, bad_cursor, check, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::line;
 use crate::paths;
-use crate::shape::{Hold, Page};
+use crate::shape::{Hold, Page, Place};
 
 /// Which holds are shown.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +75,25 @@ fn page(
     found.truncate(rows);
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
     let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-    Ok(Page::of(views(tx, scene, &found)?, total, next))
+    let mut page = Page::of(views(tx, scene, &found)?, total, next);
+    if start.is_none() && matches!(kind, "" | hold::PATH) {
+        page.waiting = waiting(tx, scene, filter, patterns)?;
+    }
+    Ok(page)
+}
+
+/// Who waits for what the filter lets through. What was offered is a hold, and among those.
+fn waiting(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, patterns: &[Pattern]) -> Result<Vec<Place>> {
+    let case = if filter.fold_case { Case::Folded } else { Case::Kept };
+    let meets = |place: &Place| {
+        let its = place.wanted.iter().filter_map(|text| Pattern::parse(text, case).ok());
+        patterns.is_empty() || its.into_iter().any(|its| patterns.iter().any(|asked| its.overlap(asked).is_some()))
+    };
+    let mut places = line::shown(tx, scene)?;
+    places.retain(|place| {
+        place.state == "waiting" && filter.holder.as_ref().is_none_or(|agent| place.agent == *agent) && meets(place)
+    });
+    Ok(places)
 }
 
 /// The first holds after a place in the order of their end. What a dead agent holds is over.

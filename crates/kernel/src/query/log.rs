@@ -110,7 +110,7 @@ fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Even
         Some(_) => false,
     };
     let kept_from = (first > 1 && older).then_some(first);
-    Ok(Page { items, total, more, next, cursor, kept_from })
+    Ok(Page { items, total, more, next, cursor, kept_from, waiting: Vec::new() })
 }
 
 /// Rows, whether there are more, and whether the newest stands first.

@@ -131,6 +131,7 @@ fn told(
         news: &items,
         offered: None,
         mail: &mail,
+        in_line: scene.project.map_or(0, |project| project.waiting),
     };
     let brief = brief::of(tx, &ask)?;
     let events = shape::Offered { items, more: reached.is_some(), offered: None, kept_from };

@@ -84,6 +84,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         blocked_by,
         stuck_by,
         holds,
+        line: crate::line::shown(tx, scene)?.into_iter().take(FIRST).collect(),
         overdue: super::mail::overdue(tx, scene, FIRST)?,
         agents: super::agents::seen(tx, scene, &agents)?,
         last_event: scene.project.map_or(0, |project| project.last_event),

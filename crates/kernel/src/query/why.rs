@@ -14,7 +14,7 @@ const LONGEST: usize = 200;
 /// What the story of a task begins with, as long as all of it is kept.
 const OF_TASK: [&str; 1] = [kind::TASK_ADDED];
 /// The same of a hold.
-const OF_HOLD: [&str; 3] = [kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED, kind::PATH_RESERVED];
+const OF_HOLD: [&str; 4] = [kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED, kind::PATH_RESERVED, kind::PATH_OFFERED];
 
 impl Kernel {
     /// The story of a task or a hold.

@@ -11,12 +11,14 @@ use tenure_store::table::{agent, dep, hold, task};
 pub mod export;
 mod memory;
 mod message;
+mod place;
 mod report;
 mod resumed;
 mod session;
 
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
+pub use place::{Place, Turn};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 pub use session::{SessionEnded, SessionStarted, ToolUsed};
@@ -41,12 +43,15 @@ pub struct Page<T> {
     /// In logs: the oldest event kept, where older ones were dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<i64>,
+    /// In lists of holds: who waits for what, in the order of the line; on the first page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Place>,
 }
 
 impl<T> Page<T> {
     /// A page of a list that is not a log.
     pub(crate) fn of(items: Vec<T>, total: Option<i64>, next: Option<String>) -> Page<T> {
-        Page { items, total, more: next.is_some(), next, cursor: None, kept_from: None }
+        Page { items, total, more: next.is_some(), next, cursor: None, kept_from: None, waiting: Vec::new() }
     }
 }
 
@@ -192,7 +197,7 @@ pub struct Hold {
     pub expires_in_s: i64,
     /// By how much a renewal lengthens it.
     pub ttl_s: i64,
-    /// `live`, `lapsed` (over, not yet written down) or how it ended.
+    /// `live`, `offered` (until its holder takes it), `lapsed` (over, not yet written down) or how it ended.
     pub state: String,
     /// Whether the holder is there.
     pub liveness: Liveness,
@@ -208,12 +213,17 @@ impl Hold {
     pub(crate) fn of(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Hold {
         let over = rule::lapsed(now, row.expires_at);
         let state = match (row.ended_how.as_str(), over) {
+            ("", false) if !row.place.is_empty() => "offered",
             ("", false) => "live",
             ("", true) => "lapsed",
             (how, _) => how,
         };
         let sign = holder.map(|agent| tenure_core::agent::Sign { ttl: row.ttl, ..agent.sign() });
-        let until = if state == "live" { rule::until(now, row.expires_at, row.ttl) } else { row.expires_at };
+        let until = if matches!(state, "live" | "offered") {
+            rule::until(now, row.expires_at, row.ttl)
+        } else {
+            row.expires_at
+        };
         Hold {
             id: row.id.clone(),
             kind: row.kind.clone(),
@@ -228,7 +238,7 @@ impl Hold {
             ttl_s: row.ttl.as_seconds(),
             state: state.to_owned(),
             liveness: match sign {
-                Some(sign) if state == "live" => liveness(now, &sign),
+                Some(sign) if matches!(state, "live" | "offered") => liveness(now, &sign),
                 _ => Liveness::Gone,
             },
             task: some(&row.task),
@@ -247,7 +257,7 @@ impl Hold {
 pub struct Blocker {
     /// The hold.
     pub id: String,
-    /// `held`, later also `waiting`.
+    /// `held`, or `waiting` for a place in the line.
     pub state: String,
     /// Who has it.
     pub holder: String,
@@ -308,10 +318,31 @@ impl Blocker {
 }
 
 /// The answer to `reserve`, and to `release` of paths.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reserved {
     /// The holds, in the order of the request, each once.
     pub holds: Vec<Hold>,
+    /// Whether nothing is held and the agent waits in the line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waiting: bool,
+    /// The number in the line, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<i64>,
+    /// The id of the place, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// How long the place is kept unless it is renewed, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_s: Option<i64>,
+    /// What stands in the way, at most 50, where it waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<Blocker>,
+    /// How many there are in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// The places in the line that were left by a release.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// The answer to `release`: the task as it is now, or the holds that ended.

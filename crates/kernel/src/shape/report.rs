@@ -278,6 +278,9 @@ pub struct Overview {
     pub stuck_by: Vec<Hindered>,
     /// The next holds to end.
     pub holds: Vec<Hold>,
+    /// Who waits for what, in the order of the line, at most 10.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub line: Vec<super::Place>,
     /// Requests between agents that have been open for too long, oldest first.
     pub overdue: Vec<super::Overdue>,
     /// Agents seen within the hour, latest first.

@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
-pub(crate) const TABLES: [Table; 22] = [
+pub(crate) const TABLES: [Table; 23] = [
     Table {
         name: "store",
         columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
@@ -61,6 +61,7 @@ pub(crate) const TABLES: [Table; 22] = [
             Int("tasks_cancelled"),
             Int("created_at"),
             Int("events"),
+            Int("waiting"),
         ],
         key: &["key"],
     },
@@ -166,6 +167,30 @@ pub(crate) const TABLES: [Table; 22] = [
             Text("prefix"),
             Int("folded"),
             Text("task"),
+            Text("place"),
+        ],
+        key: &["project", "id"],
+    },
+    Table {
+        name: "place",
+        columns: &[
+            Text("project"),
+            Text("id"),
+            Int("ticket"),
+            Text("agent"),
+            Text("kind"),
+            Text("mode"),
+            Text("checkout"),
+            Int("folded"),
+            Text("wanted"),
+            Text("reason"),
+            Int("queued_at"),
+            Int("expires_at"),
+            Int("ttl"),
+            Int("offer_ttl"),
+            Text("state"),
+            Int("ended_at"),
+            Text("ended_how"),
         ],
         key: &["project", "id"],
     },

@@ -4,6 +4,7 @@
 //! and a transaction pooler may stand in between; those whose answers are not needed at once travel together with the
 //! next one (see `docs/design/0001-pipelined-postgres.md`).
 
+mod bell;
 mod redact;
 mod tls;
 mod tx;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::{Result, Span, Stage, id};
 
+pub(crate) use bell::Listener;
 pub use redact::redact;
 
 use self::tx::{Connection, PostgresTx};
@@ -293,10 +295,15 @@ impl Postgres {
                 }
             }
         };
+        self.keep(connection);
+        answer
+    }
+
+    /// Puts a connection back for the next call.
+    fn keep(&self, connection: Connection) {
         if connection.is_usable() {
             self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }
-        answer
     }
 
     fn connection(&self) -> Result<Connection> {

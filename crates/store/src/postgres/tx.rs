@@ -8,9 +8,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tenure_core::{Error, Kind, Result, Stage};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{AsyncMessage, Client, NoTls};
 
 use super::tls;
 use super::url::{Target, Tls};
@@ -25,6 +26,8 @@ pub(super) struct Connection {
     runtime: Runtime,
     client: Client,
     trips: Arc<AtomicU64>,
+    /// Set when a notification came in.
+    heard: Arc<AtomicBool>,
 }
 
 impl Connection {
@@ -38,16 +41,18 @@ impl Connection {
             _ => Some(tls::connector(target)?),
         };
         let shaken = connector.as_ref().map(tls::Connector::shaken);
+        let heard = Arc::new(AtomicBool::new(false));
+        let hears = heard.clone();
         let connect = async {
             match connector {
                 None => {
                     let (client, driver) = target.config.connect(NoTls).await?;
-                    tokio::spawn(driver);
+                    tokio::spawn(drive(driver, hears));
                     Ok::<_, tokio_postgres::Error>(client)
                 }
                 Some(connector) => {
                     let (client, driver) = target.config.connect(connector).await?;
-                    tokio::spawn(driver);
+                    tokio::spawn(drive(driver, hears));
                     Ok(client)
                 }
             }
@@ -60,11 +65,43 @@ impl Connection {
             Ok(Err(error)) => return Err(refused(target, &error, shaken.as_deref())),
             Err(_) => return Err(unreachable(target).cause(format!("no answer within {} s", limit.as_secs()))),
         };
-        Ok(Connection { runtime, client, trips })
+        Ok(Connection { runtime, client, trips, heard })
     }
 
     pub(super) fn is_usable(&self) -> bool {
         !self.client.is_closed()
+    }
+
+    /// Runs a statement outside of any transaction. Nobody counts it: it is no part of an op.
+    pub(super) fn aside(&self, text: &str) -> Result<()> {
+        let run = self.client.batch_execute(text);
+        self.runtime.block_on(run).map_err(|error| error::postgres(error, Stage::Write))
+    }
+
+    /// Waits for a notification, at most for `patience`.
+    pub(super) fn hear(&self, patience: Duration) {
+        let heard = async {
+            while !self.heard.swap(false, Ordering::Relaxed) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _ = self.runtime.block_on(async { tokio::time::timeout(patience, heard).await });
+    }
+}
+
+/// How often one who listens looks whether a notification came in.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Carries requests and answers as long as the connection lasts, and notes that notifications came in.
+async fn drive<S, T>(mut driver: tokio_postgres::Connection<S, T>, heard: Arc<AtomicBool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = std::future::poll_fn(|context| driver.poll_message(context)).await {
+        if matches!(message, AsyncMessage::Notification(_)) {
+            heard.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Exclusion comes from SQLite (`BEGIN IMMEDIATE`), fairness from the turnstile. Nothing but SQLite opens the database
 //! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
 
+mod bell;
 mod place;
 mod queue;
 mod read;

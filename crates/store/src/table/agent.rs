@@ -171,6 +171,19 @@ pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     all(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
+/// Agents of one machine that wait for something.
+pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
+    let sql = Sql::pair(
+        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+         FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
+         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000",
+        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+         FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
+         JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000",
+    );
+    all(tx.query(sql, &[project.into(), host.into()])?)
+}
+
 /// The agent calls through MCP.
 pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     let sql = Sql::same("UPDATE agent SET mcp = 1 WHERE project = $1 AND name = $2");

@@ -40,6 +40,8 @@ pub struct Row {
     pub task: String,
     /// How many messages are about it.
     pub asked: i64,
+    /// The place in the waiting line that it is offered to, until it is taken; empty for every other hold.
+    pub place: String,
 }
 
 impl Row {
@@ -62,6 +64,7 @@ impl Row {
             folded: false,
             task: String::new(),
             asked: 0,
+            place: String::new(),
         }
     }
 
@@ -83,26 +86,26 @@ pub const PATH: &str = "path";
 
 const GET: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
      WHERE project = $1 AND id = $2",
 );
 
 const DUE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
      WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
 );
 
 const LIVE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
      WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
      ORDER BY expires_at, id LIMIT $4",
 );
 
 const OF_HOLDER: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
      WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
 );
 
@@ -124,6 +127,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         folded: row.flag(13)?,
         task: row.text(14)?,
         asked: row.int(15)?,
+        place: row.text(16)?,
     })
 }
 

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod message;
 pub mod note;
 pub mod path;
+pub mod place;
 pub mod project;
 pub mod request;
 pub mod session;

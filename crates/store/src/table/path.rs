@@ -14,12 +14,12 @@ pub type Call = (Sql, Vec<Value>);
 pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call {
     let sql = Sql::pair(
         "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place
          FROM json_each($3) p CROSS JOIN hold h
          WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix = p.value
          ORDER BY h.prefix, h.id",
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
          WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2
            AND prefix = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
          ORDER BY prefix, id",
@@ -31,7 +31,7 @@ pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call 
 pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Call {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
          WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2 AND prefix > $3 AND prefix < $4
          ORDER BY prefix, id",
     );
@@ -45,11 +45,11 @@ pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Cal
 pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
     let sql = Sql::pair(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
          WHERE project = $1 AND task IN (SELECT value FROM json_each($2)) AND task <> '' AND ended_at = 0
          ORDER BY fence, id",
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
          WHERE project = $1 AND task = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
            AND task <> '' AND ended_at = 0 ORDER BY fence, id",
     );
@@ -60,7 +60,7 @@ pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
 pub fn lapsed_of_task(tx: &mut dyn Tx, project: &str, task: &str, above: i64) -> Result<Vec<Row>> {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked FROM hold
+            checkout, folded, task, asked, place FROM hold
          WHERE project = $1 AND task = $2 AND task <> '' AND fence > $3 AND ended_how = 'expired'
          ORDER BY fence, id LIMIT 1000",
     );
@@ -79,12 +79,13 @@ pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Re
     }
 }
 
-/// Grants a hold on a pattern. `prefix` is what its files begin with.
+/// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is what its files begin
+/// with.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
-             ended_at, ended_how, checkout, prefix, folded, task)
-         VALUES ($1, $2, 'path', $3, $4, $5, $6, $7, $8, $9, 'session', $10, 0, '', $11, $12, $13, $14)",
+             ended_at, ended_how, checkout, prefix, folded, task, place)
+         VALUES ($1, $2, 'path', $3, $4, $5, $6, $7, $8, $9, $16, $10, 0, '', $11, $12, $13, $14, $15)",
     );
     let args = vec![
         project.into(),
@@ -101,6 +102,8 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result
         prefix.into(),
         row.folded.into(),
         (&row.task).into(),
+        (&row.place).into(),
+        if row.place.is_empty() { "session" } else { "explicit" }.into(),
     ];
     tx.defer(sql, args)
 }
@@ -119,10 +122,11 @@ pub struct Change<'a> {
     pub task: &'a str,
 }
 
-/// Changes a hold in place.
+/// Changes a hold in place. One that was offered is taken by that: from here on it is a hold like any other.
 pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> Result<()> {
     let sql = Sql::same(
-        "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7
+        "UPDATE hold SET mode = $3, expires_at = $4, ttl = $5, reason = $6, task = $7,
+             renewal = CASE WHEN place <> '' THEN 'session' ELSE renewal END, place = ''
          WHERE project = $1 AND id = $2 AND ended_at = 0",
     );
     let args = vec![

@@ -61,6 +61,8 @@ pub struct Row {
     pub last_event: i64,
     /// How many events are kept; 0 for a project that is not switched on.
     pub events: i64,
+    /// How many places in the waiting line have not been ended.
+    pub waiting: i64,
     /// The time of the last op.
     pub last_time: Time,
     /// The newest task number.
@@ -84,6 +86,7 @@ impl Row {
             first_event: 1,
             last_event: 0,
             events: 0,
+            waiting: 0,
             last_time: now,
             last_task: 0,
             holds_issued: 0,
@@ -118,13 +121,13 @@ const ENTER: Sql = Sql::pair(
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL
+            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL, p.waiting
      FROM store s LEFT JOIN project p ON p.key = $1",
     "SELECT s.id, s.incarnation, p.id, p.key, p.label,
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.waiting
      FROM store s LEFT JOIN project p ON p.key = $1",
 );
 
@@ -137,7 +140,7 @@ const ENTER_LOCKED: Sql = Sql::pair(
             CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
             p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
             p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)
+            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.waiting
      FROM store s LEFT JOIN p ON TRUE",
 );
 
@@ -173,6 +176,7 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         counts,
         created_at: row.time(18)?,
         events: row.int(19)?,
+        waiting: row.int(21)?,
     };
     Ok((identity, Some(project), clock))
 }
@@ -194,7 +198,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE project SET last_event = $2, last_time = $3, last_task = $4, holds_issued = $5, tasks_ready = $6,
              tasks_waiting = $7, tasks_stuck = $8, tasks_started = $9, tasks_blocked = $10, tasks_done = $11,
-             tasks_cancelled = $12, first_event = $13, events = $14
+             tasks_cancelled = $12, first_event = $13, events = $14, waiting = $15
          WHERE key = $1",
     );
     let mut args: Vec<Value> = vec![
@@ -205,7 +209,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
         row.holds_issued.into(),
     ];
     args.extend(row.counts.map(Value::from));
-    args.extend([row.first_event.into(), row.events.into()]);
+    args.extend([row.first_event.into(), row.events.into(), row.waiting.into()]);
     tx.defer(sql, args)
 }
 
@@ -266,13 +270,14 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
 
 /// Every row that belongs to a project, but for its own: that one keeps the numbers, so that no cursor and no fence of
 /// before ever means anything of after.
-const BELONGINGS: [Sql; 20] = [
+const BELONGINGS: [Sql; 21] = [
     Sql::same("DELETE FROM checkout WHERE project = $1"),
     Sql::same("DELETE FROM agent WHERE project = $1"),
     Sql::same("DELETE FROM task WHERE project = $1"),
     Sql::same("DELETE FROM task_label WHERE project = $1"),
     Sql::same("DELETE FROM dep WHERE project = $1"),
     Sql::same("DELETE FROM hold WHERE project = $1"),
+    Sql::same("DELETE FROM place WHERE project = $1"),
     Sql::same("DELETE FROM shown WHERE project = $1"),
     Sql::same("DELETE FROM note WHERE project = $1"),
     Sql::same("DELETE FROM memory WHERE project = $1"),

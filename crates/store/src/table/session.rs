@@ -111,10 +111,12 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
 pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process, bool)>> {
     let sql = Sql::pair(
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
-         FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+         FROM (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0
+               UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0) h
          CROSS JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
-         FROM (SELECT DISTINCT holder FROM hold WHERE project = $1 AND ended_at = 0) h
+         FROM (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0
+               UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0) h
          JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
     );
     let rows = tx.query(sql, &[project.into(), host.into()])?;

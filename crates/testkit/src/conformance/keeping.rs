@@ -3,7 +3,9 @@
 use serde_json::json;
 use tenure_core::session::Start;
 use tenure_core::{Kind, Span};
-use tenure_kernel::op::{add, claim, done, forget, inbox, note, remember, send, session_start, tool_used, transfer};
+use tenure_kernel::op::{
+    add, claim, done, forget, inbox, note, release, remember, reserve, send, session_start, tool_used, transfer,
+};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::{Call, Checkout, Op, Tree, Trust};
 use tenure_store::table::project;
@@ -228,6 +230,14 @@ fn forgotten(world: &World) {
     let paths = vec!["src/lib.rs".to_owned()];
     run("claude-s", &Op::ToolUsed(tool_used::Request { tool, session, paths, ..tool_used::Request::default() }));
     run("a", &Op::Done(done::Request { task: Some(first), ..done::Request::default() }));
+    for agent in ["x", "y", "x", "y"] {
+        let paths = vec!["f".to_owned()];
+        let given = release::Request { paths: paths.clone(), ..release::Request::default() };
+        let asked = reserve::Request { paths, all_checkouts: true, wait: true, ..reserve::Request::default() };
+        if world.kernel.run(&elsewhere(world, agent), &Op::Release(given)).is_err() {
+            run(agent, &Op::Reserve(asked));
+        }
+    }
     let page = world.kernel.log(&call, &all()).unwrap();
     let (last, cursor) = (page.items.last().unwrap().number, page.cursor.unwrap());
     let id = world.kernel.store().read("name:q", |_, entered| Ok(entered.project.unwrap().id)).unwrap();

@@ -44,6 +44,7 @@ mod switching;
 mod transfer;
 mod transitions;
 mod turns;
+mod waiting;
 mod walk;
 
 pub use self::purity::die_if_asked;
@@ -122,6 +123,7 @@ pub fn cases() -> Vec<&'static Case> {
         hooks::CASES,
         switching::CASES,
         turns::CASES,
+        waiting::CASES,
     ]
     .into_iter()
     .flatten()

@@ -111,7 +111,7 @@ impl World {
         for interval in &replay.intervals {
             let hold = self.kernel.show_hold(&call, &interval.hold).unwrap();
             assert_eq!((hold.fence, &hold.holder, &hold.subject), (interval.fence, &interval.holder, &interval.task));
-            let is_open = matches!(hold.state.as_str(), "live" | "lapsed");
+            let is_open = matches!(hold.state.as_str(), "live" | "offered" | "lapsed");
             assert_eq!(is_open, interval.until.is_none(), "the log and the row of {} differ", interval.hold);
         }
         let live = self.kernel.holds(&call, None, 1_000, None).unwrap();
@@ -132,6 +132,8 @@ impl World {
             }
         }
         assert_eq!(self.kernel.health(&call).unwrap().wrong_counters, []);
+        let counted = "SELECT (SELECT COUNT(*) FROM place WHERE ended_at = 0) - CAST(COALESCE(SUM(waiting), 0) AS BIGINT) FROM project";
+        assert_eq!(crate::raw::number(&self.kernel, counted, &[]), 0, "places are counted right");
     }
 
     /// Runs `body` in several threads at once, each with a kernel of its own where the engine can have several.

@@ -113,8 +113,13 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let paths = words(&["src/a.rs", "docs/"]);
     send(
         Call { actor: world.call("a").actor, ..joined.clone() },
-        Op::Reserve(reserve::Request { paths, ..reserve::Request::default() }),
+        Op::Reserve(reserve::Request { paths: paths.clone(), ..reserve::Request::default() }),
     );
+    let waits = reserve::Request { paths, wait: true, ..reserve::Request::default() };
+    let waiter = world.call("b");
+    let waiter = Call { actor: waiter.actor, request_id: waiter.request_id, ..joined.clone() };
+    let queued = send(waiter, Op::Reserve(waits));
+    assert_eq!(queued["waiting"], true);
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };

@@ -258,7 +258,11 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
             own.iter().all(|(found, _)| *found == kind::PATH_RELEASED) || one(kind::TASK_RELEASED)
         }
         Op::Release(_) => one(kind::TASK_RELEASED),
-        Op::Reserve(_) => own.iter().all(|(found, _)| [kind::PATH_RESERVED, kind::PATH_CHANGED].contains(found)),
+        Op::Reserve(_) => {
+            let granted = [kind::PATH_RESERVED, kind::PATH_CHANGED, kind::PATH_TAKEN];
+            let queued = body["waiting"] == true && own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED);
+            queued || own.iter().all(|(found, _)| granted.contains(found))
+        }
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),
         Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),

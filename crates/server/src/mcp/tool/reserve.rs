@@ -26,6 +26,8 @@ pub(super) const TOOL: Tool = Tool {
                 reason: request.reason.clone(),
                 all_checkouts: false,
                 fold_case,
+                wait: request.wait,
+                ..reserve::Request::default()
             })
         })
     },
@@ -46,4 +48,7 @@ struct Request {
     /// What for.
     #[serde(default)]
     reason: String,
+    /// Queue where others are in the way; call again to take it.
+    #[serde(default)]
+    wait: bool,
 }

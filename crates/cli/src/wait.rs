@@ -1,0 +1,111 @@
+//! Waiting in line: the op that takes a place, looks at it until it is this agent's turn, and the op that takes the offer.
+//!
+//! Each op has a request id of its own; looking is a query. Killed at any moment, the place stays for its time, and the
+//! same command goes on.
+
+use std::time::{Duration, Instant};
+
+use tenure_core::line::CALL;
+use tenure_core::{Error, Kind, Result, Span, Stage, hold};
+use tenure_kernel::shape::{Reserved, Turn};
+use tenure_kernel::{Op, Reply};
+use tenure_store::Bell;
+
+use crate::context::Context;
+use crate::output::Printer;
+
+/// How long a place goes without a renewal while somebody waits at it.
+const RENEW: Duration = Duration::from_secs(30);
+
+/// How long a call waits: what was typed, at most what is set.
+pub(crate) fn limit(typed: &str, set: Option<Span>) -> Result<Duration> {
+    let most = set.unwrap_or(CALL).min(CALL);
+    let asked = if typed.is_empty() { most } else { hold::ttl(Span::parse(typed)?)?.min(most) };
+    Ok(Duration::from_micros(u64::try_from(asked.0).unwrap_or(0)))
+}
+
+/// Reads the answer to a request that may wait.
+pub(crate) fn read(reply: &Reply) -> Result<Reserved> {
+    serde_json::from_str(&reply.body)
+        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
+}
+
+/// Runs an op that waits until it got what it asks for, or the time of the call is over.
+#[expect(clippy::disallowed_methods, reason = "how long a call waits is a time of the process")]
+pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Result<Reply> {
+    let begun = Instant::now();
+    let mut reply = context.run(op)?;
+    let mut progress = Progress { out: context.out, last: String::new() };
+    let mut bell = Bell::new();
+    loop {
+        let answer = read(&reply)?;
+        let Some(place) = answer.id.as_ref().filter(|_| answer.waiting) else { return Ok(reply) };
+        let renewed = Instant::now();
+        let mut before: Option<Turn> = None;
+        loop {
+            let turn = context.ask(|kernel, call| kernel.turn(call, place, before.as_ref()))?;
+            if turn.state != "waiting" || renewed.elapsed() >= RENEW {
+                break;
+            }
+            progress.show(&turn);
+            let left = limit.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                // Once more, so that the place is kept for its whole time from here on.
+                let last = context.run_aside(op)?;
+                let answer = read(&last)?;
+                return if answer.waiting { Err(still_waiting(&answer)) } else { Ok(last) };
+            }
+            let store = context.kernel()?.store();
+            store.listen(&mut bell, store.poll().min(left));
+            before = Some(turn);
+        }
+        reply = context.run_aside(op)?;
+    }
+}
+
+/// The line is not over: the same command goes on with it.
+fn still_waiting(answer: &Reserved) -> Error {
+    let number = answer.place.unwrap_or(1);
+    let kept = Span::seconds(answer.expires_in_s.unwrap_or(0));
+    let mut error = Error::new(
+        Kind::Busy,
+        "still_waiting",
+        Stage::Decide,
+        format!("you are number {number} in the line; your place is kept for {kept}"),
+    )
+    .hint("The same command goes on waiting. To leave the line, release what you wait for.")
+    .detail("waiting", true)
+    .detail("place", number)
+    .detail("id", answer.id.clone())
+    .detail("expires_in_s", answer.expires_in_s)
+    .detail("blockers", serde_json::json!(answer.blockers))
+    .detail("total", answer.total);
+    if let Some(first) = answer.blockers.first() {
+        let does = if first.state == "waiting" { "waits before you" } else { "has it" };
+        let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", first.reason) };
+        error = error.who(format!(
+            "{} is {} (last seen {} ago) and {does}{why}",
+            first.holder,
+            first.liveness.as_str(),
+            Span::seconds(first.last_seen_s)
+        ));
+    }
+    error
+}
+
+/// What a person at a terminal sees while it takes long: a line whenever something changed.
+struct Progress<'a> {
+    out: &'a Printer,
+    last: String,
+}
+
+impl Progress<'_> {
+    fn show(&mut self, turn: &Turn) {
+        let behind = turn.behind.as_ref().map(|agent| format!(" behind {agent}")).unwrap_or_default();
+        let line = format!("Waiting{behind}, number {} in the line", turn.place.unwrap_or(1));
+        if line != self.last {
+            self.out.progress(&line);
+            self.last = line;
+        }
+    }
+}

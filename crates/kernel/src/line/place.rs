@@ -1,0 +1,288 @@
+//! Places: how they are taken, renewed, served and left.
+
+use serde_json::{Value, json};
+use tenure_core::hold::lapsed;
+use tenure_core::line::{PLACES_AGENT, PLACES_PROJECT};
+use tenure_core::pattern::Pattern;
+use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result, Span, event, id};
+use tenure_store::table::place::{self as table, Row, State};
+use tenure_store::table::{hold, path};
+
+use super::{InTheWay, Key, Loaded, Sight, load, thing};
+use crate::paths::{self, Granting};
+use crate::shape;
+use crate::unit::Unit;
+
+/// What a request that waits says besides what it wants.
+pub(crate) struct Asking<'a> {
+    pub(crate) reason: &'a str,
+    /// How long a place lives after its last renewal.
+    pub(crate) ttl: Span,
+    /// How long an offer to it lives.
+    pub(crate) offer_ttl: Span,
+}
+
+fn told(place: &Row) -> Value {
+    json!({
+        "agent": place.agent,
+        "kind": place.kind,
+        "wanted": place.wanted,
+        "mode": place.mode.as_str(),
+        "checkout": place.checkout,
+        "ticket": place.ticket,
+        "reason": place.reason,
+    })
+}
+
+/// Takes a place in the line for a request that something stands in the way of, or renews the one it has.
+pub(crate) fn wait(
+    unit: &mut Unit<'_>,
+    wanted: &Wanted<'_>,
+    asking: &Asking<'_>,
+    in_the_way: InTheWay,
+) -> Result<shape::Reserved> {
+    if let Some(circle) = &in_the_way.circle {
+        return Err(in_a_circle(circle));
+    }
+    let until = unit.now + asking.ttl;
+    let place = match in_the_way.own.clone() {
+        Some(own) => {
+            let reason = if asking.reason.is_empty() { own.reason.clone() } else { asking.reason.to_owned() };
+            let renewed = Row { expires_at: until, ttl: asking.ttl, offer_ttl: asking.offer_ttl, reason, ..own };
+            table::update(unit.tx, &unit.project.id, &renewed)?;
+            renewed
+        }
+        None => queue(unit, wanted, asking)?,
+    };
+    let total = in_the_way.holds.len() + in_the_way.places.len();
+    let (project, now) = (unit.project.id.clone(), unit.now);
+    let blockers = paths::blockers(unit.tx, &project, &in_the_way, now)?;
+    Ok(shape::Reserved {
+        waiting: true,
+        place: Some(in_the_way.number),
+        id: Some(place.id),
+        expires_in_s: Some((place.expires_at - unit.now).as_seconds()),
+        blockers,
+        total: Some(total),
+        ..shape::Reserved::default()
+    })
+}
+
+fn queue(unit: &mut Unit<'_>, wanted: &Wanted<'_>, asking: &Asking<'_>) -> Result<Row> {
+    let me = unit.me();
+    let own = table::of_agent(unit.tx, &unit.project.id, me)?.len();
+    if own >= PLACES_AGENT || unit.project.waiting >= PLACES_PROJECT {
+        return Err(Error::refused(
+            Kind::Usage,
+            "too_many_waiting",
+            format!(
+                "there are many in the line: {own} places of yours (at most {PLACES_AGENT}), {} in the project (at most \
+                 {PLACES_PROJECT})",
+                unit.project.waiting
+            ),
+        )
+        .hint("Ask for several paths at once, or leave the line somewhere else first.")
+        .attempt("tenure holds"));
+    }
+    let key = Key::of(wanted);
+    let mut place = Row {
+        id: unit.redraw(id::Sort::Place)?,
+        ticket: 0,
+        agent: me.to_owned(),
+        kind: hold::PATH.to_owned(),
+        mode: key.mode,
+        checkout: key.checkout.to_owned(),
+        folded: key.folded,
+        wanted: key.wanted,
+        reason: asking.reason.to_owned(),
+        queued_at: unit.now,
+        expires_at: unit.now + asking.ttl,
+        ttl: asking.ttl,
+        offer_ttl: asking.offer_ttl,
+        state: State::Waiting,
+    };
+    place.ticket = unit.append(event::kind::PLACE_QUEUED, &place.id, "", None, &told(&place))?;
+    table::insert(unit.tx, &unit.project.id, &place)?;
+    unit.project.waiting += 1;
+    // One more who waits may be why another need wait no longer: those who wait for it are passed.
+    unit.freed = true;
+    Ok(place)
+}
+
+/// The refusal of a request that would wait for itself.
+fn in_a_circle(circle: &[String]) -> Error {
+    let others: Vec<&str> = circle.iter().skip(1).map(String::as_str).collect();
+    let chain = others.iter().map(|agent| cut(agent, 64)).collect::<Vec<_>>().join(", who waits for ");
+    let first = circle.get(1).map_or("", String::as_str);
+    Error::refused(Kind::Conflict, "waits_in_circle", format!("you would wait for {chain}: nobody would ever go on"))
+        .hint("You are not in the line. Give back what the others wait for, then ask again.")
+        .attempt("tenure holds --mine")
+        .attempt(format!("tenure send --to {first} \"…\""))
+        .person("A person can end a hold of the circle: `release` with its id and --force.")
+        .detail("circle", json!(circle))
+}
+
+/// Ends a place without a word: what came of it was told otherwise.
+fn end(unit: &mut Unit<'_>, place: &Row, how: &str) -> Result<()> {
+    let at = if lapsed(unit.now, place.expires_at) { place.expires_at } else { unit.now };
+    table::end(unit.tx, &unit.project.id, &place.id, at, how)?;
+    unit.project.waiting -= 1;
+    unit.freed = true;
+    Ok(())
+}
+
+/// Ends places whose time is over, given in the order of that, and those of agents that are proven dead.
+pub(crate) fn settle(unit: &mut Unit<'_>, due: Vec<Row>) -> Result<()> {
+    let mut over = due;
+    if unit.project.waiting > 0 {
+        for agent in unit.dead.clone() {
+            for place in table::of_agent(unit.tx, &unit.project.id, &agent)? {
+                if !over.iter().any(|other| other.id == place.id) {
+                    over.push(place);
+                }
+            }
+        }
+    }
+    for place in over {
+        // The end of an offer is told by the holds that it was.
+        if place.state == State::Waiting {
+            let mut data = told(&place);
+            if !lapsed(unit.now, place.expires_at) {
+                data["proven_dead"] = json!(true);
+            }
+            unit.append(event::kind::PLACE_LAPSED, &place.id, "", None, &data)?;
+        }
+        end(unit, &place, "lapsed")?;
+    }
+    Ok(())
+}
+
+/// Leaves the line. What was offered is given back.
+pub(crate) fn leave(unit: &mut Unit<'_>, place: &Row, why: Option<&str>) -> Result<()> {
+    let mut data = told(place);
+    if let Some(why) = why {
+        data[why] = json!(true);
+    }
+    unit.append(event::kind::PLACE_LEFT, &place.id, "", None, &data)?;
+    end(unit, place, "left")
+}
+
+/// Takes an agent out of the line altogether: its session is over.
+pub(crate) fn leave_all(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+    if unit.project.waiting == 0 {
+        return Ok(());
+    }
+    for place in table::of_agent(unit.tx, &unit.project.id, agent)? {
+        match place.state {
+            State::Waiting => leave(unit, &place, Some("session_ended"))?,
+            // The holds that were offered end with the session, and say so.
+            _ => end(unit, &place, "left")?,
+        }
+    }
+    Ok(())
+}
+
+/// What was asked for is held now: whoever waited for just this waits no longer.
+pub(crate) fn take(unit: &mut Unit<'_>, wanted: &Wanted<'_>) -> Result<()> {
+    if unit.project.waiting == 0 {
+        return Ok(());
+    }
+    let key = Key::of(wanted);
+    for place in table::of_agent(unit.tx, &unit.project.id, wanted.agent)? {
+        if key.is_of(wanted.agent, &place) {
+            end(unit, &place, "taken")?;
+        }
+    }
+    Ok(())
+}
+
+/// Serves the line, if something ended that somebody may wait for: walks those who wait in the order of their tickets and
+/// offers to each whose whole set is free. Comes after settling, and after the op's own part, in the same transaction.
+pub(crate) fn serve(unit: &mut Unit<'_>) -> Result<()> {
+    if !std::mem::take(&mut unit.freed) || unit.project.waiting == 0 {
+        return Ok(());
+    }
+    let dead = unit.dead.clone();
+    let sight = Sight { project: &unit.project, now: unit.now, dead: &dead };
+    let mut loaded = load(unit.tx, &sight, None)?;
+    for row in std::mem::take(&mut loaded.over) {
+        if wanted_by(&loaded, &row)? {
+            paths::expire(unit, &row)?;
+        }
+    }
+    for place in &loaded.offered {
+        if !loaded.holds.iter().any(|hold| hold.place == place.id) {
+            end(unit, place, "taken")?;
+        }
+    }
+    while let Some(at) = loaded.line.serve() {
+        let place = loaded.waiting[at].clone();
+        offer(unit, &place, &mut loaded.holds)?;
+    }
+    unit.freed = false;
+    Ok(())
+}
+
+fn wanted_by(loaded: &Loaded, row: &hold::Row) -> Result<bool> {
+    let its = super::held(row)?.thing;
+    Ok(loaded.line.places().iter().any(|place| place.thing.conflicts(&its)))
+}
+
+/// Holds what a place waits for, for its agent, until that takes it or does not come in time. What the agent shares
+/// already becomes its own alone at once: one row for a holder and a pattern is enough.
+fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<()> {
+    let project = unit.project.id.clone();
+    let tenure_core::line::Thing::Paths { patterns, .. } = thing(place)? else { return Ok(()) };
+    let patterns: Vec<Pattern> = patterns;
+    let around = live.clone();
+    let held = around.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
+    let wanted = Wanted { agent: &place.agent, checkout: &place.checkout, mode: place.mode, patterns: &patterns };
+    let Ok(steps) = decide(&wanted, &held) else { return Err(Error::bug("an offer of what is not free")) };
+    let mut fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?.into_iter();
+    let mut offered = false;
+    for (pattern, step) in patterns.iter().zip(&steps) {
+        match step {
+            Step::Keep(_) | Step::Within(_) => {}
+            Step::Change(at) => {
+                let own = &around[*at];
+                let data = json!({ "holder": own.holder, "mode": place.mode.as_str(), "fence": own.fence });
+                unit.append(event::kind::PATH_CHANGED, &own.subject, &own.id, Some(place.ticket), &data)?;
+                let change = path::Change {
+                    mode: place.mode,
+                    expires_at: own.expires_at,
+                    ttl: own.ttl,
+                    reason: &own.reason,
+                    task: &own.task,
+                };
+                path::change(unit.tx, &project, &own.id, &change)?;
+                if let Some(row) = live.iter_mut().find(|row| row.id == own.id) {
+                    row.mode = place.mode;
+                }
+            }
+            Step::Grant => {
+                let granting = Granting {
+                    pattern,
+                    mode: place.mode,
+                    checkout: &place.checkout,
+                    holder: &place.agent,
+                    task: "",
+                    reason: &place.reason,
+                    until: (unit.now + place.offer_ttl, place.offer_ttl),
+                    place: &place.id,
+                };
+                let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than offers"))?;
+                live.push(paths::grant(unit, id, &granting, (event::kind::PATH_OFFERED, json!({})))?);
+                offered = true;
+            }
+        }
+    }
+    unit.offers += 1;
+    if offered {
+        let until = unit.now + place.offer_ttl;
+        table::update(unit.tx, &project, &Row { state: State::Offered, expires_at: until, ..place.clone() })
+    } else {
+        end(unit, place, "taken")
+    }
+}

@@ -1,0 +1,88 @@
+//! The line as it is shown: places with their numbers, and how one place stands.
+
+use std::collections::HashMap;
+
+use tenure_core::line::{Line, Waiter};
+use tenure_core::{Result, Time, id};
+use tenure_store::Tx;
+use tenure_store::table::checkout;
+use tenure_store::table::place::{self as table, State};
+
+use super::{Loaded, Sight, load};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::query::Scene;
+use crate::shape::{Place, Turn};
+
+/// All live places, in the order of their tickets.
+pub(crate) fn shown(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<Place>> {
+    let Some(project) = scene.project.filter(|project| project.waiting > 0) else { return Ok(Vec::new()) };
+    let loaded = load(tx, &Sight { project, now: scene.now, dead: &scene.dead }, None)?;
+    let mut places = all(&loaded, scene.now);
+    let here = scene.call.checkout.as_ref().map_or("", |here| here.host.as_str());
+    let known: HashMap<String, String> = checkout::all(tx, &project.id)?
+        .into_iter()
+        .map(|(id, host, path)| (id, if host == here { path } else { format!("{host}:{path}") }))
+        .collect();
+    for place in &mut places {
+        place.checkout = place.checkout.take().map(|id| known.get(&id).cloned().unwrap_or(id));
+    }
+    Ok(places)
+}
+
+fn all(loaded: &Loaded, now: Time) -> Vec<Place> {
+    let waiting = loaded.waiting.iter().zip(loaded.line.places());
+    let mut all: Vec<(i64, Place)> =
+        waiting.map(|(row, waiter)| (row.ticket, Place::of(row, Some(loaded.line.number(waiter)), now))).collect();
+    all.extend(loaded.offered.iter().map(|row| (row.ticket, Place::of(row, None, now))));
+    all.sort_by_key(|(ticket, _)| *ticket);
+    all.into_iter().map(|(_, place)| place).collect()
+}
+
+impl Kernel {
+    /// How a place stands, for those who look again and again. What was answered before is the answer as long as nothing
+    /// happened in the project and nothing in its way ran out of time.
+    pub fn turn(&self, call: &Call, place: &str, before: Option<&Turn>) -> Result<Turn> {
+        id::named(place, id::Sort::Place)?;
+        self.ask(call, |tx, scene| {
+            let Some(project) = scene.project else { return Ok(Turn::gone(place)) };
+            let unchanged = |before: &&Turn| before.last_event == project.last_event && scene.now < before.look_at;
+            if let Some(before) = before.filter(unchanged) {
+                return Ok(before.clone());
+            }
+            let Some(row) = table::get(tx, &project.id, place)? else { return Ok(Turn::gone(place)) };
+            let sight = Sight { project, now: scene.now, dead: &scene.dead };
+            let mut turn = match row.state {
+                _ if sight.is_over(&row.agent, row.expires_at) => Turn::gone(place),
+                State::Ended => Turn::gone(place),
+                State::Offered => Turn { state: "offered".to_owned(), ..Turn::gone(place) },
+                State::Waiting => waits(&load(tx, &sight, None)?, &row),
+            };
+            turn.last_event = project.last_event;
+            Ok(turn)
+        })
+    }
+}
+
+/// How one stands who waits: what is in its way, and when to look again if nothing happens until then.
+fn waits(loaded: &Loaded, row: &table::Row) -> Turn {
+    let line: &Line = &loaded.line;
+    let Some(waiter): Option<&Waiter> = line.places().iter().find(|waiter| waiter.ticket == row.ticket) else {
+        return Turn::gone(&row.id);
+    };
+    let blocked = line.blocked(waiter);
+    if blocked.is_free() {
+        return Turn { state: "ready".to_owned(), ..Turn::gone(&row.id) };
+    }
+    let holds = blocked.holds.iter().map(|at| &loaded.holds[*at]);
+    let places = blocked.places.iter().map(|at| &loaded.waiting[*at]);
+    let soonest = holds.clone().map(|hold| hold.expires_at).chain(places.map(|place| place.expires_at)).min();
+    let behind = loaded.waiting.get(blocked.places.first().copied().unwrap_or(usize::MAX)).map(|place| &place.agent);
+    Turn {
+        state: "waiting".to_owned(),
+        place: Some(line.number(waiter)),
+        behind: holds.map(|hold| &hold.holder).next().or(behind).cloned(),
+        look_at: soonest.unwrap_or(Time(0)).min(row.expires_at),
+        ..Turn::gone(&row.id)
+    }
+}

@@ -1,0 +1,206 @@
+//! Places in the waiting line.
+
+use tenure_core::hold::Mode;
+use tenure_core::{Result, Span, Time};
+
+use crate::error::corrupt;
+use crate::tx::{Sql, Tx, Value, first, list};
+
+/// Where a place is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its agent waits.
+    Waiting,
+    /// What it waits for is held for its agent, until that takes it.
+    Offered,
+    /// It is over.
+    Ended,
+}
+
+impl State {
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            State::Waiting => "waiting",
+            State::Offered => "offered",
+            State::Ended => "ended",
+        }
+    }
+
+    fn read(word: &str) -> Result<State> {
+        [State::Waiting, State::Offered, State::Ended]
+            .into_iter()
+            .find(|state| state.as_str() == word)
+            .ok_or_else(|| corrupt("a place is in no state that there is"))
+    }
+}
+
+/// A place's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// The number of the event that queued it.
+    pub ticket: i64,
+    /// Who waits.
+    pub agent: String,
+    /// `path` or `name`.
+    pub kind: String,
+    /// Whether others may have it too.
+    pub mode: Mode,
+    /// The checkout that patterns are about, empty for all of them.
+    pub checkout: String,
+    /// Whether case does not count in them.
+    pub folded: bool,
+    /// What is wanted, each once, sorted.
+    pub wanted: Vec<String>,
+    /// What for.
+    pub reason: String,
+    /// Since when.
+    pub queued_at: Time,
+    /// When it ends unless it is renewed, or the offer unless it is taken.
+    pub expires_at: Time,
+    /// By how much a renewal lengthens it from then.
+    pub ttl: Span,
+    /// How long an offer to it lives.
+    pub offer_ttl: Span,
+    /// Where it is in its life.
+    pub state: State,
+}
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    let wanted = row.text(7)?;
+    Ok(Row {
+        id: row.text(0)?,
+        ticket: row.int(1)?,
+        agent: row.text(2)?,
+        kind: row.text(3)?,
+        mode: if row.text(4)? == Mode::Shared.as_str() { Mode::Shared } else { Mode::Exclusive },
+        checkout: row.text(5)?,
+        folded: row.flag(6)?,
+        wanted: serde_json::from_str(&wanted).map_err(|error| corrupt("a place wants no list").cause(error))?,
+        reason: row.text(8)?,
+        queued_at: row.time(9)?,
+        expires_at: row.time(10)?,
+        ttl: Span(row.int(11)?),
+        offer_ttl: Span(row.int(12)?),
+        state: State::read(&row.text(13)?)?,
+    })
+}
+
+/// Decodes several rows.
+pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+/// The statement that reads all places that have not been ended, in the order of their tickets; see [`many`].
+pub fn line_call(project: &str) -> (Sql, Vec<Value>) {
+    let sql = Sql::same(
+        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
+         FROM place WHERE project = $1 AND ended_at = 0 ORDER BY ticket",
+    );
+    (sql, vec![project.into()])
+}
+
+/// The statement that reads those whose time is over, in the order they are settled in; see [`many`].
+pub fn due_call(project: &str, now: Time) -> (Sql, Vec<Value>) {
+    let sql = Sql::same(
+        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
+         FROM place WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id",
+    );
+    (sql, vec![project.into(), now.into()])
+}
+
+/// Those of one agent that have not been ended.
+pub fn of_agent(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Vec<Row>> {
+    let sql = Sql::same(
+        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
+         FROM place WHERE project = $1 AND ended_at = 0 AND agent = $2 ORDER BY id",
+    );
+    many(tx.query(sql, &[project.into(), agent.into()])?)
+}
+
+/// One place, ended or not.
+pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
+    let sql = Sql::same(
+        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
+         FROM place WHERE project = $1 AND id = $2",
+    );
+    first(tx.query(sql, &[project.into(), id.into()])?).map(decode).transpose()
+}
+
+/// The statement that tells whether an id is taken: any row says yes.
+pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
+    (Sql::same("SELECT 1 FROM place WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+}
+
+/// Puts a place at the end of the line.
+pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO place (project, id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at,
+             ttl, offer_ttl, state, ended_at, ended_how)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'waiting', 0, '')",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        row.ticket.into(),
+        (&row.agent).into(),
+        (&row.kind).into(),
+        row.mode.as_str().into(),
+        (&row.checkout).into(),
+        row.folded.into(),
+        list(&row.wanted),
+        (&row.reason).into(),
+        row.queued_at.into(),
+        row.expires_at.into(),
+        row.ttl.0.into(),
+        row.offer_ttl.0.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Stores what a renewal or an offer made of a place.
+pub fn update(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE place SET expires_at = $3, ttl = $4, offer_ttl = $5, state = $6, reason = $7
+         WHERE project = $1 AND id = $2 AND ended_at = 0",
+    );
+    let args = vec![
+        project.into(),
+        (&row.id).into(),
+        row.expires_at.into(),
+        row.ttl.0.into(),
+        row.offer_ttl.0.into(),
+        row.state.as_str().into(),
+        (&row.reason).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Ends a place.
+pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: &str) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE place SET state = 'ended', ended_at = $3, ended_how = $4
+         WHERE project = $1 AND id = $2 AND ended_at = 0",
+    );
+    tx.defer(sql, vec![project.into(), id.into(), at.into(), how.into()])
+}
+
+/// Ends all places of a project: those of before a restore wait for nothing.
+pub fn end_all(tx: &mut dyn Tx, project: &str, at: Time, how: &str) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE place SET state = 'ended', ended_at = $2, ended_how = $3 WHERE project = $1 AND ended_at = 0",
+    );
+    tx.defer(sql, vec![project.into(), at.into(), how.into()])
+}
+
+/// After the clock was set back: no place may outlast its time from now.
+pub fn cap(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE place SET queued_at = CASE WHEN queued_at > $2 THEN $2 ELSE queued_at END,
+             expires_at = CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END
+         WHERE project = $1 AND ended_at = 0 AND (queued_at > $2 OR expires_at > $2 + ttl)",
+    );
+    tx.defer(sql, vec![project.into(), now.into()])
+}
