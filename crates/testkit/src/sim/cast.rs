@@ -7,8 +7,8 @@ use tenure_core::message::Urgency;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::Reach;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, inbox, memory_forget, memory_pin, note, release, remember,
-    reopen, reserve, resume, send, session_end, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, inbox, memory_forget, memory_pin, note, release,
+    remember, reopen, reserve, resume, send, session_end, transfer, unblock,
 };
 
 use super::model::files::PATTERNS;
@@ -117,6 +117,7 @@ impl Cast {
                 ttl_s: wanted.ttl_s,
                 reason: wanted.reason,
                 all_checkouts: wanted.all_checkouts,
+                wait: wanted.wait,
                 ..reserve::Request::default()
             }),
             Request::ReleasePaths { patterns, fence, force } => {

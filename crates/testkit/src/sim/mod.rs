@@ -9,6 +9,7 @@ pub mod cast;
 pub mod continuity;
 pub mod dice;
 pub mod fault;
+pub mod line;
 mod mailbox;
 pub mod model;
 pub mod paths;
@@ -27,6 +28,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use self::line::Line;
 use self::paths::Paths;
 use self::plan::Plan;
 use self::run::{Failure, Ran, Watch, run};
@@ -64,7 +66,8 @@ const SHRINKS: usize = 600;
 pub fn plan_of(seed: u64) -> Plan {
     match seed % 10 {
         0 => workload::plan(seed, 130, &Crowd),
-        2 | 5 | 8 | 9 => workload::plan(seed, 140, &Paths),
+        2 | 9 => workload::plan(seed, 140, &Paths),
+        5 | 8 => workload::plan(seed, line::STEPS, &Line),
         odd if odd % 2 == 1 => workload::plan(seed, 130, &Sessions),
         _ => workload::plan(seed, 120, &Tasks),
     }
@@ -132,7 +135,7 @@ fn directory() -> PathBuf {
 }
 
 /// What must have come up somewhere, in answers: a rule that never fires is never compared.
-const COMES_UP: [&str; 14] = [
+const COMES_UP: [&str; 25] = [
     "\"rule\":\"focus\"",
     "\"rule\":\"unblocked\"",
     "\"rule\":\"assigned\"",
@@ -147,6 +150,17 @@ const COMES_UP: [&str; 14] = [
     "\"outcome\":\"unchanged\"",
     "\"pinned\":true",
     "people_only",
+    "path_held",
+    "transfer_splits",
+    "path.changed",
+    "\"lapsed_from\":\"",
+    "\"lost_paths\":[{",
+    "\"what\":\"ending\"",
+    "\"waiting\":true",
+    "path.offered",
+    "path.taken",
+    "place.lapsed",
+    "waits_in_circle",
 ];
 
 fn in_memory() {
@@ -163,6 +177,9 @@ fn seeds(seeds: std::ops::RangeInclusive<u64>, others: &[Engine]) -> BTreeSet<&'
         let plan = plan_of(seed);
         match examine(&plan, others) {
             Ok(ran) => {
+                // Whoever came back for it was served, once everybody had let go.
+                let served = !plan.about.starts_with("line") || ran.waiting == 0;
+                assert!(served, "inv_r7_all_are_served: {} left {} waiting", plan.about, ran.waiting);
                 struck += ran.struck;
                 replayed += ran.replayed;
                 refused += ran.refused;

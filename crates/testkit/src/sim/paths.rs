@@ -49,7 +49,7 @@ impl Workload for Paths {
     }
 }
 
-fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
+pub(super) fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
     let others = AGENTS[..4].iter().filter(|other| **other != agent);
     let proven = dice.once_in(6);
     let proven_dead = others.filter(|other| proven && (sight.dead.contains(**other) || dice.once_in(6)));
@@ -97,13 +97,14 @@ fn patterns(dice: &Dice) -> Vec<u32> {
     (0..count).map(|_| u32::try_from(dice.below(PATTERNS.len())).unwrap()).collect()
 }
 
-fn reserving(dice: &Dice) -> Reserve {
+pub(super) fn reserving(dice: &Dice) -> Reserve {
     Reserve {
         patterns: patterns(dice),
         shared: dice.once_in(3),
         ttl_s: dice.maybe(4, || if dice.once_in(16) { 0 } else { dice.within(30, 5_000) }),
         reason: if dice.once_in(3) { "because".to_owned() } else { String::new() },
         all_checkouts: dice.once_in(10),
+        wait: false,
     }
 }
 

@@ -217,6 +217,9 @@ pub struct Reserve {
     /// Whether in every checkout.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all_checkouts: bool,
+    /// Whether to wait where others are in the way.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
 }
 
 /// The payload of a call.

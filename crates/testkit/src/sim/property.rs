@@ -10,6 +10,7 @@ use tenure_kernel::shape::Event;
 use tenure_store::Moment;
 
 use super::continuity::{Batches, NothingSkipped, OneTask, promised};
+use super::line::SomebodyGoesOn;
 use super::mailbox::NewOnce;
 use super::model::{Outcome, Refusal, Told};
 use super::run::{Happened, Scene, code, events, quietly};
@@ -51,6 +52,7 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(NothingSkipped::default()),
         Box::new(Batches),
         Box::new(NewOnce::default()),
+        Box::new(SomebodyGoesOn),
         Box::new(Seen),
         Box::new(Pure),
         Box::new(OneHolder),
@@ -189,6 +191,10 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
     let chosen = resumed || matches!(op, Op::Claim(request) if request.task.is_none());
     let paths = either(&["path_held", "transfer_splits"]) || matches!(op, Op::Reserve(_));
     if paths {
+        let line = either(&["waits_in_circle"]) || field("/waiting") || field("/place");
+        if line || matches!(op, Op::Reserve(request) if request.wait) {
+            return "inv_r7_the_line";
+        }
         return if either(&["path_held"]) { "inv_r2_r6_who_conflicts_with_whom" } else { "inv_r5_own_paths" };
     }
     if matches!(op, Op::Release(request) if request.hold.is_some() || !request.paths.is_empty()) {
@@ -257,6 +263,9 @@ impl Property for Log {
             kinds if kinds.contains(&kind::CLOCK_STEPPED) => "inv_t9_one_time",
             kinds if kinds.contains(&kind::HOLD_EXPIRED) => "inv_r8_each_expiry_once",
             kinds if kinds.iter().any(|kind| kind.starts_with("message.")) => "inv_m7_messages_end_with_their_hold",
+            kinds if kinds.iter().any(|kind| kind.starts_with("place.") || *kind == kind::PATH_OFFERED) => {
+                "inv_r7_the_line"
+            }
             kinds if kinds.iter().any(|kind| kind.starts_with("path.")) => "inv_l12_paths_end_and_move",
             kinds if kinds.contains(&kind::TASK_READY) || kinds.contains(&kind::TASK_WAITING) => "inv_l8_dependencies",
             _ => "inv_t3_events_in_order",
@@ -276,8 +285,14 @@ impl Property for Refused {
             return Ok(());
         }
         let settles = [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED, kind::CLOCK_STEPPED, kind::MESSAGE_ENDED];
+        // What settling ended is offered to those who waited for it; what they shared may become theirs alone.
+        let line = [kind::PLACE_LAPSED, kind::PATH_OFFERED, kind::PATH_CHANGED];
+        let offered = happened.events.iter().filter(|event| event.kind == kind::PATH_OFFERED).count();
         let told = happened.events.iter().filter(|event| event.kind == kind::MESSAGE_ENDED).count();
-        let own = happened.events.iter().find(|event| !settles.contains(&event.kind.as_str()));
+        let own = happened
+            .events
+            .iter()
+            .find(|event| !settles.contains(&event.kind.as_str()) && !line.contains(&event.kind.as_str()));
         if let Some(own) = own {
             return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", format!("{} and {own:?}", error.code())));
         }
@@ -286,7 +301,12 @@ impl Property for Refused {
         for (table, _) in TABLES.iter().filter(|(table, _)| kept(table)) {
             let (before, after) = (happened.before[table].len(), happened.after[table].len());
             // What settling ended is told to those who wrote about it.
-            if before + if *table == "mail" { told } else { 0 } != after {
+            let more = match *table {
+                "mail" => told,
+                "hold" => offered,
+                _ => 0,
+            };
+            if before + more != after {
                 let what = format!("{} and {table} has {after} rows, not {before}", error.code());
                 return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what));
             }

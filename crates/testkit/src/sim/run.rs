@@ -110,6 +110,8 @@ pub struct Ran {
     pub replayed: usize,
     /// Refusals.
     pub refused: usize,
+    /// How many still waited in the line at the end.
+    pub waiting: usize,
 }
 
 /// Whether properties are checked on the way.
@@ -154,6 +156,8 @@ pub fn run(plan: &Plan, engine: Engine, watch: Watch) -> Ran {
             return run.ran;
         }
     }
+    let (now, _) = run.model.reading(run.world.clock.now().0);
+    run.ran.waiting = run.model.still_waiting(now);
     let events = run.events(0);
     run.ran.transcript.extend(events.iter().map(|event| serde_json::to_string(event).unwrap()));
     let rows = dump(&run.world.kernel);

@@ -56,6 +56,9 @@ fn tasks(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
 
 fn holds(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
     let page = scene.world.kernel.holds(call, None, 1_000, None).unwrap();
+    let in_line: Vec<Value> =
+        page.waiting.iter().map(|place| json!([place.id, place.agent, place.wanted, place.place])).collect();
+    compare("inv_r7_line_as_seen", &json!(scene.model.in_line(scene.now)), &json!(in_line))?;
     let found: Vec<Value> = page.items.into_iter().map(|hold| json!(hold)).collect();
     compare_all("inv_l5_holds_as_seen", &scene.model.holds(scene.now), &found, "id")
 }

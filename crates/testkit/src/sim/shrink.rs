@@ -144,6 +144,7 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             all.push(Reserve { ttl_s: None, ..reserve.clone() });
             all.push(Reserve { reason: String::new(), ..reserve.clone() });
             all.push(Reserve { all_checkouts: false, ..reserve.clone() });
+            all.push(Reserve { wait: false, ..reserve.clone() });
             all.into_iter().map(Request::Reserve).collect()
         }
         Request::ReleasePaths { patterns, fence, force } => {
@@ -166,10 +167,9 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             all.extend([with(to.clone(), false, *urgent), with(to.clone(), *request, false)]);
             all
         }
-        Request::Inbox { limit, ack } => vec![
-            Request::Inbox { limit: None, ack: ack.clone() },
-            Request::Inbox { limit: *limit, ack: Vec::new() },
-        ],
+        Request::Inbox { limit, ack } => {
+            vec![Request::Inbox { limit: None, ack: ack.clone() }, Request::Inbox { limit: *limit, ack: Vec::new() }]
+        }
         Request::ConfirmMail { .. } | Request::SessionEnd => Vec::new(),
         Request::Confirm { .. } | Request::MemoryPin { .. } | Request::MemoryForget { .. } => Vec::new(),
         Request::Done { on } => each(on, &|on| Request::Done { on }),
@@ -195,6 +195,7 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::Line;
     use super::super::paths::Paths;
     use super::super::sessions::Sessions;
     use super::super::workload::{Tasks, plan};
@@ -217,7 +218,9 @@ mod tests {
     #[test]
     fn a_plan_survives_its_text() {
         for seed in 1..20 {
-            for plan in [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions), plan(seed, 130, &Paths)] {
+            for plan in
+                [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions), plan(seed, 130, &Paths), plan(seed, 130, &Line)]
+            {
                 let text = serde_json::to_string(&plan).unwrap();
                 assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
             }

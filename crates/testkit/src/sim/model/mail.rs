@@ -225,9 +225,8 @@ impl Model {
     /// Ids of the requests that have been open for too long, oldest first.
     pub fn overdue(&self, now: i64) -> Vec<String> {
         let patience = |message: &Message| if message.urgency == Urgency::Urgent { HOUR / 12 } else { HOUR / 2 };
-        let late = |message: &&Message| {
-            message.request && message.ended.is_none() && now >= message.at + patience(message)
-        };
+        let late =
+            |message: &&Message| message.request && message.ended.is_none() && now >= message.at + patience(message);
         let mut found: Vec<&Message> = self.messages.iter().filter(late).collect();
         found.sort_by_key(|message| message.at);
         found.into_iter().map(|message| message.id.clone()).take(10).collect()

@@ -6,6 +6,7 @@
 
 mod check;
 pub mod files;
+mod line;
 mod mail;
 mod memory;
 mod paths;
@@ -23,6 +24,7 @@ use tenure_core::task::Status;
 use tenure_kernel::Op;
 use tenure_kernel::shape::Event;
 
+pub use self::line::Place as InLine;
 use self::mail::Over;
 pub use self::mail::{Letter, Message};
 pub use self::memory::{Memory, Place};
@@ -151,6 +153,10 @@ pub struct Model {
     pub memories: Vec<Memory>,
     /// All holds on paths, over or not, in the order of their grants.
     pub paths: Vec<PathHold>,
+    /// The waiting line, in the order of tickets.
+    pub places: Vec<InLine>,
+    /// Whether the op under way has ended something that somebody may wait for.
+    freed: bool,
     /// The ids of the working trees that calls came from, by their places.
     pub checkouts: BTreeMap<String, String>,
     pub messages: Vec<Message>,
@@ -179,6 +185,8 @@ pub struct Fresh {
     notes: VecDeque<String>,
     memories: VecDeque<String>,
     messages: VecDeque<String>,
+    places: VecDeque<String>,
+    lessons: VecDeque<Event>,
     checkouts: BTreeMap<String, String>,
     invented: usize,
 }
@@ -190,13 +198,17 @@ impl Fresh {
         for event in events {
             match event.kind.as_str() {
                 kind::TASK_ADDED => fresh.tasks.push_back(event.subject.clone()),
-                kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED | kind::PATH_RESERVED => {
+                kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED | kind::PATH_RESERVED | kind::PATH_OFFERED => {
                     fresh.holds.extend(event.hold.clone());
                 }
                 kind::MESSAGE_SENT => fresh.messages.push_back(event.subject.clone()),
                 kind::TASK_NOTED => fresh.notes.extend(event.data["note"].as_str().map(str::to_owned)),
+                kind::PLACE_QUEUED => fresh.places.push_back(event.subject.clone()),
                 kind::MEMORY_ADDED => fresh.memories.push_back(event.subject.clone()),
                 _ => {}
+            }
+            if event.kind.starts_with("memory.") && event.op == "session_end" {
+                fresh.lessons.push_back(event.clone());
             }
         }
         fresh
@@ -282,6 +294,11 @@ impl Model {
             let answer = if same { Ok(record.answer.clone()) } else { Err(("mismatch", "request_mismatch")) };
             return Outcome { answer, replayed: same, events: Vec::new(), blockers: Vec::new() };
         }
+        // A hook never switches a project on.
+        if matches!(asked.op, Op::SessionEnd(_)) && self.last_event == 0 {
+            let answer = Err(("conflict", "not_switched_on"));
+            return Outcome { answer, replayed: false, events: Vec::new(), blockers: Vec::new() };
+        }
         let (first, from) = (self.last_event, self.log.len());
         let checkout = self.checkouts.get(asked.place).cloned().unwrap_or_default();
         let (actor, dead, place) = (asked.actor, asked.dead, asked.place);
@@ -291,12 +308,15 @@ impl Model {
             self.step_back(&turn);
         }
         self.settle(&turn);
+        self.settle_places(&turn);
+        self.serve(&mut turn);
         self.end_messages(&turn);
         self.be_present(&turn);
         let before = self.clone();
         self.register(&mut turn);
         let answer = self.decide(&mut turn, asked.op);
         if answer.is_ok() {
+            self.serve(&mut turn);
             self.end_messages(&turn);
         }
         let blockers = std::mem::take(&mut self.blockers);
@@ -339,6 +359,10 @@ impl Model {
         for path in self.paths.iter_mut().filter(|path| path.ended.is_none()) {
             path.granted_at = path.granted_at.min(now);
             path.expires_at = path.expires_at.min(now + path.ttl);
+        }
+        for place in &mut self.places {
+            place.queued_at = place.queued_at.min(now);
+            place.expires_at = place.expires_at.min(now + place.ttl);
         }
         for agent in self.agents.values_mut() {
             agent.last_seen = agent.last_seen.min(now);
@@ -412,7 +436,8 @@ impl Model {
                 hold.expires_at = turn.now + hold.ttl;
             }
         }
-        for path in self.paths.iter_mut().filter(|path| path.holder == turn.actor && path.ended.is_none()) {
+        let own = |path: &&mut PathHold| path.holder == turn.actor && path.ended.is_none() && path.place.is_empty();
+        for path in self.paths.iter_mut().filter(own) {
             let left = path.expires_at - turn.now;
             if left > 0 && left < path.ttl - path.ttl / 4 {
                 path.expires_at = turn.now + path.ttl;

@@ -1,5 +1,7 @@
 //! Holds on paths: who may have what, how long, and what becomes of those that are held for a task.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 use tenure_core::Time;
 use tenure_core::event::kind;
@@ -32,6 +34,8 @@ pub struct PathHold {
     pub reason: String,
     /// The task that it goes with, empty for none.
     pub task: String,
+    /// The place in the line that it is offered to, empty for every other.
+    pub place: String,
     /// When and how it ended.
     pub ended: Option<(i64, &'static str)>,
 }
@@ -50,7 +54,7 @@ pub(super) struct Want<'a> {
     pub(super) shared: bool,
 }
 
-fn meet(one: &str, other: &str) -> bool {
+pub(super) fn meet(one: &str, other: &str) -> bool {
     one == other || one.is_empty() || other.is_empty()
 }
 
@@ -63,11 +67,10 @@ fn conflicts(path: &PathHold, want: &Want<'_>, pattern: &str) -> bool {
 }
 
 impl Model {
-    /// Whether a hold on a path counts now, whatever has been written down: its time is not over, nor is that of the
-    /// hold on the task that it goes with.
+    /// Whether a hold on a path counts now, whatever has been written down. One that was given a longer time than the
+    /// task it goes with is seen until a write ends both.
     pub fn counts(&self, path: &PathHold, now: i64) -> bool {
-        let task = self.tasks.get(&path.task).and_then(|task| task.hold.as_ref());
-        path.ended.is_none() && now < path.expires_at && task.is_none_or(|hold| now < hold.expires_at)
+        path.ended.is_none() && now < path.expires_at
     }
 
     fn live_paths(&self) -> impl Iterator<Item = usize> {
@@ -80,8 +83,7 @@ impl Model {
         let met = |path: &PathHold| {
             meet(&path.checkout, checkout) && patterns.iter().any(|pattern| overlap(&path.pattern, pattern))
         };
-        let due: Vec<usize> =
-            self.live_paths().filter(|at| over(&self.paths[*at]) && met(&self.paths[*at])).collect();
+        let due: Vec<usize> = self.live_paths().filter(|at| over(&self.paths[*at]) && met(&self.paths[*at])).collect();
         for at in due {
             let why = if turn.dead.contains(&self.paths[at].holder) { "proven_dead" } else { "" };
             self.expire_path(turn, at, why);
@@ -103,6 +105,7 @@ impl Model {
             data["session_ended"] = json!(true);
         }
         let number = self.tell(turn, kind::HOLD_EXPIRED, &path.pattern, &path.id, data);
+        self.freed = true;
         self.paths[at].ended = Some((ended_at, "expired"));
         self.over.push(Over { hold: path.id, how: "expired", by: path.holder, cause: number });
     }
@@ -123,6 +126,7 @@ impl Model {
         let number = self.tell(turn, kind::PATH_RELEASED, &path.pattern, &path.id, data);
         self.log.last_mut().expect("just told").cause = cause;
         self.paths[at].ended = Some((turn.now, how));
+        self.freed = true;
         number
     }
 
@@ -143,7 +147,12 @@ impl Model {
         }
     }
 
-    fn grant_path(&mut self, turn: &mut Turn<'_>, path: PathHold, (kind, mut data): (&'static str, Value)) -> usize {
+    pub(super) fn grant_path(
+        &mut self,
+        turn: &mut Turn<'_>,
+        path: PathHold,
+        (kind, mut data): (&'static str, Value),
+    ) -> usize {
         let id = turn.fresh.holds.pop_front().unwrap_or_else(|| turn.fresh.invent('h'));
         data["holder"] = json!(path.holder);
         data["mode"] = json!(path.mode());
@@ -163,7 +172,7 @@ impl Model {
     }
 
     /// The own hold that answers a pattern: the same one, else the oldest that covers it and allows as much.
-    fn own(&self, want: &Want<'_>, pattern: &str, now: i64) -> Option<usize> {
+    pub(super) fn own(&self, want: &Want<'_>, pattern: &str, now: i64) -> Option<usize> {
         let mine = |at: &usize| self.paths[*at].holder == want.agent && self.counts(&self.paths[*at], now);
         let same = |at: &usize| self.paths[*at].pattern == pattern && self.paths[*at].checkout == want.checkout;
         let covering = |at: &usize| {
@@ -190,7 +199,7 @@ impl Model {
             return Err(("usage", "no_checkout"));
         }
         let mut patterns: Vec<String> = request.paths.iter().map(|typed| spelling(typed)).collect();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         patterns.retain(|pattern| seen.insert(pattern.clone()));
         let focus = self.agents[turn.actor].focus.clone();
         if !focus.is_empty() {
@@ -198,10 +207,12 @@ impl Model {
         }
         self.settle_paths(turn, &checkout, &patterns);
         let want = Want { agent: turn.actor, checkout: &checkout, shared: request.shared };
-        let asked = self.asks_more(&want, &patterns, turn.now);
-        let blockers = self.in_the_way(&want, &asked, turn.now);
-        if !blockers.is_empty() {
-            self.blockers = blockers.into_iter().map(|at| self.blocker(at, turn.now)).collect();
+        let ahead = self.ahead(&want, &patterns, turn.now, turn.dead);
+        if !ahead.is_free() && request.wait {
+            return self.wait(turn, request, (&want, &patterns), &ahead);
+        }
+        if !ahead.is_free() {
+            self.blockers = self.named(&ahead, turn.now);
             return Err(HELD);
         }
         let mut answered: Vec<usize> = Vec::new();
@@ -211,6 +222,8 @@ impl Model {
                 answered.push(at);
             }
         }
+        let want = Want { agent: turn.actor, checkout: &checkout, shared: request.shared };
+        self.waits_no_longer(&want, &patterns);
         let holds: Vec<Value> = answered.into_iter().map(|at| self.path_answer(turn, at, "alive")).collect();
         Ok(json!({ "holds": holds }))
     }
@@ -241,6 +254,7 @@ impl Model {
                 ttl,
                 reason: request.reason.clone(),
                 task: bound.map_or(String::new(), |_| focus.to_owned()),
+                place: String::new(),
                 ended: None,
             };
             return self.grant_path(turn, path, (kind::PATH_RESERVED, json!({})));
@@ -249,17 +263,29 @@ impl Model {
         if same && self.paths[at].shared != request.shared {
             let (id, fence) = (self.paths[at].id.clone(), self.paths[at].fence);
             self.paths[at].shared = request.shared;
+            self.freed |= request.shared;
             let data = json!({ "holder": turn.actor, "mode": self.paths[at].mode(), "fence": fence });
             self.tell(turn, kind::PATH_CHANGED, pattern, &id, data);
         }
+        // What was offered is taken: the fence stays, the time begins.
+        let taken = std::mem::take(&mut self.paths[at].place);
         let path = &mut self.paths[at];
-        if same && bound.is_some() {
+        if (same || !taken.is_empty()) && bound.is_some() {
             focus.clone_into(&mut path.task);
         }
         let with_task = bound.filter(|_| path.task == focus);
-        (path.expires_at, path.ttl) = given.or(with_task).unwrap_or((turn.now + path.ttl, path.ttl));
+        (path.expires_at, path.ttl) = given.or(with_task).unwrap_or_else(|| {
+            let ttl = if taken.is_empty() { path.ttl } else { HOUR };
+            (turn.now + ttl, ttl)
+        });
         if !request.reason.is_empty() {
             path.reason.clone_from(&request.reason);
+        }
+        if !taken.is_empty() {
+            let path = path.clone();
+            let data = json!({ "holder": path.holder, "fence": path.fence, "place": taken, "task": path.task });
+            self.tell(turn, kind::PATH_TAKEN, &path.pattern, &path.id, data);
+            self.freed = true;
         }
         at
     }
@@ -269,6 +295,7 @@ impl Model {
         let patterns: Vec<String> = request.paths.iter().map(|typed| spelling(typed)).collect();
         self.settle_paths(turn, &turn.checkout, &patterns);
         let mut ending: Vec<usize> = Vec::new();
+        let mut left: BTreeSet<String> = BTreeSet::new();
         for pattern in &patterns {
             let met: Vec<usize> = (0..self.paths.len())
                 .filter(|at| self.counts(&self.paths[*at], turn.now) && meet(&self.paths[*at].checkout, &turn.checkout))
@@ -277,12 +304,21 @@ impl Model {
             let may = |at: &usize| self.paths[*at].holder == turn.actor || request.force;
             let (covered, rest): (Vec<usize>, Vec<usize>) =
                 met.into_iter().partition(|at| may(at) && covers(pattern, &self.paths[*at].pattern));
-            if covered.is_empty() {
+            let places = self.places_within(turn, pattern);
+            if covered.is_empty() && places.is_empty() {
                 return Err(self.nothing_to_release(turn, pattern, &rest));
             }
+            left.extend(places);
             ending.extend(covered.into_iter().filter(|at| !ending.contains(at)).collect::<Vec<_>>());
         }
-        self.give_back(turn, request, &ending)
+        let mut answer = self.give_back(turn, request, &ending)?;
+        for id in &left {
+            self.leave_place(turn, id, false);
+        }
+        if !left.is_empty() {
+            answer["left"] = json!(left);
+        }
+        Ok(answer)
     }
 
     /// Why there is nothing to give back.
@@ -354,7 +390,7 @@ impl Model {
     ) -> (Vec<Value>, Vec<Value>) {
         let hold = self.tasks[task].hold.clone().expect("just granted");
         // The newest hold for each pattern says what became of it: only what ran out of time was not given back.
-        let mut newest: std::collections::BTreeMap<(String, String), usize> = std::collections::BTreeMap::new();
+        let mut newest: BTreeMap<(String, String), usize> = BTreeMap::new();
         for (at, path) in self.paths.iter().enumerate().filter(|(_, path)| path.task == task) {
             newest.insert((path.checkout.clone(), path.pattern.clone()), at);
         }
@@ -375,9 +411,9 @@ impl Model {
             }
             let want = Want { agent: turn.actor, checkout: &old.checkout, shared: old.shared };
             let one = [old.pattern.clone()];
-            let ways = self.in_the_way(&want, &self.asks_more(&want, &one, turn.now), turn.now);
-            if !ways.is_empty() {
-                blocked.extend(ways.into_iter().map(|at| self.blocker(at, turn.now)));
+            let ahead = self.ahead(&want, &one, turn.now, turn.dead);
+            if !ahead.is_free() {
+                blocked.extend(self.named(&ahead, turn.now));
             } else if self.own(&want, &old.pattern, turn.now).is_none() {
                 let data = json!({ "lapsed_from": old.holder });
                 let (holder, expires_at, ttl) = (turn.actor.to_owned(), hold.expires_at, hold.ttl);
@@ -422,6 +458,7 @@ impl Model {
             } else {
                 let how = if granted.overrode.is_some() { "forced" } else { "transferred" };
                 self.paths[at].ended = Some((turn.now, how));
+                self.freed = true;
                 let data = json!({ "from": old.holder, "ended_hold": old.id, "overrode": granted.overrode });
                 let path = PathHold { holder: to.to_owned(), ..old };
                 let new = self.grant_path(turn, path, (kind::HOLD_TRANSFERRED, data));
@@ -437,12 +474,13 @@ impl Model {
     pub(super) fn path_shape(&self, at: usize, liveness: &str, place: &str, now: i64) -> Value {
         let path = &self.paths[at];
         let live = path.ended.is_none();
+        let state = if path.place.is_empty() { "live" } else { "offered" };
         let until = if live { path.expires_at.min(now + path.ttl) } else { path.expires_at };
         let mut shape = json!({
             "id": path.id, "kind": "path", "subject": path.pattern, "holder": path.holder, "fence": path.fence,
             "mode": path.mode(), "reason": path.reason, "granted_at": Time(path.granted_at), "expires_at": Time(until),
             "expires_in_s": ((until - now) / SECOND).max(0), "ttl_s": path.ttl / SECOND,
-            "state": path.ended.map_or("live", |(_, how)| how), "liveness": liveness,
+            "state": path.ended.map_or(state, |(_, how)| how), "liveness": liveness,
         });
         if !path.task.is_empty() {
             shape["task"] = json!(path.task);
@@ -474,14 +512,20 @@ impl Model {
     }
 
     /// What `check` answers.
-    pub fn check_paths(&self, agent: &str, place: &str, (typed, shared, all): (&[String], bool, bool), now: i64) -> Value {
+    pub fn check_paths(
+        &self,
+        agent: &str,
+        place: &str,
+        (typed, shared, all): (&[String], bool, bool),
+        now: i64,
+    ) -> Value {
         let unseen = "never seen".to_owned();
         let here = if all { String::new() } else { self.checkouts.get(place).cloned().unwrap_or(unseen) };
         let want = Want { agent, checkout: &here, shared };
         let patterns: Vec<String> = typed.iter().map(|typed| spelling(typed)).collect();
-        let ways = self.in_the_way(&want, &self.asks_more(&want, &patterns, now), now);
-        let blockers: Vec<Value> = ways.iter().map(|at| self.blocker(*at, now)).collect();
-        json!({ "free": ways.is_empty(), "blockers": blockers, "total": ways.len() })
+        let ahead = self.ahead(&want, &patterns, now, &[]);
+        let blockers = self.named(&ahead, now);
+        json!({ "free": ahead.is_free(), "total": blockers.len(), "blockers": blockers })
     }
 
     /// Ids of the live holds that have a file in common with a pattern, in a checkout, the next to end first.

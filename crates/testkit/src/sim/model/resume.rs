@@ -131,7 +131,9 @@ impl Model {
     /// remembered for a task or an agent is not for all.
     pub fn is_news(told: &Told) -> bool {
         let private = told.kind.starts_with("memory.") && told.data["scope"] != "project";
-        !private && !told.kind.starts_with("message.") && ![kind::AGENT_REGISTERED, kind::PROJECT_CREATED].contains(&told.kind)
+        !private
+            && !told.kind.starts_with("message.")
+            && ![kind::AGENT_REGISTERED, kind::PROJECT_CREATED].contains(&told.kind)
     }
 
     /// The number of the event by which an agent appeared: from there on it is told what happens.

@@ -125,7 +125,12 @@ impl Model {
         if let Some(hold) = ended {
             let by = turn.actor.to_owned();
             self.over.push(Over { hold: hold.id.clone(), how: told, by, cause: number });
-            self.ended.push(Ended { id: hold.id, task: granted.id.clone(), holder: hold.holder.clone(), lapsed: false });
+            self.ended.push(Ended {
+                id: hold.id,
+                task: granted.id.clone(),
+                holder: hold.holder.clone(),
+                lapsed: false,
+            });
             leaves.push(hold.holder);
             lapsed = Some(false);
         }

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::task::Status;
 use tenure_kernel::Op;
-use tenure_kernel::op::{add, add_many, block, claim, edit, transfer};
+use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{HOUR, Hold, Model, PathHold, Refusal, SECOND, Task, Turn};
@@ -360,8 +361,23 @@ impl Model {
         Ok(json!({ "holds": holds }))
     }
 
+    /// Which lessons are drawn is told by the log; that they are remembered like anything else is not.
+    fn learn(&mut self, turn: &mut Turn<'_>) -> usize {
+        let lessons = std::mem::take(&mut turn.fresh.lessons);
+        for event in &lessons {
+            let text = |key: &str| event.data[key].as_str().unwrap_or_default().to_owned();
+            let (text, key) = (text("text"), Some(text("key")));
+            let (kind, scope) = (tenure_core::memory::Kind::Lesson, Some(Reach::Project));
+            let item = remember::Item { text, key, kind, scope, task: None, ttl_s: None };
+            let _ = self.remember(turn, &[item], None);
+            self.log.last_mut().expect("something was told").cause = event.cause;
+        }
+        lessons.len()
+    }
+
     /// A session says good-bye: everything that its agent holds ends now.
-    fn session_end(&mut self, turn: &Turn<'_>) -> Value {
+    fn session_end(&mut self, turn: &mut Turn<'_>) -> Value {
+        let lessons = self.learn(turn);
         let mut tasks: Vec<(String, String)> = self
             .tasks
             .values()
@@ -381,9 +397,10 @@ impl Model {
         for (_, at) in paths {
             self.expire_path(turn, at, "session_ended");
         }
+        self.leave_line(turn);
         self.agents.get_mut(turn.actor).expect("registered").ended = true;
         let freed: Vec<String> = tasks.into_iter().map(|(_, task)| task).collect();
-        json!({ "agent": turn.actor, "over": true, "freed": freed, "lessons": 0 })
+        json!({ "agent": turn.actor, "over": true, "freed": freed, "lessons": lessons })
     }
 
     fn edit(&mut self, turn: &Turn<'_>, request: &edit::Request) -> Result<Value, Refusal> {
