@@ -236,7 +236,7 @@ fn hot_statements(world: &World) {
             path::longer_call(p, "c-1", "src/1", "src/2"),
             path::of_tasks_call(p, &some),
         ])?;
-        path::lapsed_of_task(tx, p, id, 7)?;
+        path::last_of_task(tx, p, id, (7, "a"))?;
         path::unanchored(tx, p, "agent-1", now)?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
