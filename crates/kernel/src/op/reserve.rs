@@ -99,12 +99,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     refuse_too_many_unanchored(unit, &patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     let carried_out = carry_out(unit, request, &here, &bound, (&patterns, &steps, &live), fresh)?;
-    let mut holds: Vec<shape::Hold> = Vec::with_capacity(carried_out.len());
-    for row in carried_out {
-        if !holds.iter().any(|hold| hold.id == row.id) {
-            holds.push(paths::shown(unit, &row));
-        }
-    }
+    let holds = carried_out.iter().map(|row| paths::shown(unit, row)).collect();
     line::take(unit, &wanted)?;
     Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }
@@ -159,7 +154,8 @@ fn refuse_too_many_unanchored(unit: &mut Unit<'_>, patterns: &[Pattern], steps: 
     .attempt("tenure holds --mine"))
 }
 
-/// Writes what was decided. Returns the hold that answers each pattern.
+/// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that
+/// answer the request, each once and as it is at last.
 fn carry_out(
     unit: &mut Unit<'_>,
     request: &Request,
@@ -171,21 +167,25 @@ fn carry_out(
     let reason = text::body(&request.reason, "reason")?;
     let given = request.ttl_s.map(Span::seconds).map(|ttl| (unit.now + ttl, ttl));
     let mut fresh = fresh.into_iter();
+    let mut live = live.to_vec();
     let mut rows: Vec<hold::Row> = Vec::with_capacity(steps.len());
     let me = unit.me();
     for (pattern, step) in patterns.iter().zip(steps) {
         let row = match step {
-            Step::Within(earlier) => rows[*earlier].clone(),
+            // What it is within is among the answers already.
+            Step::Within(_) => continue,
             Step::Keep(at) => {
                 let same = live[*at].subject == pattern.text();
-                renew(unit, &live[*at], live[*at].mode, given, (&reason, bound, same))?
+                live[*at] = renew(unit, &live[*at], live[*at].mode, given, (&reason, bound, same))?;
+                live[*at].clone()
             }
             Step::Change(at) => {
                 let mode = request.mode();
                 let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
                 unit.freed |= mode < live[*at].mode;
                 unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
-                renew(unit, &live[*at], mode, given, (&reason, bound, true))?
+                live[*at] = renew(unit, &live[*at], mode, given, (&reason, bound, true))?;
+                live[*at].clone()
             }
             Step::Grant => {
                 let granting = Granting {
@@ -202,7 +202,10 @@ fn carry_out(
                 paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, json!({})))?
             }
         };
-        rows.push(row);
+        match rows.iter().position(|known| known.id == row.id) {
+            Some(at) => rows[at] = row,
+            None => rows.push(row),
+        }
     }
     Ok(rows)
 }
