@@ -28,6 +28,12 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     let out = Printer::new(json, quiet, env);
     let exit = match act(words, env, &out) {
         Ok(exit) => exit,
+        // Whoever runs a command under a lock can tell by the exit code that it was not the command's own.
+        Err(error) if runs_a_command(words) => {
+            let exit = crate::runner::not_started(&error);
+            crate::failure::report(&out, &error.detail("exit", exit));
+            exit
+        }
         Err(error) => crate::failure::report(&out, &error),
     };
     ExitCode::from(out.finish(exit))
@@ -165,6 +171,12 @@ pub(crate) fn named(words: &[OsString]) -> Option<OsString> {
         }
     }
     None
+}
+
+/// Whether the words are `lock NAME -- COMMAND`.
+fn runs_a_command(words: &[OsString]) -> bool {
+    let after = words.iter().skip_while(|word| *word != "--").nth(1).is_some();
+    after && named(words).is_some_and(|name| find(&name).is_ok_and(|spec| spec.name == "lock"))
 }
 
 fn before_dashes(words: &[OsString]) -> impl Iterator<Item = &OsString> {

@@ -269,7 +269,7 @@ impl<'a> Context<'a> {
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
         };
-        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_)) {
+        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_) | Op::Lock(_)) {
             call.proven_dead = self.dead(kernel, &call);
         }
         if let Some(here) = &mut call.checkout {
@@ -438,6 +438,11 @@ impl<'a> Context<'a> {
             _ => Trust::Any,
         });
         Some(Checkout { host: HostFacts::host(self.env), path: encode(path), common, trust, tree: Tree::default() })
+    }
+
+    /// The working tree that the command is in, as holds name it.
+    pub(crate) fn here(&self) -> Option<String> {
+        self.checkout(None).map(|here| here.path)
     }
 
     /// Looks at the processes of agents on this machine that hold something.

@@ -10,6 +10,7 @@ mod hook;
 mod identity;
 mod output;
 mod place;
+mod runner;
 mod setup;
 mod uncommitted;
 mod wait;

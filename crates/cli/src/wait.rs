@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use tenure_core::line::CALL;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold};
 use tenure_kernel::shape::{Reserved, Turn};
@@ -24,10 +25,16 @@ pub(crate) fn limit(typed: &str, set: Option<Span>) -> Result<Duration> {
     Ok(Duration::from_micros(u64::try_from(asked.0).unwrap_or(0)))
 }
 
-/// Reads the answer to a request that may wait.
-pub(crate) fn read(reply: &Reply) -> Result<Reserved> {
+/// Reads an answer.
+pub(crate) fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
     serde_json::from_str(&reply.body)
         .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
+}
+
+/// What an answer says about the place, where its asker waits: the answers of `reserve` and `lock` are alike in that.
+fn waits(reply: &Reply) -> Result<Option<Reserved>> {
+    let answer: serde_json::Value = read(reply)?;
+    if answer["waiting"] == true { read(reply).map(Some) } else { Ok(None) }
 }
 
 /// Runs an op that waits until it got what it asks for, or the time of the call is over.
@@ -38,8 +45,8 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
     let mut progress = Progress { out: context.out, last: String::new() };
     let mut bell = Bell::new();
     loop {
-        let answer = read(&reply)?;
-        let Some(place) = answer.id.as_ref().filter(|_| answer.waiting) else { return Ok(reply) };
+        let Some(answer) = waits(&reply)? else { return Ok(reply) };
+        let place = answer.id.as_deref().unwrap_or_default();
         let renewed = Instant::now();
         let mut before: Option<Turn> = None;
         loop {
@@ -52,8 +59,7 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
             if left.is_zero() {
                 // Once more, so that the place is kept for its whole time from here on.
                 let last = context.run_aside(op)?;
-                let answer = read(&last)?;
-                return if answer.waiting { Err(still_waiting(&answer)) } else { Ok(last) };
+                return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
             let store = context.kernel()?.store();
             store.listen(&mut bell, store.poll().min(left));

@@ -20,6 +20,10 @@ pub mod kind {
     pub const HOLD_EXPIRED: &str = "hold.expired";
     /// A hold went to another agent.
     pub const HOLD_TRANSFERRED: &str = "hold.transferred";
+    /// A named lock was taken.
+    pub const LOCK_TAKEN: &str = "lock.taken";
+    /// A named lock was given back.
+    pub const LOCK_RELEASED: &str = "lock.released";
     /// A path was reserved.
     pub const PATH_RESERVED: &str = "path.reserved";
     /// A hold on a path became exclusive or shared.
@@ -29,7 +33,9 @@ pub mod kind {
     /// A path is held for an agent that waited for it, until it takes it.
     pub const PATH_OFFERED: &str = "path.offered";
     /// An agent took what it was offered.
-    pub const PATH_TAKEN: &str = "path.taken";
+    pub const OFFER_TAKEN: &str = "offer.taken";
+    /// A named lock is held for an agent that waited for it, until it takes it.
+    pub const LOCK_OFFERED: &str = "lock.offered";
     /// An agent waits.
     pub const PLACE_QUEUED: &str = "place.queued";
     /// An agent waits no longer: it left, or its session ended.
@@ -85,7 +91,7 @@ pub mod kind {
     pub const TOOL_WORKED: &str = "tool.worked";
 
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 37] = [
+    pub const ALL: [&str; 40] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -93,11 +99,14 @@ pub mod kind {
         CLOCK_STEPPED,
         HOLD_EXPIRED,
         HOLD_TRANSFERRED,
+        LOCK_TAKEN,
+        LOCK_RELEASED,
         PATH_RESERVED,
         PATH_CHANGED,
         PATH_RELEASED,
         PATH_OFFERED,
-        PATH_TAKEN,
+        OFFER_TAKEN,
+        LOCK_OFFERED,
         PLACE_QUEUED,
         PLACE_LEFT,
         PLACE_LAPSED,
@@ -137,10 +146,39 @@ fn wanted(data: &Value) -> String {
     }
 }
 
+/// What an event is about. A path and a lock may be spelled like the id of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A path.
+    Path,
+    /// A named lock.
+    Lock,
+    /// A task, or anything else that has an id.
+    Other,
+}
+
+/// What an event is about.
+pub fn about(kind: &str, data: &Value) -> About {
+    match kind.split_once('.') {
+        Some(("path", _)) => About::Path,
+        Some(("lock", _)) => About::Lock,
+        Some(("hold" | "offer", _)) => match data.get("kind").and_then(Value::as_str) {
+            Some("path") => About::Path,
+            Some("name") => About::Lock,
+            // Only a path is in a checkout.
+            None if data.get("checkout").is_some() => About::Path,
+            _ => About::Other,
+        },
+        _ => About::Other,
+    }
+}
+
 /// Tells an event in one sentence. Text written by agents is quoted and cut.
 pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String {
     // A path may have any character in it.
     let subject = cut(subject, 200);
+    let is_lock = kind == kind::HOLD_EXPIRED && data.get("kind").and_then(Value::as_str) == Some("name");
+    let subject = if is_lock { format!("the lock {subject}") } else { subject };
     let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
     let number = |key: &str| data.get(key).and_then(Value::as_i64).unwrap_or_default();
     let flag = |key: &str| data.get(key).and_then(Value::as_bool).unwrap_or_default();
@@ -177,13 +215,15 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         kind::HOLD_TRANSFERRED => {
             format!("{actor} handed {subject} from {} to {}{overrode}", text("from"), text("holder"))
         }
+        kind::LOCK_TAKEN => format!("{actor} took the lock {subject}{overrode}{}", quoted("reason")),
+        kind::LOCK_RELEASED => format!("{actor} released the lock {subject}{overrode}{}", quoted("reason")),
         kind::PATH_RESERVED => {
             let shared = if text("mode") == "shared" { ", shared" } else { "" };
             let task = match text("task") {
                 "" => String::new(),
                 task => format!(" for {task}"),
             };
-            format!("{actor} reserved {subject}{shared}{task}{}", quoted("reason"))
+            format!("{actor} reserved {subject}{shared}{task}{overrode}{}", quoted("reason"))
         }
         kind::PATH_CHANGED => format!("{actor} made its hold on {subject} {}", text("mode")),
         kind::PATH_RELEASED => match text("task") {
@@ -191,7 +231,8 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
             task => format!("{subject} was given back with {task}"),
         },
         kind::PATH_OFFERED => format!("{subject} is held for {}, who waited for it", text("holder")),
-        kind::PATH_TAKEN => format!("{actor} took {subject}, which was held for it"),
+        kind::LOCK_OFFERED => format!("the lock {subject} is held for {}, who waited for it", text("holder")),
+        kind::OFFER_TAKEN => format!("{actor} took {subject}, which was held for it"),
         kind::PLACE_QUEUED => format!("{actor} waits for {}{}", wanted(data), quoted("reason")),
         kind::PLACE_LEFT if flag("session_ended") => {
             format!("{} waits no longer for {}: its session is over", text("agent"), wanted(data))

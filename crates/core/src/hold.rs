@@ -35,6 +35,26 @@ impl Mode {
     }
 }
 
+/// What makes a hold live on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Renewal {
+    /// Any op of its holder.
+    #[default]
+    Session,
+    /// Only a request for it.
+    Explicit,
+}
+
+impl Renewal {
+    /// The word stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Renewal::Session => "session",
+            Renewal::Explicit => "explicit",
+        }
+    }
+}
+
 /// Checks a time to live.
 pub fn ttl(span: Span) -> Result<Span> {
     if (TTL_MIN..=TTL_MAX).contains(&span) {

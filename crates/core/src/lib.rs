@@ -16,6 +16,7 @@ pub mod hold;
 pub mod id;
 pub mod lesson;
 pub mod line;
+pub mod lock;
 pub mod memory;
 pub mod message;
 pub mod name;

@@ -322,7 +322,7 @@ impl Reach {
 
     /// Makes the ways of many steps ways of one.
     fn close(&mut self) {
-        let agents = if self.width == 0 { 0 } else { self.bits.len() / self.width };
+        let agents = self.bits.len().checked_div(self.width).unwrap_or(0);
         for over in 0..agents {
             let row: Vec<u64> = self.bits[over * self.width..(over + 1) * self.width].to_vec();
             for from in (0..agents).filter(|from| *from != over) {

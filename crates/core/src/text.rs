@@ -95,7 +95,7 @@ pub fn is_deceptive(c: char) -> bool {
 }
 
 /// Whether a character leaves no mark at all.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
 }
 

@@ -10,6 +10,7 @@ mod focus;
 mod kernel;
 mod line;
 mod lines;
+mod locks;
 mod mail;
 pub mod op;
 mod paths;
@@ -18,6 +19,7 @@ pub mod restore;
 mod retain;
 mod settle;
 pub mod shape;
+mod steal;
 mod unit;
 
 pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};

@@ -237,6 +237,7 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
     for held in holds {
         let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
         let data = json!({
+            "kind": held.kind,
             "holder": held.holder,
             "fence": held.fence,
             "granted_at": held.granted_at,

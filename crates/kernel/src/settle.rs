@@ -9,6 +9,7 @@ use tenure_core::{Result, event, name};
 use tenure_store::table::{agent, hold, path, task};
 
 use crate::line;
+use crate::locks;
 use crate::mail::Over;
 use crate::paths;
 use crate::unit::Unit;
@@ -31,7 +32,7 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
     }
     let mut ended: HashSet<String> = HashSet::new();
     for hold in due {
-        if hold.is_path() {
+        if !hold.is_task() {
             // Unless it has just ended with its task.
             if ended.insert(hold.id.clone()) {
                 paths::expire(unit, &hold)?;
@@ -68,8 +69,9 @@ pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<Stri
             ended.push(full.task.id);
         }
     }
-    for path in held.iter().filter(|hold| hold.is_path() && !with_task.contains(&hold.id)) {
-        paths::cut_short(unit, path, Some("session_ended"))?;
+    let ends = |hold: &&hold::Row| !hold.is_task() && !locks::outlives_holder(hold) && !with_task.contains(&hold.id);
+    for hold in held.iter().filter(ends) {
+        paths::cut_short(unit, hold, Some("session_ended"))?;
     }
     line::leave_all(unit, agent)?;
     Ok(ended)

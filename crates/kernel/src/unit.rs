@@ -567,7 +567,7 @@ fn told(op: &str, how: Ending) -> &'static str {
     match (how, op) {
         (Ending::Finished | Ending::Forced, "block") => "blocked",
         (Ending::Finished | Ending::Forced, "cancel") => "cancelled",
-        (Ending::Forced, "release") => Ending::Released.as_str(),
+        (Ending::Forced, "release" | "reserve" | "lock") => Ending::Released.as_str(),
         (Ending::Forced, "transfer") => Ending::Transferred.as_str(),
         (Ending::Finished | Ending::Forced, _) => "done",
         (how, _) => how.as_str(),

@@ -2,3 +2,4 @@
 //! binary's; what stands between them here is [`mcp::Desk`].
 
 pub mod mcp;
+pub mod signals;

@@ -29,6 +29,14 @@ pub struct Interval {
     pub until: Option<Time>,
     /// What is held, where it is not a task.
     pub path: Option<Path>,
+    /// Whether it is a named lock.
+    pub lock: bool,
+}
+
+impl Interval {
+    fn is_on_task(&self) -> bool {
+        self.path.is_none() && !self.lock
+    }
 }
 
 /// A pattern as the log tells it.
@@ -158,7 +166,13 @@ impl Replay {
             }
             // An offer is a hold from the moment it is made; that it was taken changes nothing about who has it.
             kind::PATH_RESERVED | kind::PATH_OFFERED => self.grant_path(event, at),
-            kind::PATH_TAKEN => self.take_path(event),
+            kind::OFFER_TAKEN => self.take_offer(event),
+            kind::LOCK_TAKEN | kind::LOCK_OFFERED => self.grant_lock(event, at),
+            kind::LOCK_RELEASED => {
+                let hold = event.hold.clone().expect("an end names its hold");
+                let ended = self.end(task, &hold, at, event);
+                assert!(ended.lock, "event {}: {hold} is no lock", event.number);
+            }
             kind::PATH_CHANGED => self.change_path(event),
             kind::PATH_RELEASED => {
                 let hold = event.hold.clone().expect("an end names its hold");
@@ -172,7 +186,7 @@ impl Replay {
                 let ended = self.end(task, &hold, until, event);
                 assert_eq!(event.data["fence"], ended.fence);
                 assert_eq!(event.data["holder"], ended.holder.as_str());
-                if ended.path.is_none() && self.known(task).status == "started" {
+                if ended.is_on_task() && self.known(task).status == "started" {
                     self.known(task).status = "open";
                 }
             }
@@ -213,7 +227,7 @@ impl Replay {
     }
 
     fn grant(&mut self, event: &Event, from: Time) {
-        let on_task = |interval: &&Interval| interval.path.is_none() && interval.task == event.subject;
+        let on_task = |interval: &&Interval| interval.is_on_task() && interval.task == event.subject;
         for earlier in self.intervals.iter().filter(on_task) {
             let until = earlier.until.unwrap_or_else(|| {
                 panic!(
@@ -232,6 +246,25 @@ impl Replay {
             from,
             until: None,
             path: None,
+            lock: false,
+        });
+    }
+
+    /// A lock is granted: nobody has one of that name, not even its new holder.
+    fn grant_lock(&mut self, event: &Event, from: Time) {
+        for earlier in self.intervals.iter().filter(|earlier| earlier.lock && earlier.task == event.subject) {
+            let over = earlier.until.is_some_and(|until| until <= from);
+            assert!(over, "event {}: the lock {} is held by {}", event.number, event.subject, earlier.holder);
+        }
+        self.intervals.push(Interval {
+            task: event.subject.clone(),
+            hold: event.hold.clone().expect("a grant names its hold"),
+            holder: event.data["holder"].as_str().unwrap().to_owned(),
+            fence: event.number,
+            from,
+            until: None,
+            path: None,
+            lock: true,
         });
     }
 
@@ -247,11 +280,12 @@ impl Replay {
         }
         let hold = event.hold.clone().expect("a grant names its hold");
         let task = event.subject.clone();
-        self.intervals.push(Interval { task, hold, holder, fence: event.number, from, until: None, path: Some(path) });
+        let (fence, path) = (event.number, Some(path));
+        self.intervals.push(Interval { task, hold, holder, fence, from, until: None, path, lock: false });
     }
 
     /// What was offered is taken by whom it was offered to, while it is held for it.
-    fn take_path(&mut self, event: &Event) {
+    fn take_offer(&mut self, event: &Event) {
         let hold = event.hold.clone().expect("a taking names its hold");
         let held = self.intervals.iter().find(|interval| interval.hold == hold && interval.until.is_none());
         let held = held.unwrap_or_else(|| panic!("event {} takes {hold}, which is not held", event.number));
@@ -288,7 +322,7 @@ impl Replay {
         if let Some(hold) = &event.hold {
             self.end(task, hold, at, event);
         }
-        let on_task = |interval: &&Interval| interval.path.is_none() && interval.task == task;
+        let on_task = |interval: &&Interval| interval.is_on_task() && interval.task == task;
         let held = self.intervals.iter().filter(on_task).find(|interval| interval.until.is_none());
         assert!(held.is_none(), "event {}: {task} is {status} and still held: {held:?}", event.number);
         self.known(task).status = status;

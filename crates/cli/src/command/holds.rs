@@ -3,10 +3,16 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use serde_json::json;
+use tenure_core::Result;
+use tenure_kernel::query::LIMIT_MAX;
 use tenure_kernel::query::holds::Filter;
+use tenure_kernel::shape::Hold;
 
 use super::{Group, Spec, read};
+use crate::context::Context;
 use crate::output::task::holds;
+use crate::output::tree::tree;
 use crate::place::typed::{self, Typed};
 
 pub(super) const SPEC: Spec = Spec {
@@ -14,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
     aliases: &["locks"],
     group: Group::Everyday,
     about: "List who holds what, the next to end first",
-    examples: &["tenure holds", "tenure holds --mine --json", "tenure holds src/ --kind path"],
+    examples: &["tenure holds", "tenure holds --mine --json", "tenure holds src/ --kind path", "tenure holds --tree"],
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
@@ -26,6 +32,9 @@ pub(super) const SPEC: Spec = Spec {
         };
         let holder = args.holder.or_self(context)?;
         let filter = Filter { holder, kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
+        if args.tree {
+            return picture(context, &filter);
+        }
         let page = context.ask_who_holds(|kernel, call| kernel.holds_where(call, &filter, limit, cursor))?;
         if context.out.is_json() {
             context.out.data(&page);
@@ -36,12 +45,41 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
+/// Most holds that a tree shows.
+const TREE: usize = 5_000;
+
+/// All holds as a tree of the repository.
+fn picture(context: &Context<'_>, filter: &Filter) -> Result<u8> {
+    let mut items: Vec<Hold> = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let rows = LIMIT_MAX;
+        let page = context.ask_who_holds(|kernel, call| kernel.holds_where(call, filter, rows, cursor.as_deref()))?;
+        items.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() || items.len() >= TREE {
+            break;
+        }
+    }
+    let here = context.here();
+    let drawn = tree(context.out, &items, here.as_deref(), cursor.is_some());
+    if context.out.is_json() {
+        context.out.data(&json!({ "items": items, "more": cursor.is_some(), "next": cursor, "tree": drawn }));
+    } else {
+        context.out.text(&drawn);
+    }
+    Ok(0)
+}
+
 #[derive(clap::Args)]
 struct Args {
     /// Only holds that have a file in common with one of these paths
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Only holds of a kind: task or path
+    /// Draw them as a tree of the repository, with locks after it
+    #[arg(long, conflicts_with_all = ["cursor", "limit"])]
+    tree: bool,
+    /// Only holds of a kind: task, path or name
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     #[command(flatten)]

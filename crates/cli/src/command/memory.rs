@@ -10,8 +10,8 @@ use tenure_store::table::project;
 use super::remember::{Scope, Word};
 use super::{Group, Spec, read};
 use crate::context::Context;
-use crate::output::Ink;
 use crate::output::time::short;
+use crate::output::{Ink, Printer};
 
 pub(super) const SPEC: Spec = Spec {
     name: "memory",
@@ -129,15 +129,18 @@ pub(super) fn print(context: &Context<'_>, page: &Page<Memory>, nothing: &str) {
     if page.items.is_empty() {
         out.text(nothing);
     }
-    for memory in &page.items {
-        let whose = memory.of.as_ref().map_or(memory.scope.clone(), |of| format!("{} {of}", memory.scope));
-        let pin = if memory.pinned { ", pinned" } else { "" };
-        let said =
-            format!("{} for the {whose}{pin}, by {} on {}", memory.kind, memory.author, short(&memory.updated_at));
-        out.text(&format!("{}  {}  {}", memory.id, out.ink(Ink::Bold, &memory.key), out.ink(Ink::Dim, &said)));
-        memory.text.lines().for_each(|line| out.text(&format!("  {line}")));
-    }
+    page.items.iter().for_each(|memory| out.text(&whole(out, memory)));
     if let Some(next) = &page.next {
         out.text(&format!("more: --cursor {next}"));
     }
+}
+
+/// One memory with who says so.
+pub(super) fn whole(out: &Printer, memory: &Memory) -> String {
+    let whose = memory.of.as_ref().map_or(memory.scope.clone(), |of| format!("{} {of}", memory.scope));
+    let pin = if memory.pinned { ", pinned" } else { "" };
+    let said = format!("{} for the {whose}{pin}, by {} on {}", memory.kind, memory.author, short(&memory.updated_at));
+    let mut text = format!("{}  {}  {}", memory.id, out.ink(Ink::Bold, &memory.key), out.ink(Ink::Dim, &said));
+    memory.text.lines().for_each(|line| text.push_str(&format!("\n  {line}")));
+    text
 }

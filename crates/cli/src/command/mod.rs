@@ -20,6 +20,7 @@ mod import;
 mod inbox;
 mod lessons;
 mod list;
+mod lock;
 mod log;
 mod mcp;
 mod memory;
@@ -38,6 +39,7 @@ mod send;
 mod setup;
 mod show;
 mod status;
+mod thing;
 mod transfer;
 mod unblock;
 mod whoami;
@@ -93,6 +95,7 @@ pub(crate) const ALL: &[Spec] = &[
     reserve::SPEC,
     check::SPEC,
     holds::SPEC,
+    lock::SPEC,
     remember::SPEC,
     recall::SPEC,
     send::SPEC,
@@ -122,6 +125,7 @@ pub(crate) const ALL: &[Spec] = &[
     hook::SPEC,
     reference::SPEC,
     demo::WORKER,
+    lock::GUARDIAN,
 ];
 
 /// Reads a command's arguments out of what clap matched.

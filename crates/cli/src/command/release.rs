@@ -7,28 +7,33 @@ use tenure_core::text::cut;
 use tenure_core::{Kind, Result, id};
 use tenure_kernel::Op;
 use tenure_kernel::op::release::Request;
+use tenure_kernel::query::holds::Filter;
 use tenure_kernel::shape::Released;
 
 use super::{Group, Spec, print_task, read};
 use crate::context::Context;
-use crate::place::typed;
+use crate::place::typed::{self, Typed};
 
 pub(super) const SPEC: Spec = Spec {
     name: "release",
     aliases: &["unlock", "unclaim"],
     group: Group::Everyday,
-    about: "Give your task back, or paths",
+    about: "Give your task back, or paths, or a lock",
     examples: &[
         "tenure release",
         "tenure release t-7k3fq --reason \"not my area\"",
         "tenure release src/lib.rs",
         "tenure release h-7k3fq",
+        "tenure release deploy",
     ],
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
         context.will_write();
-        let named = named(context, &args.what)?;
+        let named = match args.lock {
+            Some(lock) => Request { lock: Some(lock), ..Request::default() },
+            None => named(context, &args.what)?,
+        };
         let request =
             Request { reason: args.reason.unwrap_or_default(), fence: args.fence, force: args.force, ..named };
         let (answer, reply) = context.answer::<Released>(&Op::Release(request))?;
@@ -48,7 +53,8 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
-/// What the words name: an id, or paths. A word that could be both is an id if there is such a one; `./` makes it a path.
+/// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
+/// then what the caller has, then a lock if there ever was one of that name; `./` makes it a path.
 fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
     match what {
         [] => return Ok(Request::default()),
@@ -69,15 +75,44 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
         },
         _ => {}
     }
-    let typed = typed::read(context, what)?;
+    // Paths first: they say in which checkout the command is.
+    let paths = typed::read(context, what);
+    let lock = match what {
+        [only] => {
+            only.to_str().map(|name| context.ask(|kernel, call| kernel.lock_of(call, name))).transpose()?.flatten()
+        }
+        _ => None,
+    };
+    if let Some(lock) = lock {
+        let is_path = match &paths {
+            _ if lock.state == "live" && lock.holder == context.caller()?.name => false,
+            Ok(typed) => holds_some(context, typed)?,
+            Err(_) => false,
+        };
+        if !is_path {
+            return Ok(Request { lock: Some(lock.subject), ..Request::default() });
+        }
+    }
+    let typed = paths?;
     Ok(Request { paths: typed.paths, fold_case: typed.fold_case, ..Request::default() })
+}
+
+/// Whether the caller has a path that has a file in common with one of these.
+fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<bool> {
+    let holder = Some(context.caller()?.name);
+    let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
+    let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
+    Ok(!context.ask(|kernel, call| kernel.holds_where(call, &filter, 1, None))?.items.is_empty())
 }
 
 #[derive(clap::Args)]
 struct Args {
-    /// A task or hold (any unique beginning of its id), or paths; without any, your focus
-    #[arg(value_name = "ID|PATH")]
+    /// A task or hold (any unique beginning of its id), paths, or the name of a lock; without any, your focus
+    #[arg(value_name = "ID|PATH|LOCK")]
     what: Vec<OsString>,
+    /// A lock, whatever its name looks like
+    #[arg(long, value_name = "NAME", conflicts_with = "what", allow_hyphen_values = true)]
+    lock: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,

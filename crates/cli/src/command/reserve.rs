@@ -6,6 +6,7 @@ use clap::Args as _;
 use tenure_core::{Span, hold};
 use tenure_kernel::Op;
 use tenure_kernel::op::reserve::Request;
+use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
 use crate::output::path::reserved;
@@ -37,6 +38,7 @@ pub(super) const SPEC: Spec = Spec {
             reason: args.reason.unwrap_or_default(),
             all_checkouts: args.all_checkouts,
             fold_case: typed.fold_case,
+            force: args.force,
             wait: args.wait.is_some(),
             place_ttl_s: times.place.map(Span::as_seconds),
             offer_ttl_s: times.offer.map(Span::as_seconds),
@@ -49,7 +51,7 @@ pub(super) const SPEC: Spec = Spec {
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &wait::read(&reply)?.holds));
+            context.out.text(&reserved(context.out, &wait::read::<Reserved>(&reply)?.holds));
         }
         Ok(0)
     },
@@ -75,4 +77,7 @@ struct Args {
     /// Wait in line where others are in the way, at most 90s a call; the same command again goes on waiting
     #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     wait: Option<String>,
+    /// Take them from whoever has them: people; agents only from a holder that is gone (recorded)
+    #[arg(long)]
+    force: bool,
 }

@@ -1,34 +1,41 @@
 //! `tenure show`
 
+use std::ffi::OsString;
+
 use clap::{Args as _, ValueEnum};
 use serde_json::json;
+use tenure_core::{Result, id};
+use tenure_kernel::query::holds::Filter;
 use tenure_kernel::query::show::Found;
 use tenure_kernel::shape::Hold;
 
+use super::thing::{Thing, find};
 use super::{Group, Spec, read};
+use crate::context::Context;
 use crate::output::Printer;
 use crate::output::graph::{mermaid, tree};
 use crate::output::table::table;
-use crate::output::task::{hold_row, shown};
+use crate::output::task::{hold_row, holds, shown};
 
 pub(super) const SPEC: Spec = Spec {
     name: "show",
     aliases: &["get", "view"],
     group: Group::Everyday,
-    about: "Show a task with its notes and events, a hold, or the graph around a task",
-    examples: &["tenure show t-7k3fq", "tenure show t-7k --graph", "tenure show t-7k --graph=mermaid > graph.mmd"],
+    about: "Show a task with its notes and events, a hold, a lock, a memory, or the graph around a task",
+    examples: &[
+        "tenure show t-7k3fq",
+        "tenure show deploy",
+        "tenure show t-7k --graph",
+        "tenure show t-7k --graph=mermaid > graph.mmd",
+    ],
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
-        let Some(picture) = args.graph.filter(|_| !args.id.starts_with("h-")) else {
-            match context.ask_who_holds(|kernel, call| kernel.look_up(call, &args.id))? {
-                Found::Hold(hold) => say_hold(context.out, &hold),
-                Found::Task(task) if context.out.is_json() => context.out.data(&task),
-                Found::Task(task) => context.out.text(&shown(context.out, &task)),
-            }
-            return Ok(0);
+        let typed = args.what.to_str().unwrap_or_default().to_owned();
+        let Some(picture) = args.graph.filter(|_| !typed.starts_with("h-")) else {
+            return show(context, &args.what);
         };
-        let id = context.task_id(&args.id)?;
+        let id = context.task_id(&typed)?;
         let graph = context.ask_who_holds(|kernel, call| kernel.graph(call, &id))?;
         if context.out.is_json() {
             context.out.data(&json!({
@@ -53,6 +60,39 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
+fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
+    let out = context.out;
+    match find(context, what)? {
+        Thing::Id(id) => match context.ask_who_holds(|kernel, call| kernel.look_up(call, &id))? {
+            Found::Hold(hold) => say_hold(out, &hold),
+            Found::Task(task) if out.is_json() => out.data(&task),
+            Found::Task(task) => out.text(&shown(out, &task)),
+        },
+        Thing::Memory(id) => {
+            let memory = context.ask(|kernel, call| kernel.memory(call, &id))?;
+            if out.is_json() {
+                out.data(&memory);
+            } else {
+                out.text(&super::memory::whole(out, &memory));
+            }
+        }
+        Thing::Lock(name) => {
+            let hold = context.ask_who_holds(|kernel, call| kernel.lock_of(call, &name))?;
+            say_hold(out, &hold.ok_or_else(|| id::unknown(&name, id::Sort::Hold))?);
+        }
+        Thing::Path(typed, unknown) => {
+            let filter = Filter { paths: typed.paths, fold_case: typed.fold_case, ..Filter::default() };
+            let page = context.ask_who_holds(|kernel, call| kernel.holds_where(call, &filter, 50, None))?;
+            match unknown {
+                Some(error) if page.items.is_empty() => return Err(error),
+                _ if out.is_json() => out.data(&page),
+                _ => out.text(&holds(out, &page)),
+            }
+        }
+    }
+    Ok(0)
+}
+
 fn say_hold(out: &Printer, hold: &Hold) {
     if out.is_json() {
         out.data(hold);
@@ -65,9 +105,9 @@ fn say_hold(out: &Printer, hold: &Hold) {
 
 #[derive(clap::Args)]
 struct Args {
-    /// A task or a hold: any unique beginning of its id
-    #[arg(value_name = "ID")]
-    id: String,
+    /// A task, hold or memory (any unique beginning of its id), a lock, or a path: who holds it
+    #[arg(value_name = "ID|LOCK|PATH")]
+    what: OsString,
     /// Draw what the task comes after and what comes after it
     #[arg(long, value_name = "AS", num_args = 0..=1, require_equals = true, default_missing_value = "both")]
     graph: Option<Picture>,

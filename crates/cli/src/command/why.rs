@@ -1,7 +1,13 @@
 //! `tenure why`
 
-use clap::Args as _;
+use std::ffi::OsString;
 
+use clap::Args as _;
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind};
+use tenure_kernel::query::check::Question;
+
+use super::thing::{Thing, find};
 use super::{Group, Spec, read};
 use crate::output::Ink;
 use crate::output::time::short;
@@ -10,13 +16,31 @@ pub(super) const SPEC: Spec = Spec {
     name: "why",
     aliases: &["blame", "story"],
     group: Group::Everyday,
-    about: "Tell the story of a task or a hold in plain sentences",
-    examples: &["tenure why t-7k3fq"],
+    about: "Tell the story of a task, a hold, a lock, a memory or a path in plain sentences",
+    examples: &["tenure why t-7k3fq", "tenure why src/lib.rs", "tenure why deploy"],
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
-        let id = context.ask(|kernel, call| kernel.any_id(call, &args.id))?;
-        let story = context.ask(|kernel, call| kernel.why(call, &id))?;
+        let story = match find(context, &args.what)? {
+            Thing::Id(id) | Thing::Memory(id) => context.ask(|kernel, call| kernel.why(call, &id))?,
+            Thing::Lock(name) => context.ask(|kernel, call| kernel.why_lock(call, &name))?,
+            Thing::Path(typed, unknown) => {
+                let question = Question { paths: typed.paths, fold_case: typed.fold_case, ..Question::default() };
+                let story = context.ask(|kernel, call| kernel.why_path(call, &question))?;
+                if story.story.is_empty() {
+                    let shown = cut(&story.subject, 120);
+                    let nothing =
+                        || Error::refused(Kind::NotFound, "nothing_known", format!("nothing is known about {shown}"));
+                    return Err(unknown.unwrap_or_else(|| {
+                        nothing()
+                            .entity(shown.clone())
+                            .hint("Nobody has held it or changed it with a tool that says so.")
+                            .attempt("tenure holds")
+                    }));
+                }
+                story
+            }
+        };
         if context.out.is_json() {
             context.out.data(&story);
             return Ok(0);
@@ -37,7 +61,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// A task or a hold: any unique beginning of its id
-    #[arg(value_name = "ID")]
-    id: String,
+    /// A task, hold or memory (any unique beginning of its id), a lock, or a path (`./` before it where it could be both)
+    #[arg(value_name = "ID|LOCK|PATH")]
+    what: OsString,
 }

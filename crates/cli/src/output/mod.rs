@@ -6,6 +6,7 @@ pub(crate) mod path;
 pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod time;
+pub(crate) mod tree;
 
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};

@@ -18,6 +18,7 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
         ("person:ann", vec!["edit", &task, "--title", "first"]),
         ("a", vec!["claim", &task]),
         ("a", vec!["reserve", "src/", "--reason", "index"]),
+        ("a", vec!["lock", "deploy", "--reason", "v2"]),
         ("a", vec!["note", "half"]),
         ("a", vec!["transfer", &task, "--to", "b"]),
         ("b", vec!["claim", &task]),

@@ -9,15 +9,15 @@ use tenure_core::hold::{Mode, lapsed};
 use tenure_core::line::{Held, Line, NO_TICKET, Thing, Waiter};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{self, Step, Wanted};
-use tenure_core::{Result, Time};
+use tenure_core::{Result, Span, Time};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
 use tenure_store::table::place::{self as table, State};
-use tenure_store::table::{hold, project};
+use tenure_store::table::{hold, lock, project};
 
 pub(crate) use self::place::{Asking, leave, leave_all, serve, settle, take, wait};
 pub(crate) use self::view::shown;
-use crate::paths;
+use crate::{locks, paths};
 
 /// What the line is looked at with.
 #[derive(Clone, Copy)]
@@ -29,8 +29,15 @@ pub(crate) struct Sight<'a> {
 }
 
 impl Sight<'_> {
+    /// Whether a place is over: its time has passed, or its agent is dead.
     fn is_over(&self, agent: &str, expires_at: Time) -> bool {
         lapsed(self.now, expires_at) || self.dead.iter().any(|dead| dead == agent)
+    }
+
+    /// The same of a hold. One that goes on without its holder does.
+    fn has_ended(&self, row: &hold::Row) -> bool {
+        let died = self.dead.contains(&row.holder) && !locks::outlives_holder(row);
+        died || lapsed(self.now, row.expires_at)
     }
 }
 
@@ -47,32 +54,25 @@ pub(crate) struct Loaded {
     pub(crate) line: Line,
 }
 
-/// Loads the line, with what is around a request in a checkout.
-pub(crate) fn load(tx: &mut dyn Tx, sight: &Sight<'_>, request: Option<(&str, &[Pattern])>) -> Result<Loaded> {
+/// Loads the line, with what is around a request.
+pub(crate) fn load(tx: &mut dyn Tx, sight: &Sight<'_>, request: Option<&Want<'_>>) -> Result<Loaded> {
     let (sql, args) = table::line_call(&sight.project.id);
     let mut places = table::many(tx.query(sql, &args)?)?;
     places.retain(|place| !sight.is_over(&place.agent, place.expires_at));
     let things = places.iter().map(thing).collect::<Result<Vec<_>>>()?;
-    let mut patterns: Vec<Pattern> = Vec::new();
-    let mut checkouts: Vec<String> = vec![String::new()];
+    let mut around = Around::default();
     for thing in &things {
-        if let Thing::Paths { checkout, patterns: its, .. } = thing {
-            patterns.extend(its.iter().cloned());
-            checkouts.extend(paths::scope(tx, &sight.project.id, checkout)?);
+        match thing {
+            Thing::Paths { checkout, patterns, .. } => around.paths(tx, sight, checkout, patterns)?,
+            Thing::Name(name) => around.names.push(name.clone()),
         }
     }
-    if let Some((here, asked)) = request {
-        patterns.extend(asked.iter().cloned());
-        checkouts.extend(paths::scope(tx, &sight.project.id, here)?);
+    match request {
+        Some(Want::Paths(wanted)) => around.paths(tx, sight, wanted.checkout, wanted.patterns)?,
+        Some(Want::Name { name, .. }) => around.names.push((*name).to_owned()),
+        None => {}
     }
-    checkouts.sort();
-    checkouts.dedup();
-    let around = match patterns.as_slice() {
-        [] => Vec::new(),
-        some => paths::candidates(tx, &sight.project.id, &checkouts, some)?,
-    };
-    let (over, holds): (Vec<_>, Vec<_>) =
-        around.into_iter().partition(|row| sight.is_over(&row.holder, row.expires_at));
+    let (over, holds): (Vec<_>, Vec<_>) = around.load(tx, sight)?.into_iter().partition(|row| sight.has_ended(row));
     let held = holds.iter().map(held).collect::<Result<Vec<_>>>()?;
     let (mut waiting, mut offered, mut waiters) = (Vec::new(), Vec::new(), Vec::new());
     for (place, thing) in places.into_iter().zip(things) {
@@ -86,8 +86,48 @@ pub(crate) fn load(tx: &mut dyn Tx, sight: &Sight<'_>, request: Option<(&str, &[
     Ok(Loaded { waiting, offered, holds, over, line: Line::new(held, waiters) })
 }
 
+/// What holds are looked for.
+#[derive(Default)]
+struct Around {
+    patterns: Vec<Pattern>,
+    checkouts: Vec<String>,
+    names: Vec<String>,
+}
+
+impl Around {
+    fn paths(&mut self, tx: &mut dyn Tx, sight: &Sight<'_>, checkout: &str, patterns: &[Pattern]) -> Result<()> {
+        self.patterns.extend(patterns.iter().cloned());
+        if !self.checkouts.iter().any(|known| known == checkout) || checkout.is_empty() {
+            self.checkouts.extend(paths::scope(tx, &sight.project.id, checkout)?);
+        }
+        Ok(())
+    }
+
+    /// The holds that have not been ended, lapsed or not.
+    fn load(mut self, tx: &mut dyn Tx, sight: &Sight<'_>) -> Result<Vec<hold::Row>> {
+        let mut found = Vec::new();
+        self.checkouts.sort();
+        self.checkouts.dedup();
+        if !self.patterns.is_empty() {
+            found = paths::candidates(tx, &sight.project.id, &self.checkouts, &self.patterns)?;
+        }
+        self.names.sort();
+        self.names.dedup();
+        if !self.names.is_empty() {
+            let calls = self.names.iter().map(|name| lock::live_call(&sight.project.id, name)).collect();
+            for rows in tx.query_all(calls)? {
+                found.extend(hold::many(rows)?);
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// What a place is for.
 fn thing(place: &table::Row) -> Result<Thing> {
+    if place.kind == hold::NAME {
+        return Ok(Thing::Name(place.wanted.concat()));
+    }
     let case = if place.folded { Case::Folded } else { Case::Kept };
     let read = |text: &String| {
         Pattern::parse(text, case)
@@ -99,6 +139,9 @@ fn thing(place: &table::Row) -> Result<Thing> {
 
 /// A hold as the line sees it.
 fn held(row: &hold::Row) -> Result<Held> {
+    if row.is_name() {
+        return Ok(Held { holder: row.holder.clone(), thing: Thing::Name(row.subject.clone()) });
+    }
     let patterns = vec![paths::pattern(row)?];
     let thing = Thing::Paths { checkout: row.checkout.clone(), mode: row.mode, patterns };
     Ok(Held { holder: row.holder.clone(), thing })
@@ -136,58 +179,116 @@ pub(crate) fn decide(
     if sight.project.waiting == 0 || asked.is_empty() {
         return Ok(by_holds.map_err(|these| InTheWay { holds: pick(live, &these), number: 1, ..InTheWay::default() }));
     }
-    let loaded = load(tx, sight, Some((wanted.checkout, wanted.patterns)))?;
-    let key = Key::of(wanted);
-    let own = loaded.waiting.iter().find(|place| key.is_of(wanted.agent, place)).cloned();
-    let request = Waiter {
-        agent: wanted.agent.to_owned(),
-        ticket: own.as_ref().map_or(NO_TICKET, |own| own.ticket),
-        thing: Thing::Paths { checkout: wanted.checkout.to_owned(), mode: wanted.mode, patterns: asked },
-    };
-    let blocked = loaded.line.blocked(&request).places;
+    let thing = Thing::Paths { checkout: wanted.checkout.to_owned(), mode: wanted.mode, patterns: asked };
     let these = match by_holds {
-        Ok(steps) if blocked.is_empty() => return Ok(Ok(steps)),
-        Ok(_) => Vec::new(),
-        Err(these) => these,
+        Ok(steps) => (pick(live, &[]), Some(steps)),
+        Err(these) => (pick(live, &these), None),
     };
+    let in_the_way = in_line(tx, sight, &Want::Paths(*wanted), thing, these.0)?;
+    match these.1 {
+        Some(steps) if in_the_way.places.is_empty() => Ok(Ok(steps)),
+        _ => Ok(Err(in_the_way)),
+    }
+}
+
+/// Decides a request for a named lock: whether anything stands in its way.
+pub(crate) fn decide_name(
+    tx: &mut dyn Tx,
+    sight: &Sight<'_>,
+    (agent, name): (&str, &str),
+    live: Option<&hold::Row>,
+) -> Result<Option<InTheWay>> {
+    let holds: Vec<hold::Row> = live.into_iter().cloned().collect();
+    let in_the_way = match sight.project.waiting {
+        0 => InTheWay { holds, number: 1, ..InTheWay::default() },
+        _ => in_line(tx, sight, &Want::Name { agent, name }, Thing::Name(name.to_owned()), holds)?,
+    };
+    Ok(Some(in_the_way).filter(|way| !(way.holds.is_empty() && way.places.is_empty())))
+}
+
+/// What stands in the way of a request besides some holds: those who wait before it.
+fn in_line(
+    tx: &mut dyn Tx,
+    sight: &Sight<'_>,
+    want: &Want<'_>,
+    thing: Thing,
+    holds: Vec<hold::Row>,
+) -> Result<InTheWay> {
+    let loaded = load(tx, sight, Some(want))?;
+    let own = loaded.waiting.iter().find(|place| want.is_of(place)).cloned();
+    let ticket = own.as_ref().map_or(NO_TICKET, |own| own.ticket);
+    let request = Waiter { agent: want.agent().to_owned(), ticket, thing };
     let number = |at: &usize| (loaded.waiting[*at].clone(), loaded.line.number(&loaded.line.places()[*at]));
-    Ok(Err(InTheWay {
-        holds: pick(live, &these),
-        places: blocked.iter().map(number).collect(),
+    Ok(InTheWay {
+        holds,
+        places: loaded.line.blocked(&request).places.iter().map(number).collect(),
         own,
         circle: loaded.line.circle(&request),
         number: loaded.line.number(&request),
-    }))
+    })
 }
 
 fn pick(live: &[hold::Row], these: &[usize]) -> Vec<hold::Row> {
     these.iter().map(|at| live[*at].clone()).collect()
 }
 
-/// What makes two requests of one agent the same: the same things in the same place and mode.
-pub(crate) struct Key<'a> {
-    checkout: &'a str,
-    mode: Mode,
-    folded: bool,
-    wanted: Vec<String>,
+/// What is asked for, and by whom.
+#[derive(Clone, Copy)]
+pub(crate) enum Want<'a> {
+    /// Paths.
+    Paths(Wanted<'a>),
+    /// A named lock.
+    Name {
+        /// By whom.
+        agent: &'a str,
+        /// The name.
+        name: &'a str,
+    },
 }
 
-impl<'a> Key<'a> {
-    pub(crate) fn of(wanted: &Wanted<'a>) -> Key<'a> {
-        let mut texts: Vec<String> = wanted.patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
-        texts.sort();
-        Key {
-            checkout: wanted.checkout,
-            mode: wanted.mode,
-            folded: wanted.patterns.iter().any(|pattern| pattern.case() == Case::Folded),
-            wanted: texts,
+impl Want<'_> {
+    fn agent(&self) -> &str {
+        match self {
+            Want::Paths(wanted) => wanted.agent,
+            Want::Name { agent, .. } => agent,
         }
     }
 
-    fn is_of(&self, agent: &str, place: &table::Row) -> bool {
-        place.agent == agent
-            && place.kind == hold::PATH
-            && (place.checkout.as_str(), place.mode, place.folded) == (self.checkout, self.mode, self.folded)
-            && place.wanted == self.wanted
+    /// A place for it, not queued yet.
+    fn place(&self) -> table::Row {
+        let (kind, mode, checkout, folded, mut wanted) = match self {
+            Want::Paths(wanted) => (
+                hold::PATH,
+                wanted.mode,
+                wanted.checkout,
+                wanted.patterns.iter().any(|pattern| pattern.case() == Case::Folded),
+                wanted.patterns.iter().map(|pattern| pattern.text().to_owned()).collect(),
+            ),
+            Want::Name { name, .. } => (hold::NAME, Mode::Exclusive, "", false, vec![(*name).to_owned()]),
+        };
+        wanted.sort();
+        table::Row {
+            id: String::new(),
+            ticket: 0,
+            agent: self.agent().to_owned(),
+            kind: kind.to_owned(),
+            mode,
+            checkout: checkout.to_owned(),
+            folded,
+            wanted,
+            reason: String::new(),
+            queued_at: Time(0),
+            expires_at: Time(0),
+            ttl: Span(0),
+            offer_ttl: Span(0),
+            state: State::Waiting,
+        }
+    }
+
+    /// Whether a place is for just this: the same things, in the same checkout and mode, for the same agent.
+    fn is_of(&self, place: &table::Row) -> bool {
+        let own = self.place();
+        let key = |row: &table::Row| (row.kind.clone(), row.mode, row.checkout.clone(), row.folded);
+        own.agent == place.agent && own.wanted == place.wanted && key(&own) == key(place)
     }
 }

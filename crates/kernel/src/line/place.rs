@@ -1,16 +1,16 @@
 //! Places: how they are taken, renewed, served and left.
 
 use serde_json::{Value, json};
-use tenure_core::hold::lapsed;
-use tenure_core::line::{PLACES_AGENT, PLACES_PROJECT};
+use tenure_core::hold::{Renewal, lapsed};
+use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, event, id};
 use tenure_store::table::place::{self as table, Row, State};
-use tenure_store::table::{hold, path};
+use tenure_store::table::{hold, lock, path};
 
-use super::{InTheWay, Key, Loaded, Sight, load, thing};
+use super::{InTheWay, Loaded, Sight, Want, load, thing};
 use crate::paths::{self, Granting};
 use crate::shape;
 use crate::unit::Unit;
@@ -22,6 +22,17 @@ pub(crate) struct Asking<'a> {
     pub(crate) ttl: Span,
     /// How long an offer to it lives.
     pub(crate) offer_ttl: Span,
+}
+
+impl<'a> Asking<'a> {
+    /// What a request says, in seconds; what it does not say is as usual.
+    pub(crate) fn of(reason: &'a str, place_ttl_s: Option<i64>, offer_ttl_s: Option<i64>) -> Asking<'a> {
+        Asking {
+            reason,
+            ttl: place_ttl_s.map_or(PLACE_TTL, Span::seconds),
+            offer_ttl: offer_ttl_s.map_or(OFFER_TTL, Span::seconds),
+        }
+    }
 }
 
 fn told(place: &Row) -> Value {
@@ -39,9 +50,9 @@ fn told(place: &Row) -> Value {
 /// Takes a place in the line for a request that something stands in the way of, or renews the one it has.
 pub(crate) fn wait(
     unit: &mut Unit<'_>,
-    wanted: &Wanted<'_>,
+    want: &Want<'_>,
     asking: &Asking<'_>,
-    in_the_way: InTheWay,
+    in_the_way: &InTheWay,
 ) -> Result<shape::Reserved> {
     if let Some(circle) = &in_the_way.circle {
         return Err(in_a_circle(circle));
@@ -54,11 +65,11 @@ pub(crate) fn wait(
             table::update(unit.tx, &unit.project.id, &renewed)?;
             renewed
         }
-        None => queue(unit, wanted, asking)?,
+        None => queue(unit, want, asking)?,
     };
     let total = in_the_way.holds.len() + in_the_way.places.len();
     let (project, now) = (unit.project.id.clone(), unit.now);
-    let blockers = paths::blockers(unit.tx, &project, &in_the_way, now)?;
+    let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
     Ok(shape::Reserved {
         waiting: true,
         place: Some(in_the_way.number),
@@ -70,7 +81,7 @@ pub(crate) fn wait(
     })
 }
 
-fn queue(unit: &mut Unit<'_>, wanted: &Wanted<'_>, asking: &Asking<'_>) -> Result<Row> {
+fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Row> {
     let me = unit.me();
     let own = table::of_agent(unit.tx, &unit.project.id, me)?.len();
     if own >= PLACES_AGENT || unit.project.waiting >= PLACES_PROJECT {
@@ -86,22 +97,14 @@ fn queue(unit: &mut Unit<'_>, wanted: &Wanted<'_>, asking: &Asking<'_>) -> Resul
         .hint("Ask for several paths at once, or leave the line somewhere else first.")
         .attempt("tenure holds"));
     }
-    let key = Key::of(wanted);
     let mut place = Row {
         id: unit.redraw(id::Sort::Place)?,
-        ticket: 0,
-        agent: me.to_owned(),
-        kind: hold::PATH.to_owned(),
-        mode: key.mode,
-        checkout: key.checkout.to_owned(),
-        folded: key.folded,
-        wanted: key.wanted,
         reason: asking.reason.to_owned(),
         queued_at: unit.now,
         expires_at: unit.now + asking.ttl,
         ttl: asking.ttl,
         offer_ttl: asking.offer_ttl,
-        state: State::Waiting,
+        ..want.place()
     };
     place.ticket = unit.append(event::kind::PLACE_QUEUED, &place.id, "", None, &told(&place))?;
     table::insert(unit.tx, &unit.project.id, &place)?;
@@ -185,13 +188,12 @@ pub(crate) fn leave_all(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
 }
 
 /// What was asked for is held now: whoever waited for just this waits no longer.
-pub(crate) fn take(unit: &mut Unit<'_>, wanted: &Wanted<'_>) -> Result<()> {
+pub(crate) fn take(unit: &mut Unit<'_>, want: &Want<'_>) -> Result<()> {
     if unit.project.waiting == 0 {
         return Ok(());
     }
-    let key = Key::of(wanted);
-    for place in table::of_agent(unit.tx, &unit.project.id, wanted.agent)? {
-        if key.is_of(wanted.agent, &place) {
+    for place in table::of_agent(unit.tx, &unit.project.id, want.agent())? {
+        if want.is_of(&place) {
             end(unit, &place, "taken")?;
         }
     }
@@ -234,8 +236,10 @@ fn wanted_by(loaded: &Loaded, row: &hold::Row) -> Result<bool> {
 /// already becomes its own alone at once: one row for a holder and a pattern is enough.
 fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<()> {
     let project = unit.project.id.clone();
-    let tenure_core::line::Thing::Paths { patterns, .. } = thing(place)? else { return Ok(()) };
-    let patterns: Vec<Pattern> = patterns;
+    let patterns: Vec<Pattern> = match thing(place)? {
+        Thing::Paths { patterns, .. } => patterns,
+        Thing::Name(name) => return offer_name(unit, place, &name),
+    };
     let around = live.clone();
     let held = around.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
     let wanted = Wanted { agent: &place.agent, checkout: &place.checkout, mode: place.mode, patterns: &patterns };
@@ -245,18 +249,13 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
     for (pattern, step) in patterns.iter().zip(&steps) {
         match step {
             Step::Keep(_) | Step::Within(_) => {}
+            // More than it asks for: another of its places may be offered that.
+            Step::Change(at) if around[*at].mode > place.mode => {}
             Step::Change(at) => {
                 let own = &around[*at];
                 let data = json!({ "holder": own.holder, "mode": place.mode.as_str(), "fence": own.fence });
                 unit.append(event::kind::PATH_CHANGED, &own.subject, &own.id, Some(place.ticket), &data)?;
-                let change = path::Change {
-                    mode: place.mode,
-                    expires_at: own.expires_at,
-                    ttl: own.ttl,
-                    reason: &own.reason,
-                    task: &own.task,
-                };
-                path::change(unit.tx, &project, &own.id, &change)?;
+                path::set_mode(unit.tx, &project, &own.id, place.mode)?;
                 if let Some(row) = live.iter_mut().find(|row| row.id == own.id) {
                     row.mode = place.mode;
                 }
@@ -279,10 +278,39 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
         }
     }
     unit.offers += 1;
-    if offered {
-        let until = unit.now + place.offer_ttl;
-        table::update(unit.tx, &project, &Row { state: State::Offered, expires_at: until, ..place.clone() })
-    } else {
-        end(unit, place, "taken")
-    }
+    if offered { mark(unit, place) } else { end(unit, place, "taken") }
+}
+
+/// Notes that a place has an offer.
+fn mark(unit: &mut Unit<'_>, place: &Row) -> Result<()> {
+    let until = unit.now + place.offer_ttl;
+    table::update(unit.tx, &unit.project.id, &Row { state: State::Offered, expires_at: until, ..place.clone() })
+}
+
+/// The same of a named lock.
+fn offer_name(unit: &mut Unit<'_>, place: &Row, name: &str) -> Result<()> {
+    let fresh = paths::fresh_ids(unit, 1)?.remove(0);
+    let expires_at = unit.now + place.offer_ttl;
+    let data = json!({
+        "holder": place.agent,
+        "reason": place.reason,
+        "ttl_s": place.offer_ttl.as_seconds(),
+        "expires_at": expires_at,
+        "place": place.id,
+    });
+    let fence = unit.append(event::kind::LOCK_OFFERED, name, &fresh, None, &data)?;
+    let row = hold::Row {
+        kind: hold::NAME.to_owned(),
+        granted_at: unit.now,
+        expires_at,
+        ttl: place.offer_ttl,
+        reason: place.reason.clone(),
+        renewal: Renewal::Explicit,
+        place: place.id.clone(),
+        ..hold::Row::of_task(fresh, name, &place.agent, fence)
+    };
+    lock::insert(unit.tx, &unit.project.id, &row)?;
+    unit.project.holds_issued += 1;
+    unit.offers += 1;
+    mark(unit, place)
 }

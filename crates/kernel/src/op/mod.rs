@@ -14,10 +14,12 @@ pub mod inbox;
 pub mod join;
 mod leaving;
 pub mod lessons;
+pub mod lock;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
 pub mod release;
+mod release_lock;
 mod release_paths;
 pub mod remember;
 pub mod reopen;
@@ -60,10 +62,12 @@ pub enum Op {
     Block(block::Request),
     /// Says that it can.
     Unblock(unblock::Request),
-    /// Gives a task or paths back.
+    /// Gives a task, paths or a lock back.
     Release(release::Request),
     /// Takes paths.
     Reserve(reserve::Request),
+    /// Takes a named lock.
+    Lock(lock::Request),
     /// Opens a finished task again.
     Reopen(reopen::Request),
     /// Gives a task up.
@@ -113,7 +117,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 28] = [
+pub const ALL: [About; 29] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -166,7 +170,7 @@ pub const ALL: [About; 28] = [
     },
     About {
         name: "release",
-        what: "Gives a task or paths back",
+        what: "Gives a task, paths or a lock back",
         doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(release::Request),
     },
@@ -175,6 +179,12 @@ pub const ALL: [About; 28] = [
         what: "Takes paths, all or none",
         doors: &[Door::Cli, Door::Mcp],
         schema: || schema_for!(reserve::Request),
+    },
+    About {
+        name: "lock",
+        what: "Takes a named lock, or renews it for whoever shows its fence",
+        doors: &[Door::Cli],
+        schema: || schema_for!(lock::Request),
     },
     About {
         name: "reopen",
@@ -285,6 +295,7 @@ impl Op {
             Op::Unblock(_) => "unblock",
             Op::Release(_) => "release",
             Op::Reserve(_) => "reserve",
+            Op::Lock(_) => "lock",
             Op::Reopen(_) => "reopen",
             Op::Cancel(_) => "cancel",
             Op::Transfer(_) => "transfer",
@@ -322,6 +333,7 @@ impl Op {
             Op::Block(request) => request.check(),
             Op::Release(request) => request.check(),
             Op::Reserve(request) => request.check(),
+            Op::Lock(request) => request.check(),
             Op::Reopen(request) => request.check(),
             Op::Cancel(request) => request.check(),
             Op::Transfer(request) => request.check(),
@@ -359,6 +371,7 @@ impl Op {
             Op::Unblock(request) => json(request),
             Op::Release(request) => json(request),
             Op::Reserve(request) => json(request),
+            Op::Lock(request) => json(request),
             Op::Reopen(request) => json(request),
             Op::Cancel(request) => json(request),
             Op::Transfer(request) => json(request),
@@ -393,6 +406,7 @@ impl Op {
             Op::Unblock(request) => json(&unblock::apply(unit, request)?),
             Op::Release(request) => json(&release::apply(unit, request)?),
             Op::Reserve(request) => json(&reserve::apply(unit, request)?),
+            Op::Lock(request) => json(&lock::apply(unit, request)?),
             Op::Reopen(request) => json(&reopen::apply(unit, request)?),
             Op::Cancel(request) => json(&cancel::apply(unit, request)?),
             Op::Transfer(request) => json(&transfer::apply(unit, request)?),

@@ -1,15 +1,15 @@
-//! Gives a task or paths back.
+//! Gives a task, paths or a lock back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, text};
+use tenure_core::{Error, Kind, Result, event, lock, text};
 use tenure_store::table::task;
 
 use super::leaving::{Acting, Leaving};
-use super::release_paths;
+use super::{release_lock, release_paths};
 use crate::paths;
 use crate::shape;
 use crate::unit::Unit;
@@ -18,7 +18,7 @@ use crate::unit::Unit;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The task; without it, and without a hold or paths, the one in focus.
+    /// The task; without it, and without a hold, paths or a lock, the one in focus.
     #[serde(default)]
     pub task: Option<String>,
     /// The hold, in place of a task.
@@ -27,6 +27,9 @@ pub struct Request {
     /// Patterns, in place of a task: all own holds that they cover are given back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// The name of a lock, in place of a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fold_case: bool,
@@ -44,14 +47,15 @@ pub struct Request {
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
         text::body(&self.reason, "reason")?;
-        let named = [self.task.is_some(), self.hold.is_some(), !self.paths.is_empty()];
+        let named = [self.task.is_some(), self.hold.is_some(), !self.paths.is_empty(), self.lock.is_some()];
         if named.into_iter().filter(|named| *named).count() > 1 {
             return Err(Error::usage(
                 "release_what",
-                "a task, a hold or paths are released, not several of them at once",
+                "a task, a hold, paths or a lock are released, not several of them at once",
             )
             .hint("Make one call for each."));
         }
+        self.lock.as_deref().map(lock::name).transpose()?;
         if self.paths.is_empty() { Ok(()) } else { paths::read(&self.paths, self.fold_case).map(|_| ()) }
     }
 }
@@ -59,6 +63,9 @@ impl Request {
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Released> {
     if !request.paths.is_empty() {
         return release_paths::by_pattern(unit, request).map(shape::Released::Paths);
+    }
+    if let Some(name) = &request.lock {
+        return release_lock::by_name(unit, name, request).map(shape::Released::Paths);
     }
     let mut task = request.task.clone();
     if let Some(named) = &request.hold {

@@ -1,4 +1,4 @@
-//! The part of `release` that gives paths back.
+//! The part of `release` that gives paths back, and holds by their id.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ use tenure_store::table::{event as log, hold, place};
 
 use super::release::Request;
 use crate::line::{self, InTheWay};
+use crate::locks;
 use crate::paths;
 use crate::shape;
 use crate::unit::{Unit, people_only};
@@ -30,6 +31,9 @@ pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Resu
         return Err(over(unit, &row));
     }
     if row.holder != unit.me() && !request.force {
+        if row.is_name() {
+            return Err(locks::held_by(unit, &row)?);
+        }
         let patterns = [paths::pattern(&row)?];
         return Err(others_hold(unit, &patterns, vec![row])?);
     }
@@ -147,31 +151,42 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
     let story = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 20)?;
     let last = story.iter().find_map(|row| {
         let data: serde_json::Value = serde_json::from_str(&row.data).unwrap_or_default();
-        (data["holder"] == me).then(|| row.kind.clone())
+        let own = data["holder"] == me && event::about(&row.kind, &data) == event::About::Path;
+        own.then(|| row.kind.clone())
     });
     Ok(if last.as_deref() == Some(event::kind::HOLD_EXPIRED) { stale(&shown) } else { not_held(&shown) })
 }
 
 /// The refusal of a hold that has ended.
-fn over(unit: &Unit<'_>, row: &hold::Row) -> Error {
+pub(super) fn over(unit: &Unit<'_>, row: &hold::Row) -> Error {
     let shown = cut(&row.subject, 120);
-    let lapsed = row.ended_how.is_empty() || row.ended_how == Ending::Expired.as_str();
-    if lapsed && row.holder == unit.me() { stale(&shown) } else { not_held(&shown) }.detail("hold", row.id.clone())
+    let lost = ["", Ending::Expired.as_str(), Ending::Forced.as_str()].contains(&row.ended_how.as_str());
+    if lost && row.holder == unit.me() { stale(&shown) } else { not_held(&shown) }.detail("hold", row.id.clone())
 }
 
 fn stale(shown: &str) -> Error {
-    Error::refused(Kind::Stale, "lapsed", format!("your hold on {shown} has lapsed: there is nothing to give back"))
+    Error::refused(Kind::Stale, "lapsed", format!("your hold on {shown} is over: there is nothing to give back"))
         .entity(shown)
         .attempt("tenure holds --mine")
 }
 
-fn not_held(shown: &str) -> Error {
+pub(super) fn not_held(shown: &str) -> Error {
     Error::refused(Kind::Conflict, "not_held", format!("{shown} is not held by you"))
         .entity(shown)
         .attempt("tenure holds --mine")
 }
 
-fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::Row>) -> Result<shape::Reserved> {
+/// The refusal of a fence that is not that of the hold.
+pub(crate) fn stale_fence(row: &hold::Row, given: Option<i64>) -> Error {
+    let message = format!("the hold on {} has another fence", cut(&row.subject, 120));
+    Error::refused(Kind::Stale, "stale_fence", message)
+        .entity(&row.id)
+        .attempt(format!("tenure show {}", row.id))
+        .detail("fence", given)
+        .detail("current_fence", row.fence)
+}
+
+pub(super) fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::Row>) -> Result<shape::Reserved> {
     if request.force && !unit.call.actor.is_person() {
         return Err(people_only("--force"));
     }
@@ -179,15 +194,7 @@ fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::Row>) -> Res
     let mut holds = Vec::with_capacity(ending.len());
     for mut row in ending {
         if request.fence.is_some_and(|fence| fence != row.fence) {
-            return Err(Error::refused(
-                Kind::Stale,
-                "stale_fence",
-                format!("the hold on {} has another fence", cut(&row.subject, 120)),
-            )
-            .entity(&row.id)
-            .attempt(format!("tenure show {}", row.id))
-            .detail("fence", request.fence)
-            .detail("current_fence", row.fence));
+            return Err(stale_fence(&row, request.fence));
         }
         let overrode = (row.holder != me).then(|| row.holder.clone());
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Released };

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{self as rule, Mode};
-use tenure_core::line::{OFFER_TTL, PLACE_TTL};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted};
+use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, decide};
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
-use crate::line::{self, Asking, Sight};
+use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::paths::{self, Granting};
 use crate::shape;
+use crate::steal;
 use crate::unit::Unit;
 
 /// The request.
@@ -48,6 +48,9 @@ pub struct Request {
     /// How long an offer is kept; without it one minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer_ttl_s: Option<i64>,
+    /// Whether they are taken from whoever has them: by a person, or by an agent from holders that are gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl Request {
@@ -75,21 +78,14 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let patterns = paths::read(&request.paths, request.fold_case)?;
     let here = place(unit, request.all_checkouts)?;
     let bound = bound(unit)?;
-    let live = paths::live(unit, &here, &patterns)?;
-    let me = unit.me();
-    let wanted = Wanted { agent: me, checkout: &here, mode: request.mode(), patterns: &patterns };
-    let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
-    let steps = match line::decide(unit.tx, &sight, &wanted, &live)? {
-        Ok(steps) => steps,
+    let wanted = Wanted { agent: unit.me(), checkout: &here, mode: request.mode(), patterns: &patterns };
+    let (live, steps) = match may_have(unit, request, &wanted)? {
+        Ok(decided) => decided,
         Err(in_the_way) if request.wait => {
             refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
             let reason = text::body(&request.reason, "reason")?;
-            let asking = Asking {
-                reason: &reason,
-                ttl: request.place_ttl_s.map_or(PLACE_TTL, Span::seconds),
-                offer_ttl: request.offer_ttl_s.map_or(OFFER_TTL, Span::seconds),
-            };
-            return line::wait(unit, &wanted, &asking, in_the_way);
+            let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
+            return line::wait(unit, &Want::Paths(wanted), &asking, &in_the_way);
         }
         Err(in_the_way) => {
             let refusal = paths::held_by(unit.tx, &unit.project.id, (&patterns, &in_the_way), unit.now)?;
@@ -100,9 +96,32 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     let carried_out = carry_out(unit, request, &here, &bound, (&patterns, &steps, &live), fresh)?;
     let holds = carried_out.iter().map(|row| paths::shown(unit, row)).collect();
-    line::take(unit, &wanted)?;
+    line::take(unit, &Want::Paths(wanted))?;
     Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }
+
+/// The live holds around the request and what becomes of each pattern, or what stands in its way: the one place that
+/// knows. Force takes what others hold; only a person passes those who wait.
+fn may_have(unit: &mut Unit<'_>, request: &Request, wanted: &Wanted<'_>) -> Result<Result<Decided, InTheWay>> {
+    let live = paths::live(unit, wanted.checkout, wanted.patterns)?;
+    let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
+    let in_the_way = match line::decide(unit.tx, &sight, wanted, &live)? {
+        Ok(steps) => return Ok(Ok((live, steps))),
+        Err(in_the_way) => in_the_way,
+    };
+    if !request.force || !(in_the_way.places.is_empty() || unit.call.actor.is_person()) {
+        return Ok(Err(in_the_way));
+    }
+    steal::end(unit, &in_the_way.holds, &request.reason)?;
+    let ended = |row: &hold::Row| in_the_way.holds.iter().any(|ended| ended.id == row.id);
+    let live: Vec<hold::Row> = live.into_iter().filter(|row| !ended(row)).collect();
+    let steps = decide(wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
+        .map_err(|_| Error::bug("what stood in the way was ended"))?;
+    Ok(Ok((live, steps)))
+}
+
+/// The live holds around a request, and what becomes of each of its patterns.
+type Decided = (Vec<hold::Row>, Vec<Step>);
 
 /// The checkout that a request is about, empty for all of them.
 fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
@@ -236,10 +255,10 @@ fn renew(
     if !row.place.is_empty() {
         // Taken: the fence stays, the time begins.
         let data = json!({
-            "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
+            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
             "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
         });
-        unit.append(event::kind::PATH_TAKEN, &row.subject, &row.id, None, &data)?;
+        unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
         row.place.clear();
         unit.freed = true;
     }

@@ -6,7 +6,7 @@ mod refusal;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use tenure_core::hold::{Ending, Mode, lapsed};
+use tenure_core::hold::{Ending, Mode, Renewal, lapsed};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::{Error, Result, Span, Time, event, id};
@@ -106,17 +106,18 @@ pub(crate) fn live(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Res
     Ok(live)
 }
 
-/// Ends a hold on a path because its time is over, its holder is proven dead, or its task has lapsed.
+/// Ends a hold that is on no task because its time is over, its holder is proven dead, or its task has lapsed.
 pub(crate) fn expire(unit: &mut Unit<'_>, row: &hold::Row) -> Result<()> {
     let dead = unit.dead.contains(&row.holder);
     cut_short(unit, row, dead.then_some("proven_dead"))
 }
 
-/// Ends a hold on a path now; `why` names what cut it short, if its time was not over anyway.
+/// Ends a hold that is on no task; `why` names what cut it short, if its time was not over anyway.
 pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>) -> Result<()> {
     let over = lapsed(unit.now, row.expires_at);
     let ended_at = if over { row.expires_at } else { unit.now };
     let mut data = json!({
+        "kind": row.kind,
         "holder": row.holder,
         "fence": row.fence,
         "granted_at": row.granted_at,
@@ -141,7 +142,7 @@ pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>)
     hold::end(unit.tx, &unit.project.id, &row.id, ended_at, Ending::Expired)
 }
 
-/// Ends a hold on a path for good. `data` says more about how it came to that.
+/// Ends a hold that is on no task for good. `data` says more about how it came to that.
 pub(crate) fn end(
     unit: &mut Unit<'_>,
     row: &hold::Row,
@@ -151,8 +152,11 @@ pub(crate) fn end(
 ) -> Result<()> {
     data["holder"] = json!(row.holder);
     data["fence"] = json!(row.fence);
-    data["checkout"] = json!(row.checkout);
-    let number = unit.append(event::kind::PATH_RELEASED, &row.subject, &row.id, cause, &data)?;
+    let kind = if row.is_name() { event::kind::LOCK_RELEASED } else { event::kind::PATH_RELEASED };
+    if row.is_path() {
+        data["checkout"] = json!(row.checkout);
+    }
+    let number = unit.append(kind, &row.subject, &row.id, cause, &data)?;
     unit.ended(&row.id, row.asked, how, number);
     unit.freed = true;
     hold::end(unit.tx, &unit.project.id, &row.id, unit.now, how)
@@ -201,6 +205,7 @@ pub(crate) fn grant(
         folded: granting.pattern.case() == Case::Folded,
         task: granting.task.to_owned(),
         place: granting.place.to_owned(),
+        renewal: if granting.place.is_empty() { Renewal::Session } else { Renewal::Explicit },
         ..hold::Row::of_task(fresh, granting.pattern.text(), granting.holder, fence)
     };
     path::insert(unit.tx, &unit.project.id, &row, &granting.pattern.prefix())?;

@@ -76,11 +76,11 @@ pub(super) fn live(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[P
 /// Refuses a kind of hold that there is not.
 pub(super) fn kind(text: &str) -> Result<&str> {
     match text {
-        "" | "task" | "path" => Ok(text),
+        "" | "task" | "path" | "name" => Ok(text),
         other => {
             Err(Error::usage("bad_kind", format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
                 .at(Stage::Arguments)
-                .hint("Give task or path."))
+                .hint("Give task, path or name."))
         }
     }
 }

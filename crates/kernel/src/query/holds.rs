@@ -19,7 +19,7 @@ use crate::shape::{Hold, Page, Place};
 pub struct Filter {
     /// Only those of an agent.
     pub holder: Option<String>,
-    /// Only those of a kind: `task` or `path`.
+    /// Only those of a kind: `task`, `path` or `name`.
     pub kind: Option<String>,
     /// Only those that have a file in common with one of these patterns, in the checkout of the asker.
     pub paths: Vec<String>,
@@ -68,7 +68,7 @@ fn page(
     let is_wanted = |hold: &hold::Row| {
         filter.holder.as_ref().is_none_or(|holder| hold.holder == *holder)
             && (kind.is_empty() || hold.kind == kind)
-            && !scene.dead.contains(&hold.holder)
+            && !scene.died(hold)
     };
     found.retain(is_wanted);
     let more = found.len() > rows;
@@ -76,7 +76,7 @@ fn page(
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
     let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
     let mut page = Page::of(views(tx, scene, &found)?, total, next);
-    if start.is_none() && matches!(kind, "" | hold::PATH) {
+    if start.is_none() {
         page.waiting = waiting(tx, scene, filter, patterns)?;
     }
     Ok(page)
@@ -91,7 +91,12 @@ fn waiting(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, patterns: &[Patt
     };
     let mut places = line::shown(tx, scene)?;
     places.retain(|place| {
-        place.state == "waiting" && filter.holder.as_ref().is_none_or(|agent| place.agent == *agent) && meets(place)
+        let kind = filter.kind.as_ref().is_none_or(|kind| place.kind == *kind);
+        let on_paths = patterns.is_empty() || place.kind == hold::PATH;
+        kind && on_paths
+            && place.state == "waiting"
+            && filter.holder.as_ref().is_none_or(|agent| place.agent == *agent)
+            && meets(place)
     });
     Ok(places)
 }
@@ -109,7 +114,7 @@ pub(super) fn soonest(
     loop {
         let page = hold::page(tx, scene.project_id(), kind, (after.0, &after.1), limit)?;
         let last = page.last().filter(|_| page.len() == limit).map(|hold| (hold.expires_at, hold.id.clone()));
-        found.extend(page.into_iter().filter(|hold| !scene.dead.contains(&hold.holder)));
+        found.extend(page.into_iter().filter(|hold| !scene.died(hold)));
         match last {
             Some(last) if found.len() < limit => after = last,
             _ => {
@@ -150,7 +155,7 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
     let seen = |hold: &hold::Row| {
         let mut hold = hold.clone();
         if hold.ended_how.is_empty() {
-            hold.expires_at = scene.end_of(&hold.holder, hold.expires_at);
+            hold.expires_at = if scene.died(&hold) { hold.expires_at.min(scene.now) } else { hold.expires_at };
         }
         Hold::of(&hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)
     };

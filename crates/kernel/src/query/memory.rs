@@ -156,6 +156,24 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// A memory that the asker can see, by its whole id.
+    pub fn memory(&self, call: &Call, id: &str) -> Result<Memory> {
+        id::named(id, id::Sort::Memory)?;
+        self.ask(call, |tx, scene| {
+            let me = Scope::Agent(scene.call.actor.name.clone());
+            let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
+            for project in [Some(scene.project_id()), whole.as_ref().map(|row| row.id.as_str())].into_iter().flatten() {
+                let row = memory::get(tx, project, id)?;
+                if let Some(row) = row.filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me) {
+                    return Ok(Memory::of(&row));
+                }
+            }
+            Err(id::unknown(id, id::Sort::Memory))
+        })
+    }
+}
+
 impl Filter {
     fn takes_scope(&self, scope: &Scope) -> bool {
         self.scope.as_deref().is_none_or(|word| word == scope.word())

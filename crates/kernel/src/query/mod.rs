@@ -8,6 +8,7 @@ pub mod health;
 pub mod holds;
 pub mod ids;
 pub mod list;
+pub mod lock;
 pub mod log;
 pub mod mail;
 pub mod memory;
@@ -18,12 +19,14 @@ pub mod session;
 pub mod show;
 pub mod status;
 pub mod why;
+pub mod why_path;
 
 use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
 use tenure_store::Identity;
-use tenure_store::table::{project, task};
+use tenure_store::table::{hold, project, task};
 
 use crate::call::Call;
+use crate::locks;
 
 /// What a query looks at.
 pub struct Scene<'a> {
@@ -52,9 +55,14 @@ impl Scene<'_> {
         rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
     }
 
-    /// When a hold ends, as far as that is known now.
+    /// When a hold on a task ends, as far as that is known now.
     pub(crate) fn end_of(&self, holder: &str, expires_at: Time) -> Time {
         if self.dead.iter().any(|dead| dead == holder) { expires_at.min(self.now) } else { expires_at }
+    }
+
+    /// Whether a hold is over because its holder is dead.
+    pub(crate) fn died(&self, hold: &hold::Row) -> bool {
+        self.dead.contains(&hold.holder) && !locks::outlives_holder(hold)
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use tenure_core::event::About;
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
-use tenure_store::table::{dep, event, hold, note, task};
+use tenure_store::table::{dep, hold, note, task};
 
 use super::list::views;
 use super::{Scene, ids};
@@ -89,8 +90,7 @@ fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
     };
     let notes = note::newest(tx, project, named, MANY)?.into_iter().map(Note::of).collect::<Result<_>>()?;
     let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
-    let filter = event::Filter { subject: named.to_owned(), ..event::Filter::default() };
-    let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, EVENTS)?;
+    let (mut events, _) = super::why::newest(tx, project, named, About::Other, EVENTS)?;
     events.reverse();
     let mut views = views(tx, scene, std::slice::from_ref(&full))?;
     let task = views.pop().ok_or_else(|| id::unknown(named, id::Sort::Task))?;

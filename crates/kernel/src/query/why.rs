@@ -1,49 +1,128 @@
-//! `why`: the story of a task or a hold, in plain sentences.
+//! `why`: the story of a task, a hold, a lock or a memory, in plain sentences. That of a path is in [`super::why_path`].
 
-use tenure_core::event::kind;
-use tenure_core::{Result, id};
-use tenure_store::table::{event, hold, task};
+use tenure_core::event::{About, about, kind};
+use tenure_core::{Result, id, lock as rule};
+use tenure_store::Tx;
+use tenure_store::table::{event, hold, memory, project, task};
 
+use super::Scene;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Event, Sentence, Story};
 
 /// How many sentences a story has at the most.
-const LONGEST: usize = 200;
+pub(super) const LONGEST: usize = 200;
+/// How many pages of events are looked through for those of one thing, where others are spelled like it.
+const PAGES: usize = 20;
 
 /// What the story of a task begins with, as long as all of it is kept.
 const OF_TASK: [&str; 1] = [kind::TASK_ADDED];
 /// The same of a hold.
-const OF_HOLD: [&str; 4] = [kind::TASK_CLAIMED, kind::HOLD_TRANSFERRED, kind::PATH_RESERVED, kind::PATH_OFFERED];
+const OF_HOLD: [&str; 6] = [
+    kind::TASK_CLAIMED,
+    kind::HOLD_TRANSFERRED,
+    kind::PATH_RESERVED,
+    kind::PATH_OFFERED,
+    kind::LOCK_TAKEN,
+    kind::LOCK_OFFERED,
+];
+/// The same of a memory.
+const OF_MEMORY: [&str; 1] = [kind::MEMORY_ADDED];
 
 impl Kernel {
-    /// The story of a task or a hold.
+    /// The story of a task, a hold or a memory.
     pub fn why(&self, call: &Call, subject: &str) -> Result<Story> {
         id::named(subject, id::Sort::Task)?;
         self.ask(call, |tx, scene| {
             let project = scene.project_id();
-            let filter = if subject.starts_with("h-") {
+            if subject.starts_with("h-") {
                 hold::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Hold))?;
-                event::Filter { hold: subject.to_owned(), ..event::Filter::default() }
-            } else {
-                task::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
-                event::Filter { subject: subject.to_owned(), ..event::Filter::default() }
-            };
-            let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, LONGEST + 1)?;
-            let more = events.len() > LONGEST;
-            events.truncate(LONGEST);
-            events.reverse();
-            let beginnings: &[&str] = if subject.starts_with("h-") { &OF_HOLD } else { &OF_TASK };
-            let began = matches!(events.first(), Some(row) if beginnings.contains(&row.kind.as_str()));
-            let forgotten = !more && !began && scene.project.is_some_and(|row| row.first_event > 1);
-            let story = events
-                .into_iter()
-                .map(|row| {
-                    let event = Event::read_by(&scene.call.actor.name, row)?;
-                    Ok(Sentence { number: event.number, text: event.sentence(), at: event.at })
-                })
-                .collect::<Result<_>>()?;
-            Ok(Story { subject: subject.to_owned(), story, more, forgotten })
+                let filter = event::Filter { hold: subject.to_owned(), ..event::Filter::default() };
+                let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, LONGEST + 1)?;
+                let more = events.len() > LONGEST;
+                events.truncate(LONGEST);
+                return tell(scene, subject, (events, more), &OF_HOLD);
+            }
+            if subject.starts_with("m-") {
+                let found = of_memory(tx, scene, subject)?;
+                return tell(scene, subject, found, &OF_MEMORY);
+            }
+            task::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
+            let found = newest(tx, project, subject, About::Other, LONGEST)?;
+            tell(scene, subject, found, &OF_TASK)
         })
     }
+
+    /// The story of a lock: who had it, one after the other.
+    pub fn why_lock(&self, call: &Call, name: &str) -> Result<Story> {
+        rule::name(name)?;
+        self.ask(call, |tx, scene| {
+            let found = newest(tx, scene.project_id(), name, About::Lock, LONGEST)?;
+            // It began when it was first taken, and the oldest event that is kept is of that.
+            tell(scene, name, found, &[kind::LOCK_TAKEN])
+        })
+    }
+}
+
+/// The newest events about one thing, newest first, and whether there are more. What is spelled like it and is another
+/// thing is left out.
+pub(super) fn newest(
+    tx: &mut dyn Tx,
+    project: &str,
+    subject: &str,
+    what: About,
+    limit: usize,
+) -> Result<(Vec<event::Row>, bool)> {
+    let filter = event::Filter { subject: subject.to_owned(), ..event::Filter::default() };
+    let mut found = Vec::new();
+    let mut below = i64::MAX;
+    for _ in 0..PAGES {
+        let page = event::page(tx, project, &filter, (0, below), true, limit + 1)?;
+        let last = page.last().filter(|_| page.len() > limit).map(|row| row.number);
+        found.extend(page.into_iter().filter(|row| {
+            let data = serde_json::from_str(&row.data).unwrap_or_default();
+            about(&row.kind, &data) == what
+        }));
+        match last {
+            Some(last) if found.len() <= limit => below = last,
+            _ => break,
+        }
+    }
+    let more = found.len() > limit;
+    found.truncate(limit);
+    Ok((found, more))
+}
+
+/// The events of a memory, which may be one of the whole store. What was forgotten is known by its events alone.
+fn of_memory(tx: &mut dyn Tx, scene: &Scene<'_>, id: &str) -> Result<(Vec<event::Row>, bool)> {
+    let own = scene.project_id().to_owned();
+    let (events, more) = newest(tx, &own, id, About::Other, LONGEST)?;
+    if !events.is_empty() {
+        return Ok((events, more));
+    }
+    let whole = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)?.1;
+    let Some(whole) = whole.filter(|_| memory::get(tx, &own, id).is_ok_and(|row| row.is_none())) else {
+        return Ok((events, more));
+    };
+    let (events, more) = newest(tx, &whole.id, id, About::Other, LONGEST)?;
+    if events.is_empty() { Err(id::unknown(id, id::Sort::Memory)) } else { Ok((events, more)) }
+}
+
+/// Tells events, given newest first.
+fn tell(
+    scene: &Scene<'_>,
+    subject: &str,
+    (mut events, more): (Vec<event::Row>, bool),
+    beginnings: &[&str],
+) -> Result<Story> {
+    events.reverse();
+    let began = matches!(events.first(), Some(row) if beginnings.contains(&row.kind.as_str()));
+    let forgotten = !more && !began && scene.project.is_some_and(|row| row.first_event > 1);
+    let story = events.into_iter().map(|row| sentence(scene, row)).collect::<Result<_>>()?;
+    Ok(Story { subject: subject.to_owned(), story, more, forgotten })
+}
+
+pub(super) fn sentence(scene: &Scene<'_>, row: event::Row) -> Result<Sentence> {
+    let event = Event::read_by(&scene.call.actor.name, row)?;
+    Ok(Sentence { number: event.number, text: event.sentence(), at: event.at })
 }

@@ -298,14 +298,14 @@ impl Blocker {
 }
 
 impl Blocker {
-    /// A live hold on a path as whoever it blocks sees it.
+    /// A live hold on a path, or a lock, as whoever it blocks sees it.
     pub(crate) fn of_path(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Blocker {
         let last_seen = holder.map_or(row.granted_at, |agent| agent.last_seen);
         Blocker {
             id: row.id.clone(),
             state: "held".to_owned(),
             holder: row.holder.clone(),
-            pattern: Some(row.subject.clone()),
+            pattern: row.is_path().then(|| row.subject.clone()),
             mode: row.mode.as_str().to_owned(),
             reason: row.reason.clone(),
             age_s: row.granted_at.age(now).as_seconds(),
@@ -317,7 +317,7 @@ impl Blocker {
     }
 }
 
-/// The answer to `reserve`, and to `release` of paths.
+/// The answer to `reserve`, and to `release` of paths and locks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reserved {
     /// The holds, in the order of the request, each once.
@@ -345,13 +345,23 @@ pub struct Reserved {
     pub left: Vec<String>,
 }
 
+/// The answer to `lock`: the lock, or that its asker waits for it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Locked {
+    /// It is held.
+    Held(Hold),
+    /// Somebody else has it, and the asker has a place in the line.
+    Waiting(Reserved),
+}
+
 /// The answer to `release`: the task as it is now, or the holds that ended.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Released {
     /// A task was given back.
     Task(Box<Task>),
-    /// Paths were given back.
+    /// Paths or a lock were given back.
     Paths(Reserved),
 }
 

@@ -28,3 +28,9 @@ CREATE INDEX place_agent ON place (project, agent, id) WHERE ended_at = 0;
 ALTER TABLE hold ADD COLUMN place TEXT NOT NULL DEFAULT '';
 -- How many places have not been ended: whoever ends a hold looks for waiters only where there are any.
 ALTER TABLE project ADD COLUMN waiting BIGINT NOT NULL DEFAULT 0;
+-- Named locks: `subject` is the name. One of a name at a time, and the newest of a name is found at once.
+CREATE UNIQUE INDEX hold_lock ON hold (project, subject) WHERE ended_at = 0 AND kind = 'name';
+CREATE INDEX hold_name ON hold (project, subject, fence) WHERE kind = 'name';
+
+-- The story of a path: holds by what their files begin with, ended or not.
+CREATE INDEX hold_past ON hold (project, prefix, fence) WHERE kind = 'path';

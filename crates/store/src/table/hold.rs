@@ -1,6 +1,6 @@
 //! Holds: live, lapsed and ended.
 
-use tenure_core::hold::{Ending, Mode};
+use tenure_core::hold::{Ending, Mode, Renewal};
 use tenure_core::{Result, Span, Time};
 
 use crate::tx::{Sql, Tx, Value, first, list};
@@ -10,9 +10,9 @@ use crate::tx::{Sql, Tx, Value, first, list};
 pub struct Row {
     /// Its id.
     pub id: String,
-    /// `task` or `path`, later also `name` and `slot`.
+    /// `task`, `path` or `name`, later also `slot`.
     pub kind: String,
-    /// What is held: the id of a task, or a pattern.
+    /// What is held: the id of a task, a pattern, or the name of a lock.
     pub subject: String,
     /// Whether others may have it too.
     pub mode: Mode,
@@ -42,6 +42,8 @@ pub struct Row {
     pub asked: i64,
     /// The place in the waiting line that it is offered to, until it is taken; empty for every other hold.
     pub place: String,
+    /// What makes it live on.
+    pub renewal: Renewal,
 }
 
 impl Row {
@@ -65,6 +67,7 @@ impl Row {
             task: String::new(),
             asked: 0,
             place: String::new(),
+            renewal: Renewal::Session,
         }
     }
 
@@ -77,35 +80,42 @@ impl Row {
     pub fn is_path(&self) -> bool {
         self.kind == PATH
     }
+
+    /// Whether it is a named lock.
+    pub fn is_name(&self) -> bool {
+        self.kind == NAME
+    }
 }
 
 /// The kind of a hold on a task.
 pub const TASK: &str = "task";
 /// The kind of a hold on a pattern.
 pub const PATH: &str = "path";
+/// The kind of a named lock.
+pub const NAME: &str = "name";
 
 const GET: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND id = $2",
 );
 
 const DUE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
 );
 
 const LIVE: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
      ORDER BY expires_at, id LIMIT $4",
 );
 
 const OF_HOLDER: Sql = Sql::same(
     "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
      WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
 );
 
@@ -128,6 +138,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         task: row.text(14)?,
         asked: row.int(15)?,
         place: row.text(16)?,
+        renewal: if row.text(17)? == Renewal::Explicit.as_str() { Renewal::Explicit } else { Renewal::Session },
     })
 }
 
@@ -186,7 +197,8 @@ pub fn all_of_holder(tx: &mut dyn Tx, project: &str, holder: &str) -> Result<Vec
     }
 }
 
-/// How many holds of others than some agents have time left, and when the first of them ends.
+/// How many holds of others than some agents have time left, and when the first of them ends. What a runner renews does
+/// not depend on the agent that started it.
 pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Result<(i64, Option<Time>)> {
     let all = Sql::same(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
@@ -195,10 +207,11 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Res
     let others = Sql::pair(
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
                    FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2
-                     AND holder NOT IN (SELECT value FROM json_each($3))",
+                     AND (holder NOT IN (SELECT value FROM json_each($3)) OR (kind = 'name' AND renewal = 'explicit'))",
         "SELECT COUNT(*), MIN(CASE WHEN expires_at > $2 + ttl THEN $2 + ttl ELSE expires_at END)
                    FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $2
-                     AND holder <> ALL (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))",
+                     AND (holder <> ALL (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
+                          OR (kind = 'name' AND renewal = 'explicit'))",
     );
     let rows = match but {
         [] => tx.query(all, &[project.into(), now.into()])?,

@@ -9,6 +9,7 @@ pub mod event;
 pub mod fired;
 pub mod hold;
 pub mod label;
+pub mod lock;
 pub mod mail;
 pub mod memory;
 pub mod message;

@@ -14,12 +14,12 @@ pub type Call = (Sql, Vec<Value>);
 pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call {
     let sql = Sql::pair(
         "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal
          FROM json_each($3) p CROSS JOIN hold h
          WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix = p.value
          ORDER BY h.prefix, h.id",
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2
            AND prefix = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
          ORDER BY prefix, id",
@@ -31,7 +31,7 @@ pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call 
 pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Call {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2 AND prefix > $3 AND prefix < $4
          ORDER BY prefix, id",
     );
@@ -40,16 +40,38 @@ pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Cal
     (sql, vec![project.into(), checkout.into(), begin.into(), end.into()])
 }
 
+/// Holds of one beginning in any checkout, ended or not, the newest first.
+pub fn past_call(project: &str, prefix: &str, limit: usize) -> Call {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND kind = 'path' AND prefix = $2 ORDER BY fence DESC LIMIT $3",
+    );
+    (sql, vec![project.into(), prefix.into(), limit.into()])
+}
+
+/// Holds whose beginning is longer than the first text and before the second, in any checkout, ended or not. Some of them
+/// where there are more: the newest would have to be looked for among all.
+pub fn past_below_call(project: &str, begin: &str, end: &str, limit: usize) -> Call {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND kind = 'path' AND prefix > $2 AND prefix < $3 ORDER BY prefix, fence LIMIT $4",
+    );
+    let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
+    (sql, vec![project.into(), begin.into(), end.into(), limit.into()])
+}
+
 /// The statement that reads the holds that were taken for some tasks and have not been ended, in the order of their
 /// grants.
 pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
     let sql = Sql::pair(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND task IN (SELECT value FROM json_each($2)) AND task <> '' AND ended_at = 0
          ORDER BY fence, id",
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND task = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
            AND task <> '' AND ended_at = 0 ORDER BY fence, id",
     );
@@ -61,7 +83,7 @@ pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
 pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder): (i64, &str)) -> Result<Vec<Row>> {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place FROM hold
+            checkout, folded, task, asked, place, renewal FROM hold
          WHERE project = $1 AND task = $2 AND task <> '' AND (fence > $3 OR (holder = $4
            AND ended_at >= (SELECT e.at FROM event e WHERE e.project = $1 AND e.number = $3)))
          ORDER BY fence, id LIMIT 1000",
@@ -105,7 +127,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result
         row.folded.into(),
         (&row.task).into(),
         (&row.place).into(),
-        if row.place.is_empty() { "session" } else { "explicit" }.into(),
+        row.renewal.as_str().into(),
     ];
     tx.defer(sql, args)
 }
@@ -122,6 +144,12 @@ pub struct Change<'a> {
     pub reason: &'a str,
     /// The task it goes with.
     pub task: &'a str,
+}
+
+/// Changes the mode of a hold and nothing else: what is offered stays an offer.
+pub fn set_mode(tx: &mut dyn Tx, project: &str, id: &str, mode: Mode) -> Result<()> {
+    let sql = Sql::same("UPDATE hold SET mode = $3 WHERE project = $1 AND id = $2 AND ended_at = 0");
+    tx.defer(sql, vec![project.into(), id.into(), mode.as_str().into()])
 }
 
 /// Changes a hold in place. One that was offered is taken by that: from here on it is a hold like any other.

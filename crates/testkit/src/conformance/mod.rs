@@ -24,6 +24,7 @@ mod idempotency;
 mod import;
 mod keeping;
 mod listing;
+mod locks;
 mod lost;
 mod mail;
 mod memory;
@@ -40,6 +41,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod stories;
 mod switching;
 mod transfer;
 mod transitions;
@@ -90,6 +92,7 @@ pub fn cases() -> Vec<&'static Case> {
         focus::CASES,
         holds::CASES,
         listing::CASES,
+        locks::CASES,
         random::CASES,
         transfer::CASES,
         transitions::CASES,
@@ -120,6 +123,7 @@ pub fn cases() -> Vec<&'static Case> {
         restoring::CASES,
         resume::CASES,
         sessions::CASES,
+        stories::CASES,
         hooks::CASES,
         switching::CASES,
         turns::CASES,

@@ -8,8 +8,8 @@ use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
 use tenure_store::table::{
-    agent, artifact, checkout, delivery, dep, event, hold, label, mail, memory, message, note, path, project, request,
-    shown, task,
+    agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, project,
+    request, shown, task, touched,
 };
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
@@ -101,6 +101,9 @@ fn fill(world: &World) -> Vec<String> {
         "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, '', '', 0, '', ''",
         "hold SELECT p.id, 'h-p' || n, 'path', 'src/' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 0, 'c-1', 'src/' || n, 0, 't-' || n, ''",
         "place SELECT p.id, 'w-' || n, n, 'a' || n, 'path', 'exclusive', 'c-1', 0, '[]', '', 1, n, 1000000, 1000000, 'ended', 2, 'lapsed'",
+        "hold SELECT p.id, 'h-l' || n, 'name', 'lock ' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 0, '', '', 0, '', ''",
+        "hold SELECT p.id, 'h-o' || n, 'path', 'old/' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, 'c-1', 'old/' || n, 0, '', ''",
+        "touched SELECT p.id, 't-' || n, 'c-1', 'src/' || n, 'a' || n, 1, n",
         "message SELECT p.id, 'g-' || n, n, 'a', '[]', '', 'h-' || n, 'normal', 1, 'x', n, 0, '', ''",
         "mail SELECT p.id, 'a' || n, n, 'g-' || n, 'message', 0",
         "delivery SELECT p.id, 'a' || n, n, n, n, n",
@@ -238,6 +241,8 @@ fn hot_statements(world: &World) {
         ])?;
         path::last_of_task(tx, p, id, (7, "a"))?;
         path::unanchored(tx, p, "agent-1", now)?;
+        lock::live(tx, p, "lock 7")?;
+        lock::renew(tx, p, "h-1", (now, tenure_core::Span::seconds(60)), "")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
         agent::seen(tx, p, "agent-1", now)?;
@@ -326,6 +331,14 @@ fn lists_are_ordered(world: &World) {
         ("hold_due", record(world, |tx, p| hold::page(tx, p, "", (Time(5), "h-1"), 20).map(drop))),
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
+        ("hold_name", record(world, |tx, p| lock::newest(tx, p, "lock 7", 20).map(drop))),
+        ("hold_past", record(world, |tx, p| tx.query_all(vec![path::past_call(p, "old/7", 20)]).map(drop))),
+        (
+            "hold_past",
+            record(world, |tx, p| tx.query_all(vec![path::past_below_call(p, "old/", "old0", 20)]).map(drop)),
+        ),
+        ("touched_path", record(world, |tx, p| touched::of_path(tx, p, "src/7", 20).map(drop))),
+        ("touched_path", record(world, |tx, p| touched::below(tx, p, "src/7", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
         ("agent_seen", record(world, |tx, p| tx.query_all(vec![agent::due_call(p, Time(5), Time(5))]).map(drop))),
         ("mail_pkey", record(world, |tx, p| tx.query_all(vec![mail::unread_call(p, "a7", 20)]).map(drop))),

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use tenure_core::session::Start;
 use tenure_core::{Result, tool};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
-    tool_used, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, lock,
+    memory_forget, memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start,
+    switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -120,6 +120,10 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let waiter = Call { actor: waiter.actor, request_id: waiter.request_id, ..joined.clone() };
     let queued = send(waiter, Op::Reserve(waits));
     assert_eq!(queued["waiting"], true);
+    send(
+        world.call("a"),
+        Op::Lock(lock::Request { name: "deploy".into(), reason: "v2".into(), ..lock::Request::default() }),
+    );
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };

@@ -255,13 +255,20 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Block(_) => one(kind::TASK_BLOCKED),
         Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
         Op::Release(request) if request.task.is_none() && !own.is_empty() => {
-            own.iter().all(|(found, _)| *found == kind::PATH_RELEASED) || one(kind::TASK_RELEASED)
+            own.iter().all(|(found, _)| *found == kind::PATH_RELEASED)
+                || one(kind::TASK_RELEASED)
+                || one(kind::LOCK_RELEASED)
         }
         Op::Release(_) => one(kind::TASK_RELEASED),
         Op::Reserve(_) => {
-            let granted = [kind::PATH_RESERVED, kind::PATH_CHANGED, kind::PATH_TAKEN];
+            let granted = [kind::PATH_RESERVED, kind::PATH_CHANGED, kind::OFFER_TAKEN];
             let queued = body["waiting"] == true && own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED);
             queued || own.iter().all(|(found, _)| granted.contains(found))
+        }
+        Op::Lock(request) if request.fence.is_some() => own.is_empty(),
+        Op::Lock(_) if body["waiting"] == true => own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED),
+        Op::Lock(request) => {
+            [kind::LOCK_TAKEN, kind::OFFER_TAKEN].iter().any(|kind| *own == [(*kind, request.name.as_str())])
         }
         Op::Cancel(_) => one(kind::TASK_CANCELLED),
         Op::Reopen(_) => one(kind::TASK_REOPENED),

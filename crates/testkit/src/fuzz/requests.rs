@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, memory_forget,
-    memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on,
-    tool_used, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, forget, import, inbox, join, lessons, lock,
+    memory_forget, memory_pin, note, release, remember, reopen, reserve, resume, send, session_end, session_start,
+    switch_on, tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
@@ -155,6 +155,7 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "unblock" => of::<unblock::Request>(body, Op::Unblock),
         "release" => of::<release::Request>(body, Op::Release),
         "reserve" => of::<reserve::Request>(body, Op::Reserve),
+        "lock" => of::<lock::Request>(body, Op::Lock),
         "reopen" => of::<reopen::Request>(body, Op::Reopen),
         "cancel" => of::<cancel::Request>(body, Op::Cancel),
         "transfer" => of::<transfer::Request>(body, Op::Transfer),

@@ -409,8 +409,8 @@ impl Model {
             match self.own(&want, pattern, turn.now) {
                 Some(own) => {
                     let same = self.paths[own].pattern == *pattern && self.paths[own].checkout == place.checkout;
-                    if same && self.paths[own].shared != place.shared {
-                        self.paths[own].shared = place.shared;
+                    if same && self.paths[own].shared && !place.shared {
+                        self.paths[own].shared = false;
                         let path = self.paths[own].clone();
                         let mode = if path.shared { "shared" } else { "exclusive" };
                         let data = json!({ "holder": path.holder, "mode": mode, "fence": path.fence });

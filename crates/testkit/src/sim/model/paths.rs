@@ -284,7 +284,7 @@ impl Model {
         if !taken.is_empty() {
             let path = path.clone();
             let data = json!({ "holder": path.holder, "fence": path.fence, "place": taken, "task": path.task });
-            self.tell(turn, kind::PATH_TAKEN, &path.pattern, &path.id, data);
+            self.tell(turn, kind::OFFER_TAKEN, &path.pattern, &path.id, data);
             self.freed = true;
         }
         at

@@ -77,6 +77,7 @@ impl Model {
                 unreachable!("no plan has these hooks")
             }
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
+            Op::Lock(_) => unreachable!("no plan takes locks"),
         }
     }
 

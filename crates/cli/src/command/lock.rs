@@ -1,0 +1,139 @@
+//! `tenure lock`
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args as _;
+use tenure_core::text::cut;
+use tenure_core::{Result, Span, hold};
+use tenure_kernel::Op;
+use tenure_kernel::op::lock::{Renewal, Request};
+use tenure_kernel::shape::{Hold, span};
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::Ink;
+use crate::runner;
+use crate::wait;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "lock",
+    aliases: &["mutex"],
+    group: Group::Everyday,
+    about: "Take a named lock, or run a command under one",
+    examples: &[
+        "tenure lock deploy --reason \"release 1.4\"",
+        "tenure lock deploy -- ./deploy.sh --all",
+        "tenure lock db --ttl 5m -- make migrate",
+        "tenure lock deploy --wait -- ./deploy.sh",
+        "tenure release deploy",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let args: Args = read(matches)?;
+        context.will_write();
+        let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
+        let times = context.place()?.config.wait;
+        let limit = args.wait.as_deref().map(|given| wait::limit(given, times.call)).transpose()?;
+        let request = Request {
+            name: args.name,
+            ttl_s: ttl.map(Span::as_seconds),
+            reason: args.reason.unwrap_or_default(),
+            fence: args.fence,
+            renewal: if args.command.is_empty() { Renewal::Session } else { Renewal::Runner },
+            force: args.force,
+            wait: limit.is_some(),
+            place_ttl_s: times.place.map(Span::as_seconds),
+            offer_ttl_s: times.offer.map(Span::as_seconds),
+        };
+        if args.command.is_empty() {
+            let (hold, body) = take(context, request, limit)?;
+            say(context, &hold, &body);
+            return Ok(0);
+        }
+        let request = match limit {
+            None => request,
+            // A wait is long: what the runner trusts begins with the renewal that comes after it.
+            Some(_) => {
+                let (hold, _) = take(context, request.clone(), limit)?;
+                Request { fence: Some(hold.fence), force: false, wait: false, ..request }
+            }
+        };
+        let again = limit.is_some();
+        let taken = runner::take(|| {
+            if again { renew(context, request) } else { take(context, request, None).map(|(hold, _)| hold) }
+        })?;
+        runner::run(context, &taken, &args.command)
+    },
+};
+
+/// Takes the lock: the answer, and how it was written.
+fn take(context: &Context<'_>, request: Request, limit: Option<Duration>) -> Result<(Hold, String)> {
+    let op = Op::Lock(request);
+    let reply = match limit {
+        None => context.run(&op)?,
+        Some(limit) => wait::until_held(context, &op, limit)?,
+    };
+    Ok((wait::read(&reply)?, reply.body))
+}
+
+/// Renews the lock by an op of its own: the request id that was given is that of the first.
+fn renew(context: &Context<'_>, request: Request) -> Result<Hold> {
+    wait::read(&context.run_aside(&Op::Lock(request))?)
+}
+
+fn say(context: &Context<'_>, hold: &Hold, body: &str) {
+    let out = context.out;
+    if out.is_json() {
+        out.body(body);
+        return;
+    }
+    let name = cut(&hold.subject, 120);
+    out.text(&format!(
+        "{} {}  fence {}, ends in {}\nYour calls renew it.\nNext: tenure release {}   tenure holds --mine",
+        out.ink(Ink::Bold, &hold.id),
+        name,
+        hold.fence,
+        span(hold.expires_in_s),
+        hold.id,
+    ));
+}
+
+#[derive(clap::Args)]
+struct Args {
+    /// The lock: 1 to 128 characters on one line
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// How long it lives without being renewed: 1s to 24h; by default 10m, with a command 60s
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
+    ttl: Option<String>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    /// The fence of a lock that you have: it is renewed
+    #[arg(long, value_name = "N", conflicts_with = "command")]
+    fence: Option<i64>,
+    /// Take it from whoever has it: people; agents only from a holder that is gone (recorded)
+    #[arg(long)]
+    force: bool,
+    /// Wait in line where somebody has it, at most 90s a call; the same command again goes on waiting
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "fence")]
+    wait: Option<String>,
+    /// A command to run under the lock, which is renewed meanwhile and released at the end
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The process that ends a command if its runner cannot.
+pub(super) const GUARDIAN: Spec = Spec {
+    name: runner::NAME,
+    aliases: &[],
+    group: Group::Hidden,
+    about: "Watches the command of a lock (started by `lock` itself)",
+    examples: &[],
+    args: |command| command,
+    run: |_, _| {
+        runner::guard();
+        Ok(0)
+    },
+};

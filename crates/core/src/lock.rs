@@ -1,0 +1,120 @@
+//! Named locks: what a name is, and who gets a lock.
+
+use crate::error::{Error, Result};
+use crate::text::{excerpt, is_deceptive, is_invisible};
+use crate::time::Span;
+
+/// Longest name of a lock, in characters.
+pub const NAME_MAX: usize = 128;
+
+/// Time to live of a lock that its holder's calls renew, when nothing else is said.
+pub const TTL: Span = Span::minutes(10);
+
+/// Time to live of a lock that a runner renews while its command runs, when nothing else is said.
+pub const RUNNER_TTL: Span = Span::seconds(60);
+
+/// How long a runner waits between two renewals of a lock.
+pub fn renew_every(ttl: Span) -> Span {
+    Span(ttl.0 / 4)
+}
+
+/// How long before a lock can end its runner begins to end the command, and by which half of that it is gone.
+pub fn margin(ttl: Span) -> Span {
+    Span(ttl.0 / 4).min(Span::seconds(10))
+}
+
+/// Checks the name of a lock: 1 to 128 characters on one line, no blank at either end, no dash at the beginning, where a
+/// command line would take it for a flag.
+pub fn name(text: &str) -> Result<&str> {
+    let length = text.chars().count();
+    let shown = !text.chars().all(is_invisible);
+    let plain = !text.chars().any(|c| c.is_control() || is_deceptive(c));
+    if (1..=NAME_MAX).contains(&length) && shown && plain && text.trim() == text && !text.starts_with('-') {
+        return Ok(text);
+    }
+    Err(Error::usage("bad_lock_name", format!("`{}` is not a name of a lock", excerpt(text))).hint(format!(
+        "A lock has a name of 1 to {NAME_MAX} characters on one line, without a dash or a blank at its beginning."
+    )))
+}
+
+/// A live lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    /// Who has it.
+    pub holder: &'a str,
+    /// The number of the event that granted it.
+    pub fence: i64,
+}
+
+/// What becomes of a request for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is free.
+    Grant,
+    /// The asker has shown the fence of the lock it holds.
+    Renew,
+    /// Somebody has it: another, or the asker in another process.
+    Held,
+    /// The fence shown is not that of the live lock, or there is none: what lapsed is never revived.
+    Stale,
+}
+
+/// Decides a request by `agent` that shows `fence`, or none. The name of the asker alone opens nothing: two runs of one
+/// agent exclude each other like those of two.
+pub fn decide(agent: &str, fence: Option<i64>, live: Option<Held<'_>>) -> Step {
+    match (live, fence) {
+        (None, None) => Step::Grant,
+        (Some(_), None) => Step::Held,
+        (Some(live), Some(fence)) if live.fence == fence => {
+            if live.holder == agent {
+                Step::Renew
+            } else {
+                Step::Held
+            }
+        }
+        (_, Some(_)) => Step::Stale,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_r4_a_name_is_one_line_that_no_flag_looks_like() {
+        let long = "ü".repeat(NAME_MAX);
+        for good in ["deploy", "db migration", "src/lib.rs", "t-7k3fq", "./x", "glob:*", "a-", "$(x)", &long] {
+            assert_eq!(name(good).unwrap(), good);
+        }
+        let longer = "x".repeat(NAME_MAX + 1);
+        for bad in ["", " ", "-x", "--", "a\nb", "a\0", " a", "a ", "\u{200b}", "a\u{2028}b", "a\u{202e}b", &longer] {
+            assert_eq!(name(bad).unwrap_err().code(), "bad_lock_name", "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn inv_r14_a_command_is_ended_before_its_lock_and_after_a_renewal_was_due() {
+        for seconds in [1, 2, 60, 3_600, 86_400] {
+            let ttl = Span::seconds(seconds);
+            assert!(margin(ttl) > Span(0) && renew_every(ttl).0 * 2 <= ttl.0 - margin(ttl).0, "{seconds}");
+        }
+        assert_eq!((renew_every(RUNNER_TTL), margin(RUNNER_TTL)), (Span::seconds(15), Span::seconds(10)));
+    }
+
+    #[test]
+    fn inv_r5_only_the_fence_opens_a_lock_again() {
+        let live = Some(Held { holder: "a", fence: 7 });
+        for (agent, fence, live, step) in [
+            ("a", None, None, Step::Grant),
+            ("a", None, live, Step::Held),
+            ("b", None, live, Step::Held),
+            ("a", Some(7), live, Step::Renew),
+            ("b", Some(7), live, Step::Held),
+            ("a", Some(6), live, Step::Stale),
+            ("b", Some(6), live, Step::Stale),
+            ("a", Some(7), None, Step::Stale),
+        ] {
+            assert_eq!(decide(agent, fence, live), step, "{agent} {fence:?} {live:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Named locks: the live one of a name, and how it is told to whom it blocks.
+
+use serde_json::json;
+use tenure_core::hold::{Renewal, lapsed};
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result, Span};
+use tenure_store::table::{agent, hold, lock};
+
+use crate::line::InTheWay;
+use crate::paths;
+use crate::shape::Blocker;
+use crate::unit::Unit;
+
+/// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
+/// session that started it, and to free it earlier would let two commands run at once.
+pub(crate) fn outlives_holder(row: &hold::Row) -> bool {
+    row.is_name() && row.renewal == Renewal::Explicit && row.place.is_empty()
+}
+
+/// The live lock of a name. One that is over is ended first.
+pub(crate) fn live(unit: &mut Unit<'_>, name: &str) -> Result<Option<hold::Row>> {
+    let project = unit.project.id.clone();
+    let Some(row) = lock::live(unit.tx, &project, name)? else { return Ok(None) };
+    let died = unit.dead.contains(&row.holder) && !outlives_holder(&row);
+    if died || lapsed(unit.now, row.expires_at) {
+        paths::expire(unit, &row)?;
+        return Ok(None);
+    }
+    Ok(Some(row))
+}
+
+/// The four-part refusal of a lock that is free, and for which others wait.
+pub(crate) fn waited_for(unit: &mut Unit<'_>, name: &str, in_the_way: &InTheWay) -> Result<Error> {
+    if let Some(row) = in_the_way.holds.first() {
+        return held_by(unit, row);
+    }
+    let (project, now) = (unit.project.id.clone(), unit.now);
+    let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
+    let Some(first) = blockers.first() else { return Err(Error::bug("a refusal without a blocker")) };
+    let shown = cut(name, 120);
+    Ok(Error::refused(
+        Kind::Conflict,
+        "lock_held",
+        format!("the lock {shown} is free, and {} waits for it", first.holder),
+    )
+    .entity(shown)
+    .who(format!(
+        "{} is {} (last seen {} ago) and has waited for {}",
+        first.holder,
+        first.liveness.as_str(),
+        Span::seconds(first.last_seen_s),
+        Span::seconds(first.age_s),
+    ))
+    .attempt("tenure holds --kind name")
+    .person("A person can take it over: `lock` with --force.")
+    .detail("total", blockers.len())
+    .detail("blockers", json!(blockers)))
+}
+
+/// The four-part refusal of a lock that somebody has.
+pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
+    let holder = agent::get(unit.tx, &unit.project.id, &row.holder)?;
+    let blocker = Blocker::of_path(row, holder.as_ref(), unit.now);
+    let shown = cut(&row.subject, 120);
+    let span = |seconds: i64| Span::seconds(seconds);
+    let why = if row.reason.is_empty() { String::new() } else { format!(", for “{}”", cut(&row.reason, 60)) };
+    let own = row.holder == unit.me();
+    let error = Error::refused(Kind::Conflict, "lock_held", format!("the lock {shown} is held by {}", row.holder))
+        .entity(shown)
+        .who(format!(
+            "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed{why}",
+            row.holder,
+            blocker.liveness.as_str(),
+            span(blocker.last_seen_s),
+            span(blocker.age_s),
+            span(blocker.expires_in_s),
+        ))
+        .attempt(format!("tenure why {}", row.id))
+        .attempt("tenure holds --kind name")
+        .person("A person can take it over: `lock` with --force, or `release` with the id and --force.")
+        .detail("blockers", json!([blocker]))
+        .detail("total", 1);
+    Ok(if own {
+        error.hint(
+            "It is held in your own name. A lock excludes the runs of one agent from each other too; whoever shows its \
+             fence with --fence renews it.",
+        )
+    } else {
+        error
+    })
+}

@@ -1,0 +1,205 @@
+//! Takes a named lock, or renews it for whoever shows its fence.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::hold as rule;
+use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
+use tenure_core::text::{self, cut};
+use tenure_core::{Error, Kind, Result, Span, event};
+use tenure_store::table::{hold, lock as table};
+
+use super::release_paths::stale_fence;
+use crate::line::{self, Asking, InTheWay, Sight, Want};
+use crate::unit::Unit;
+use crate::{locks, paths, shape, steal};
+
+/// What renews a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Renewal {
+    /// Any op of its holder.
+    #[default]
+    Session,
+    /// Only requests that show its fence: those of the process that runs a command under it.
+    Runner,
+}
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The name: 1 to 128 characters on one line.
+    pub name: String,
+    /// How long the lock lives without being renewed, 1 second to 24 hours; without it 10 minutes, or 60 seconds where a
+    /// runner renews it.
+    #[serde(default)]
+    pub ttl_s: Option<i64>,
+    /// What it is for.
+    #[serde(default)]
+    pub reason: String,
+    /// The fence of the lock that is to be renewed.
+    #[serde(default)]
+    pub fence: Option<i64>,
+    /// What renews it.
+    #[serde(default)]
+    pub renewal: Renewal,
+    /// Whether it is taken from whoever has it: by a person, or by an agent from a holder that is gone.
+    #[serde(default)]
+    pub force: bool,
+    /// Whether to get a place in the waiting line where somebody has it. The same request again renews the place, or takes
+    /// what is offered to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+    /// How long the place is kept after the last such request; without it two minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_ttl_s: Option<i64>,
+    /// How long an offer is kept; without it one minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_ttl_s: Option<i64>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        lock::name(&self.name)?;
+        for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
+            rule::ttl(Span::seconds(seconds))?;
+        }
+        text::body(&self.reason, "reason").map(|_| ())
+    }
+
+    fn ttl(&self) -> Option<Span> {
+        self.ttl_s.map(Span::seconds)
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Locked> {
+    let reason = text::body(&request.reason, "reason")?;
+    let live = locks::live(unit, &request.name)?;
+    let step = may_have(unit, request, live.as_ref());
+    match (step, live) {
+        (Step::Renew, Some(row)) => renew(unit, request, row, &reason).map(shape::Locked::Held),
+        (Step::Stale, live) => Err(stale(unit, request, live.as_ref())?),
+        (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
+            take(unit, request, row, &reason).map(shape::Locked::Held)
+        }
+        (_, live) => {
+            let me = unit.me();
+            let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
+            if let Some(in_the_way) = line::decide_name(unit.tx, &sight, (me, &request.name), live.as_ref())? {
+                // Force takes what others hold; only a person passes those who wait.
+                let may_force = in_the_way.places.is_empty() || unit.call.actor.is_person();
+                if !request.force || !may_force {
+                    return blocked(unit, request, &reason, &in_the_way);
+                }
+            }
+            let overrode = live.as_ref().map(|row| row.holder.clone());
+            steal::end(unit, live.as_slice(), &reason)?;
+            let held = grant(unit, request, &reason, overrode.as_deref())?;
+            line::take(unit, &Want::Name { agent: me, name: &request.name })?;
+            Ok(shape::Locked::Held(held))
+        }
+    }
+}
+
+/// Somebody has it or waits for it: a place in the line, or the refusal.
+fn blocked(unit: &mut Unit<'_>, request: &Request, reason: &str, in_the_way: &InTheWay) -> Result<shape::Locked> {
+    if !request.wait {
+        return Err(locks::waited_for(unit, &request.name, in_the_way)?);
+    }
+    let asking = Asking::of(reason, request.place_ttl_s, request.offer_ttl_s);
+    let want = Want::Name { agent: unit.me(), name: &request.name };
+    line::wait(unit, &want, &asking, in_the_way).map(shape::Locked::Waiting)
+}
+
+/// Takes what was offered: the fence stays, the time begins.
+fn take(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+    (row.renewal, row.ttl) = how(request);
+    row.expires_at = unit.now + row.ttl;
+    if !reason.is_empty() {
+        reason.clone_into(&mut row.reason);
+    }
+    let data = json!({
+        "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place,
+        "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+    });
+    unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
+    row.place.clear();
+    table::take(unit.tx, &unit.project.id, &row)?;
+    unit.freed = true;
+    Ok(paths::shown(unit, &row))
+}
+
+/// What renews a lock, and how long it lives without that.
+fn how(request: &Request) -> (rule::Renewal, Span) {
+    let (renewal, ttl) = match request.renewal {
+        Renewal::Session => (rule::Renewal::Session, TTL),
+        Renewal::Runner => (rule::Renewal::Explicit, RUNNER_TTL),
+    };
+    (renewal, request.ttl().unwrap_or(ttl))
+}
+
+/// What becomes of the request: the one place that knows who stands in its way.
+fn may_have(unit: &Unit<'_>, request: &Request, live: Option<&hold::Row>) -> Step {
+    decide(unit.me(), request.fence, live.map(|row| Held { holder: &row.holder, fence: row.fence }))
+}
+
+fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<&str>) -> Result<shape::Hold> {
+    let (renewal, ttl) = how(request);
+    let expires_at = unit.now + ttl;
+    let me = unit.me();
+    let fresh = paths::fresh_ids(unit, 1)?.remove(0);
+    let data = json!({
+        "holder": me,
+        "reason": reason,
+        "renewal": request.renewal,
+        "ttl_s": ttl.as_seconds(),
+        "expires_at": expires_at,
+        "overrode": overrode,
+    });
+    let fence = unit.append(event::kind::LOCK_TAKEN, &request.name, &fresh, None, &data)?;
+    let row = hold::Row {
+        kind: hold::NAME.to_owned(),
+        granted_at: unit.now,
+        expires_at,
+        ttl,
+        reason: reason.to_owned(),
+        renewal,
+        ..hold::Row::of_task(fresh, &request.name, me, fence)
+    };
+    table::insert(unit.tx, &unit.project.id, &row)?;
+    unit.project.holds_issued += 1;
+    Ok(paths::shown(unit, &row))
+}
+
+/// The same lock under the same fence, with a new end.
+fn renew(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+    row.ttl = request.ttl().unwrap_or(row.ttl);
+    row.expires_at = unit.now + row.ttl;
+    if !reason.is_empty() {
+        reason.clone_into(&mut row.reason);
+    }
+    table::renew(unit.tx, &unit.project.id, &row.id, (row.expires_at, row.ttl), &row.reason)?;
+    Ok(paths::shown(unit, &row))
+}
+
+/// The refusal of a fence under which there is no lock any more.
+fn stale(unit: &mut Unit<'_>, request: &Request, live: Option<&hold::Row>) -> Result<Error> {
+    if let Some(row) = live {
+        return Ok(stale_fence(row, request.fence));
+    }
+    let shown = cut(&request.name, 120);
+    let newest = table::newest(unit.tx, &unit.project.id, &request.name, 1)?;
+    let error =
+        Error::refused(Kind::Stale, "lapsed", format!("the lock {shown} is not held under that fence any more"))
+            .entity(shown)
+            .hint(
+                "What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.",
+            )
+            .attempt("tenure holds --kind name")
+            .detail("fence", request.fence);
+    Ok(match newest.first() {
+        Some(row) => error.detail("current_fence", row.fence),
+        None => error,
+    })
+}

@@ -1,0 +1,151 @@
+//! `why PATH`: who held or changed a path, when, for which task, and with which commits.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tenure_core::pattern::{GLOB, Pattern};
+use tenure_core::text::cut;
+use tenure_core::{Result, Time};
+use tenure_store::Tx;
+use tenure_store::table::{event, hold, note, path, touched};
+
+use super::Scene;
+use super::check::{self, Question};
+use super::why::{LONGEST, sentence};
+use crate::call::Call;
+use crate::kernel::Kernel;
+use crate::paths;
+use crate::shape::{Sentence, Story};
+
+/// How many holds of one beginning are looked at, the newest first.
+const HOLDS: usize = 200;
+/// How many events of one hold are told.
+const EVENTS: usize = 20;
+/// How many changes to files are looked at.
+const CHANGES: usize = 500;
+/// How many commits are looked through, the newest first.
+const COMMITS: usize = 500;
+/// How many notes of a task are looked through for the commit that a change was in.
+const NOTES: usize = 50;
+
+/// The event that says that files were committed.
+const COMMITTED: &str = "path.committed";
+
+impl Kernel {
+    /// The story of one path or pattern, in all checkouts.
+    pub fn why_path(&self, call: &Call, question: &Question) -> Result<Story> {
+        let patterns = paths::read(&question.paths, question.fold_case)?;
+        let [pattern] = patterns.as_slice() else {
+            return Err(tenure_core::Error::usage("one_path", "a story is about one path").hint("Ask for each."));
+        };
+        self.ask(call, |tx, scene| tell(tx, scene, pattern))
+    }
+}
+
+/// A sentence with what it is sorted by.
+type Told = (Time, i64, Sentence);
+
+fn tell(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern) -> Result<Story> {
+    let mut told: Vec<Told> = Vec::new();
+    let mut more = held(tx, scene, pattern, &mut told)?;
+    more |= changed(tx, scene, pattern, &mut told)?;
+    committed(tx, scene, pattern, &mut told)?;
+    told.sort_by(|a, b| (a.0, a.1, &a.2.text).cmp(&(b.0, b.1, &b.2.text)));
+    let surplus = told.len().saturating_sub(LONGEST);
+    let story = told.into_iter().skip(surplus).map(|(.., sentence)| sentence).collect();
+    let forgotten = scene.project.is_some_and(|row| row.first_event > 1);
+    Ok(Story { subject: pattern.text().to_owned(), story, more: more || surplus > 0, forgotten })
+}
+
+/// What became of all holds that had a file in common with the pattern.
+fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
+    let project = scene.project_id();
+    let here = check::here(tx, scene)?;
+    let mut calls: Vec<_> =
+        pattern.shorter_prefixes().iter().map(|prefix| path::past_call(project, prefix, HOLDS)).collect();
+    calls.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below_call(project, &begin, &end, HOLDS)));
+    let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
+    let mut more = false;
+    for rows in tx.query_all(calls)? {
+        more |= rows.len() == HOLDS;
+        found.extend(hold::many(rows)?.into_iter().map(|row| (row.fence, row)));
+    }
+    let mut count = 0;
+    for row in found.into_values().rev() {
+        if paths::pattern(&row)?.overlap(pattern).is_none() {
+            continue;
+        }
+        count += 1;
+        if count > HOLDS / 2 {
+            return Ok(true);
+        }
+        let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
+        for event in event::page(tx, project, &filter, (0, i64::MAX), false, EVENTS)? {
+            let (at, number) = (event.at, event.number);
+            // Mail about it is nobody else's, and commits are told below.
+            if event.kind == COMMITTED || event.kind.starts_with("message.") {
+                continue;
+            }
+            let mut sentence = sentence(scene, event)?;
+            if !row.checkout.is_empty() && row.checkout != here {
+                sentence.text.push_str(" (in another checkout)");
+            }
+            told.push((at, number, sentence));
+        }
+    }
+    Ok(more)
+}
+
+/// Who changed files of the pattern, and the commit that was noted after it.
+fn changed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
+    let project = scene.project_id();
+    let mut rows = match pattern.longer_prefixes() {
+        None => touched::of_path(tx, project, literal(pattern), CHANGES)?,
+        Some(_) => touched::below(tx, project, literal(pattern), CHANGES)?,
+    };
+    let more = rows.len() == CHANGES;
+    rows.retain(|row| pattern.matches(&row.path));
+    let mut noted: Vec<i64> = Vec::new();
+    for row in &rows {
+        let task = if row.task.is_empty() { String::new() } else { format!(" for {}", row.task) };
+        let text = format!("{} changed {}{task}", row.agent, cut(&row.path, 200));
+        told.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
+        if row.task.is_empty() {
+            continue;
+        }
+        let notes = note::newest(tx, project, &row.task, NOTES)?;
+        let after = |note: &&note::Row| note.agent == row.agent && !note.head.is_empty() && note.at >= row.last_at;
+        if let Some(note) = notes.iter().rev().find(after).filter(|note| !noted.contains(&note.number)) {
+            noted.push(note.number);
+            let text = format!("{} noted on {} at commit {}", note.agent, note.task, cut(&note.head, 12));
+            told.push((note.at, note.number, Sentence { number: note.number, at: note.at.to_string(), text }));
+        }
+    }
+    Ok(more)
+}
+
+/// What the names of all files of a pattern begin with, in the spelling of the pattern.
+fn literal(pattern: &Pattern) -> &str {
+    match pattern.text().strip_prefix(GLOB) {
+        Some(body) => body.split(['*', '?', '[', '{']).next().unwrap_or_default(),
+        None => pattern.text().trim_start_matches("./"),
+    }
+}
+
+/// The commits that files of the pattern were in.
+fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
+    let filter = event::Filter { kind: COMMITTED.to_owned(), ..event::Filter::default() };
+    for row in event::page(tx, scene.project_id(), &filter, (0, i64::MAX), true, COMMITS)? {
+        let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
+        let paths = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let its: Vec<&str> = paths.filter(|path| pattern.matches(path.trim_start_matches("./"))).collect();
+        let Some(first) = its.first() else { continue };
+        let rest = if its.len() > 1 { format!(" and {} more", its.len() - 1) } else { String::new() };
+        let task = data["task"].as_str().filter(|task| !task.is_empty());
+        let task = task.map_or(String::new(), |task| format!(" for {task}"));
+        let commit = cut(data["commit"].as_str().unwrap_or_default(), 12);
+        let text = format!("{} committed {}{rest}{task} as {commit}", row.actor, cut(first, 200));
+        told.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
+    }
+    Ok(())
+}

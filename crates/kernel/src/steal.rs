@@ -1,0 +1,52 @@
+//! Taking what another holds: people may, agents only from a holder that is gone.
+
+use serde_json::json;
+use tenure_core::agent::Liveness;
+use tenure_core::hold::Ending;
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result};
+use tenure_store::table::{agent, hold};
+
+use crate::shape::Hold;
+use crate::unit::Unit;
+use crate::{locks, paths};
+
+/// Ends the holds that stand in the way of a request with force, and records whom that overrode. Nothing ends where one
+/// of them may not be taken.
+pub(crate) fn end(unit: &mut Unit<'_>, rows: &[hold::Row], reason: &str) -> Result<()> {
+    if !unit.call.actor.is_person() {
+        for row in rows {
+            if !is_gone(unit, row)? {
+                return Err(not_gone(row));
+            }
+        }
+    }
+    for row in rows {
+        let data = json!({ "reason": reason, "overrode": row.holder, "stolen": true });
+        paths::end(unit, row, Ending::Forced, None, data)?;
+    }
+    Ok(())
+}
+
+/// Whether the holder of a live hold is gone. A lock that a runner renews says itself whether it is alive.
+fn is_gone(unit: &mut Unit<'_>, row: &hold::Row) -> Result<bool> {
+    if locks::outlives_holder(row) {
+        return Ok(false);
+    }
+    let holder = agent::get(unit.tx, &unit.project.id, &row.holder)?;
+    let gone = holder.is_some() && Hold::of(row, holder.as_ref(), unit.now).liveness == Liveness::Gone;
+    Ok(gone || unit.dead.contains(&row.holder))
+}
+
+fn not_gone(row: &hold::Row) -> Error {
+    let shown = cut(&row.subject, 120);
+    Error::refused(
+        Kind::Denied,
+        "not_gone",
+        format!("{} holds {shown} and is not gone: only a person may take it over", row.holder),
+    )
+    .entity(&row.id)
+    .hint("Ask its holder, or a person. What nobody renews ends by itself.")
+    .attempt(format!("tenure send --about {} \"…\" --request", row.id))
+    .attempt(format!("tenure why {}", row.id))
+}
