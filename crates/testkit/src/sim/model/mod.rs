@@ -60,8 +60,8 @@ struct Ended {
     id: String,
     task: String,
     holder: String,
-    /// Whether its time ran out, or it was cut short as if it had.
-    lapsed: bool,
+    /// Whether its time ran out, it was cut short as if it had, or a person ended it.
+    lost: bool,
 }
 
 /// A task.
@@ -421,7 +421,7 @@ impl Model {
         }
         let number = self.tell(turn, kind::HOLD_EXPIRED, id, &hold.id, data);
         self.over.push(Over { hold: hold.id.clone(), how: "expired", by: hold.holder.clone(), cause: number });
-        self.ended.push(Ended { id: hold.id, task: id.to_owned(), holder: hold.holder, lapsed: true });
+        self.ended.push(Ended { id: hold.id, task: id.to_owned(), holder: hold.holder, lost: true });
         self.expire_bound(turn, id, if over { "" } else { why });
     }
 

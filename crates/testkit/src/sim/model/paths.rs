@@ -364,12 +364,13 @@ impl Model {
             return Ok(Ok(task.id.clone()));
         }
         if let Some(ended) = self.ended.iter().find(|ended| ended.id == id) {
-            let own = ended.lapsed && ended.holder == turn.actor;
+            let own = ended.lost && ended.holder == turn.actor;
             return Err(if own { LAPSED } else { NOT_HELD });
         }
         let at = self.paths.iter().position(|path| path.id == id).ok_or(NOT_FOUND)?;
         let path = &self.paths[at];
-        let lapsed = path.ended.map_or(turn.now >= path.expires_at, |(_, how)| how == "expired");
+        // Whoever lost it, to the time or to a person, is told that it is over.
+        let lapsed = path.ended.map_or(turn.now >= path.expires_at, |(_, how)| ["expired", "forced"].contains(&how));
         if path.ended.is_some() || lapsed {
             return Err(if lapsed && path.holder == turn.actor { LAPSED } else { NOT_HELD });
         }

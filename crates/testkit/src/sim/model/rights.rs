@@ -129,7 +129,7 @@ impl Model {
                 id: hold.id,
                 task: granted.id.clone(),
                 holder: hold.holder.clone(),
-                lapsed: false,
+                lost: granted.overrode.is_some(),
             });
             leaves.push(hold.holder);
             lapsed = Some(false);
