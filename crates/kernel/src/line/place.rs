@@ -249,19 +249,13 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
     for (pattern, step) in patterns.iter().zip(&steps) {
         match step {
             Step::Keep(_) | Step::Within(_) => {}
+            // More than it asks for: another of its places may be offered that.
+            Step::Change(at) if around[*at].mode > place.mode => {}
             Step::Change(at) => {
                 let own = &around[*at];
                 let data = json!({ "holder": own.holder, "mode": place.mode.as_str(), "fence": own.fence });
                 unit.append(event::kind::PATH_CHANGED, &own.subject, &own.id, Some(place.ticket), &data)?;
-                let change = path::Change {
-                    mode: place.mode,
-                    expires_at: own.expires_at,
-                    ttl: own.ttl,
-                    reason: &own.reason,
-                    task: &own.task,
-                    by_session: false,
-                };
-                path::change(unit.tx, &project, &own.id, &change)?;
+                path::set_mode(unit.tx, &project, &own.id, place.mode)?;
                 if let Some(row) = live.iter_mut().find(|row| row.id == own.id) {
                     row.mode = place.mode;
                 }

@@ -110,8 +110,8 @@ pub(crate) fn take(
     unit.store_task(before, &full.task)?;
     let project = unit.project.id.clone();
     shown::put(unit.tx, &project, me, &full.task.id, hold.fence)?;
-    let regained = match lapsed_from {
-        Some(_) => paths::take_over(unit, &hold, last_fence)?,
+    let regained = match &lapsed_from {
+        Some(from) => paths::take_over(unit, &hold, (last_fence, from))?,
         None => Regained::default(),
     };
     Ok(claimed(unit, &loaded, &hold, chosen_by, lapsed_from.as_deref(), regained))

@@ -41,7 +41,13 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guards> {
     unit.project.off_until = until;
     by.clone_into(&mut unit.project.off_by);
     if span > Span(0) {
-        unit.append(event::kind::GUARDS_OFF, &project, "", None, &json!({ "until": until, "for_s": span.as_seconds() }))?;
+        unit.append(
+            event::kind::GUARDS_OFF,
+            &project,
+            "",
+            None,
+            &json!({ "until": until, "for_s": span.as_seconds() }),
+        )?;
     } else if before.is_some() {
         unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
     }

@@ -121,12 +121,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         }
         Err(in_the_way) => return Err(refusal(unit, &patterns, &in_the_way)?),
     };
-    let mut holds: Vec<shape::Hold> = Vec::with_capacity(taken.len());
-    for row in taken {
-        if !holds.iter().any(|hold| hold.id == row.id) {
-            holds.push(paths::shown(unit, &row));
-        }
-    }
+    let holds = taken.iter().map(|row| paths::shown(unit, row)).collect();
     Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }
 
@@ -230,7 +225,8 @@ fn refuse_too_many_unanchored(unit: &mut Unit<'_>, patterns: &[Pattern], steps: 
     .attempt("tenure holds --mine"))
 }
 
-/// Writes what was decided. Returns the hold that answers each pattern.
+/// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that
+/// answer the request, each once and as it is at last.
 fn carry_out(
     unit: &mut Unit<'_>,
     taking: &Taking<'_>,
@@ -242,21 +238,25 @@ fn carry_out(
     // What a guard takes is for what its holder works on.
     let reason = if taking.by_session { taking.reason } else { &bound.title };
     let mut fresh = fresh.into_iter();
+    let mut live = live.to_vec();
     let mut rows: Vec<hold::Row> = Vec::with_capacity(steps.len());
     let me = unit.me();
     for (pattern, step) in patterns.iter().zip(steps) {
         let row = match step {
-            Step::Within(earlier) => rows[*earlier].clone(),
+            // What it is within is among the answers already.
+            Step::Within(_) => continue,
             Step::Keep(at) => {
                 let same = live[*at].subject == pattern.text();
-                renew(unit, &live[*at], live[*at].mode, (taking, given), (bound, same))?
+                live[*at] = renew(unit, &live[*at], live[*at].mode, (taking, given), (bound, same))?;
+                live[*at].clone()
             }
             Step::Change(at) => {
                 let mode = taking.mode;
                 let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
                 unit.freed |= mode < live[*at].mode;
                 unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
-                renew(unit, &live[*at], mode, (taking, given), (bound, true))?
+                live[*at] = renew(unit, &live[*at], mode, (taking, given), (bound, true))?;
+                live[*at].clone()
             }
             Step::Grant => {
                 let granting = Granting {
@@ -277,7 +277,10 @@ fn carry_out(
                 row
             }
         };
-        rows.push(row);
+        match rows.iter().position(|known| known.id == row.id) {
+            Some(at) => rows[at] = row,
+            None => rows.push(row),
+        }
     }
     Ok(rows)
 }

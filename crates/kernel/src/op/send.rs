@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
-use tenure_core::{Error, Kind, Result, Time, event, hold as rule, id, message, name};
+use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use crate::query::ids::sort;
@@ -82,7 +82,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Sen
                 "`tenure remember --scope agent` keeps something for you; `tenure note` says it to whoever comes next.",
             ));
     }
-    let (id, agents) = known(unit, &to)?;
+    let (id, agents, longest) = known(unit, &to)?;
     let data = json!({ "to": to, "about": about.named, "urgency": request.urgency, "request": request.request });
     let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
     let row = table::Row {
@@ -108,7 +108,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Sen
     if !row.hold.is_empty() {
         hold::ask(unit.tx, project, &row.hold)?;
     }
-    Ok(shape::Sent::of(&row, &agents, unit.now))
+    Ok(shape::Sent::of(&row, &agents, &longest, unit.now))
 }
 
 /// Finds what a message is about, and its holder.
@@ -144,14 +144,20 @@ fn nobody(task: &str) -> Error {
         .attempt(format!("tenure note {task} \"…\""))
 }
 
-/// The rows of the recipients, all of them known, and an id for the message: one look at the store.
-fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>)> {
+/// The longest times to live of what some agents hold.
+type Longest = Vec<(String, Span)>;
+
+/// An id for the message, the rows of the recipients, all of them known, and what they are judged by: one look at the
+/// store.
+fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>, Longest)> {
     let project = unit.project.id.clone();
     let fresh = unit.draw_next(id::Sort::Message);
     let mut calls: Vec<_> = to.iter().map(|to| agent::get_call(&project, to)).collect();
+    calls.push(hold::longest_call(&project, to, unit.now));
     calls.push(table::exists_call(&project, &fresh));
     let mut answers = unit.tx.query_all(calls)?;
     let taken = answers.pop().is_some_and(|rows| !rows.is_empty());
+    let longest = hold::spans(answers.pop().unwrap_or_default())?;
     let mut agents = Vec::with_capacity(to.len());
     for (name, rows) in to.iter().zip(answers) {
         match agent::one(rows)? {
@@ -159,5 +165,5 @@ fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>)
             None => return Err(unit.unknown_agent(name)?),
         }
     }
-    Ok((if taken { unit.redraw(id::Sort::Message)? } else { fresh }, agents))
+    Ok((if taken { unit.redraw(id::Sort::Message)? } else { fresh }, agents, longest))
 }

@@ -1,7 +1,7 @@
 //! Paths that are held for a task: they end with it, lapse with it, are granted anew to whoever takes it over, and go
 //! along when it is handed over.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde_json::json;
 use tenure_core::hold::{Ending, Mode, lapsed};
@@ -42,16 +42,24 @@ pub(crate) fn end_with_task(
     Ok(())
 }
 
-/// Grants the paths of a lapsed task to whoever has taken it over, where they are free. `last_fence` is that of the hold
-/// that lapsed: everything that was held for it came after it.
-pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last_fence: i64) -> Result<Regained> {
+/// Grants the paths of a lapsed task to whoever has taken it over, where they are free. `last` is the fence of the hold
+/// that lapsed, and who had it. What was reserved before the task was taken, and again for it, is older than that fence;
+/// it ended after it.
+pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)) -> Result<Regained> {
     let project = unit.project.id.clone();
     let mut by_checkout: BTreeMap<String, Vec<hold::Row>> = BTreeMap::new();
-    let mut seen = HashSet::new();
-    for row in path::lapsed_of_task(unit.tx, &project, &task.subject, last_fence)? {
-        if row.fence < task.fence && seen.insert((row.checkout.clone(), row.subject.clone())) {
-            by_checkout.entry(row.checkout.clone()).or_default().push(row);
+    // The newest hold on a pattern says what became of it: what was given back since is not wanted.
+    let mut newest: BTreeMap<(String, String), hold::Row> = BTreeMap::new();
+    for row in path::last_of_task(unit.tx, &project, &task.subject, last)? {
+        if row.fence < task.fence {
+            newest.insert((row.checkout.clone(), row.subject.clone()), row);
         }
+    }
+    let mut lapsed: Vec<hold::Row> =
+        newest.into_values().filter(|row| row.ended_how == Ending::Expired.as_str()).collect();
+    lapsed.sort_by_key(|row| row.fence);
+    for row in lapsed {
+        by_checkout.entry(row.checkout.clone()).or_default().push(row);
     }
     let mut regained = Regained::default();
     for (checkout, lost) in by_checkout {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::message::{Urgency, is_notice};
-use tenure_core::{Time, agent::Sign};
+use tenure_core::{Span, Time, agent::Sign};
 use tenure_store::table::{agent, mail, message};
 
 use super::{Instant, some};
@@ -130,9 +130,12 @@ pub struct Recipient {
 }
 
 impl Sent {
-    pub(crate) fn of(row: &message::Row, agents: &[agent::Row], now: Time) -> Sent {
+    /// `longest` are the longest times to live of what they hold: one that holds something is judged by that, as in the
+    /// list of agents.
+    pub(crate) fn of(row: &message::Row, agents: &[agent::Row], longest: &[(String, Span)], now: Time) -> Sent {
         let recipient = |agent: &agent::Row| {
-            let sign: Sign = agent.sign();
+            let its = longest.iter().find(|(holder, _)| *holder == agent.name).map(|(_, ttl)| *ttl);
+            let sign = Sign { ttl: its.unwrap_or(agent.sign().ttl), ..agent.sign() };
             Recipient {
                 agent: agent.name.clone(),
                 liveness: liveness(now, &sign),

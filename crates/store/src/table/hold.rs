@@ -225,6 +225,12 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Res
 
 /// The longest time to live of the live holds of some agents, for each that has one.
 pub fn longest(tx: &mut dyn Tx, project: &str, agents: &[String], now: Time) -> Result<Vec<(String, Span)>> {
+    let (sql, args) = longest_call(project, agents, now);
+    spans(tx.query(sql, &args)?)
+}
+
+/// The statement of [`longest`]; see [`spans`].
+pub fn longest_call(project: &str, agents: &[String], now: Time) -> (Sql, Vec<Value>) {
     let sql = Sql::pair(
         "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
            AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
@@ -232,7 +238,11 @@ pub fn longest(tx: &mut dyn Tx, project: &str, agents: &[String], now: Time) -> 
            AND holder = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
          GROUP BY holder ORDER BY holder",
     );
-    let rows = tx.query(sql, &[project.into(), list(agents), now.into()])?;
+    (sql, vec![project.into(), list(agents), now.into()])
+}
+
+/// Decodes the answer to [`longest_call`].
+pub fn spans(rows: Vec<crate::Row>) -> Result<Vec<(String, Span)>> {
     rows.into_iter().map(|mut row| Ok((row.text(0)?, Span(row.int(1)?)))).collect()
 }
 

@@ -81,15 +81,17 @@ pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
     (sql, vec![project.into(), list(tasks)])
 }
 
-/// The holds that were taken for a task after a number and ran out of time, in the order of their grants.
-pub fn lapsed_of_task(tx: &mut dyn Tx, project: &str, task: &str, above: i64) -> Result<Vec<Row>> {
+/// The holds that went with a task under one hold on it, in the order of their grants: those granted after its fence, and
+/// those of its holder that ended after it was granted.
+pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder): (i64, &str)) -> Result<Vec<Row>> {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
             checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND task = $2 AND task <> '' AND fence > $3 AND ended_how = 'expired'
+         WHERE project = $1 AND task = $2 AND task <> '' AND (fence > $3 OR (holder = $4
+           AND ended_at >= (SELECT e.at FROM event e WHERE e.project = $1 AND e.number = $3)))
          ORDER BY fence, id LIMIT 1000",
     );
-    many(tx.query(sql, &[project.into(), task.into(), above.into()])?)
+    many(tx.query(sql, &[project.into(), task.into(), fence.into(), holder.into()])?)
 }
 
 /// The newest holds of an agent on paths that have been ended, newest first.
@@ -157,6 +159,12 @@ pub struct Change<'a> {
     pub task: &'a str,
     /// Whether any op of its holder renews it from now on; else what renewed it so far does.
     pub by_session: bool,
+}
+
+/// Changes the mode of a hold and nothing else: what is offered stays an offer.
+pub fn set_mode(tx: &mut dyn Tx, project: &str, id: &str, mode: Mode) -> Result<()> {
+    let sql = Sql::same("UPDATE hold SET mode = $3 WHERE project = $1 AND id = $2 AND ended_at = 0");
+    tx.defer(sql, vec![project.into(), id.into(), mode.as_str().into()])
 }
 
 /// Changes a hold in place. One that was offered is taken by that: from here on it is a hold like any other.

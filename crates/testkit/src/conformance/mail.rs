@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case::shared("inv_i3_what_was_offered_and_not_confirmed_is_offered_again", again_after_a_kill),
     Case::shared("inv_m6_two_readers_get_a_message_as_new_once_between_them", two_readers),
     Case::everywhere("inv_m6_pages_are_bounded_in_count_and_bytes", pages),
+    Case::everywhere("inv_i4_a_recipient_is_judged_by_what_it_holds", judged),
     Case::everywhere("inv_i3_nothing_is_confirmed_that_was_not_offered", only_what_was_offered),
     Case::everywhere("inv_t6_a_replayed_inbox_offers_and_confirms_nothing", replayed),
     Case::everywhere("inv_m6_resume_offers_mail_and_its_text_has_whole_messages_only", resumed),
@@ -163,6 +164,15 @@ fn pages(world: &World) {
         let request = inbox::Request { limit: Some(limit), ..inbox::Request::default() };
         assert_eq!(code_of(world.run("a", Op::Inbox(request))), "bad_limit");
     }
+}
+
+fn judged(world: &World) {
+    let task = world.add("one");
+    world.claim_for("a", &task, 86_400).unwrap();
+    world.advance(tenure_core::Span::hours(2));
+    let sent =
+        world.run("b", Op::Send(send::Request { to: vec!["a".into()], text: "there?".into(), ..Default::default() }));
+    assert_eq!(sent.unwrap()["to"][0]["liveness"], "idle", "as in the list of agents");
 }
 
 fn only_what_was_offered(world: &World) {

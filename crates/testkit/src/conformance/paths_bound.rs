@@ -15,6 +15,9 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l12_paths_end_with_their_task", end_with_it),
     Case::everywhere("inv_l12_paths_lapse_with_their_task_and_go_to_who_takes_it_over", taken_over),
     Case::everywhere("inv_l12_a_take_over_names_the_paths_that_are_not_free", not_free),
+    Case::everywhere("inv_l12_a_path_held_before_its_task_goes_to_who_takes_it_over", held_before),
+    Case::everywhere("inv_l12_what_was_given_back_is_not_granted_anew", given_back),
+    Case::everywhere("inv_l12_paths_of_one_request_stay_with_their_task", one_request),
     Case::everywhere("inv_l12_paths_move_with_their_task", moved),
     Case::everywhere("inv_r9_a_transfer_that_would_leave_a_conflict_behind_is_refused", would_split),
 ];
@@ -122,6 +125,49 @@ fn not_free(world: &World) {
         (&claimed["lost_paths"][0]["holder"], &claimed["lost_paths"][0]["pattern"]),
         (&json!("c"), &json!("src/a.rs"))
     );
+    world.sound();
+}
+
+fn held_before(world: &World) {
+    let task = world.add("one");
+    world.reserve("a", &["src/a.rs"]).unwrap();
+    world.claim_for("a", &task, 60).unwrap();
+    // The same hold and the same fence, and from here on it goes with the task.
+    world.reserve("a", &["src/a.rs"]).unwrap();
+    world.advance(Span::seconds(60));
+    let claimed = world.run_call(&world.from("main", "b"), &claiming(&task)).unwrap();
+    assert_eq!(claimed["paths"][0]["subject"], "src/a.rs", "{claimed}");
+    assert_eq!(code_of(world.reserve("a", &["src/a.rs"])), "path_held");
+    world.sound();
+}
+
+fn given_back(world: &World) {
+    let task = world.add("one");
+    world.claim_for("a", &task, 600).unwrap();
+    world.reserve_with("a", &["src/a.rs"], |request| request.ttl_s = Some(10)).unwrap();
+    world.advance(Span::seconds(20));
+    // It lapsed by itself, was taken again, and given back.
+    world.share("a", &["src/a.rs"]).unwrap();
+    world.release_paths("a", &["src/a.rs"]).unwrap();
+    world.advance(Span::seconds(600));
+    let claimed = world.run_call(&world.from("main", "b"), &claiming(&task)).unwrap();
+    assert_eq!(claimed.get("paths"), None, "{claimed}");
+    world.sound();
+}
+
+fn one_request(world: &World) {
+    world.reserve("a", &["src/"]).unwrap();
+    let task = world.add("one");
+    world.claim_for("a", &task, 60).unwrap();
+    // The second is within the first, which goes with the task from here on, whichever is named first.
+    for paths in [["src/", "src/a.rs"], ["src/a.rs", "src/"]] {
+        let reserved = world.reserve("a", &paths).unwrap();
+        assert_eq!((reserved["holds"].as_array().unwrap().len(), &reserved["holds"][0]["task"]), (1, &json!(task)));
+    }
+    world.share("a", &["src/", "src/a.rs"]).unwrap();
+    world.share("b", &["src/b.rs"]).unwrap();
+    world.done("a", &task).unwrap();
+    assert_eq!(held(world, "a"), Vec::<String>::new());
     world.sound();
 }
 

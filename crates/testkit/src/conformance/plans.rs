@@ -239,7 +239,7 @@ fn hot_statements(world: &World) {
             path::longer_call(p, "c-1", "src/1", "src/2"),
             path::of_tasks_call(p, &some),
         ])?;
-        path::lapsed_of_task(tx, p, id, 7)?;
+        path::last_of_task(tx, p, id, (7, "a"))?;
         path::past_of(tx, p, "a7", 1_000)?;
         path::unanchored(tx, p, "agent-1", now)?;
         lock::live(tx, p, "lock 7")?;

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tenure_core::message::Urgency;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::Reach;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, memory_forget, memory_pin, note, release, remember,
-    reopen, resume, transfer, unblock,
+    add, add_many, block, cancel, claim, confirm, done, edit, inbox, memory_forget, memory_pin, note, release,
+    remember, reopen, reserve, resume, send, session_end, transfer, unblock,
 };
 
-use super::model::{Model, Place};
-use super::plan::{Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Whose};
+use super::model::files::PATTERNS;
+use super::model::{Model, PathHold, Place};
+use super::plan::{About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Which, Whose};
 
 /// What memories say.
 pub const TEXTS: [&str; 6] =
@@ -24,6 +26,8 @@ pub struct Cast {
     sent: BTreeMap<u32, Vec<(Request, Op)>>,
     /// Up to where the last answer that reached an agent offered events.
     told: BTreeMap<String, i64>,
+    /// The same for mail.
+    mailed: BTreeMap<String, i64>,
 }
 
 impl Cast {
@@ -48,6 +52,9 @@ impl Cast {
     pub fn heard(&mut self, agent: &str, answer: &Value) {
         if let Some(offered) = answer["events"]["offered"].as_i64() {
             self.told.insert(agent.to_owned(), offered);
+        }
+        if let Some(offered) = answer["mail"]["offered"].as_i64().or(answer["offered"].as_i64()) {
+            self.mailed.insert(agent.to_owned(), offered);
         }
     }
 
@@ -97,14 +104,56 @@ impl Cast {
                 Op::Resume(resume::Request { labels, ttl_s, budget, limit })
             }
             Request::Confirm { up_to } => {
-                let told = self.told.get(agent).copied().unwrap_or(0);
-                let events = match up_to {
-                    Shown::All => told,
-                    Shown::ButLast(less) => told - less,
-                    Shown::Beyond(more) => model.last_event + more,
-                };
+                let events = shown(up_to, self.told.get(agent).copied().unwrap_or(0), model);
                 Op::Confirm(confirm::Request { events: Some(events), mail: None })
             }
+            Request::ConfirmMail { up_to } => {
+                let mail = shown(up_to, self.mailed.get(agent).copied().unwrap_or(0), model);
+                Op::Confirm(confirm::Request { events: None, mail: Some(mail) })
+            }
+            Request::Reserve(wanted) => Op::Reserve(reserve::Request {
+                paths: typed(&wanted.patterns),
+                shared: wanted.shared,
+                ttl_s: wanted.ttl_s,
+                reason: wanted.reason,
+                all_checkouts: wanted.all_checkouts,
+                wait: wanted.wait,
+                ..reserve::Request::default()
+            }),
+            Request::ReleasePaths { patterns, fence, force } => {
+                let fence = fence.map(|fence| path_fence(fence, newest(model, agent, patterns.first().copied())));
+                Op::Release(release::Request { paths: typed(&patterns), fence, force, ..release::Request::default() })
+            }
+            Request::ReleaseHold { hold, fence, force } => {
+                let of = match &hold {
+                    Which::Path(holder, pattern) => newest(model, holder, Some(*pattern)),
+                    Which::Task(_) => None,
+                };
+                let fence = fence.map(|fence| path_fence(fence, of));
+                let hold = Some(self.hold(&hold, model));
+                Op::Release(release::Request { hold, fence, force, ..release::Request::default() })
+            }
+            Request::Send { to, about, request, urgent } => Op::Send(send::Request {
+                to,
+                about: about.map(|about| match about {
+                    About::Task(task) => self.id(task),
+                    About::Hold(which) => self.hold(&which, model),
+                }),
+                text: "how long?".to_owned(),
+                urgency: if urgent { Urgency::Urgent } else { Urgency::Normal },
+                request,
+            }),
+            Request::Inbox { limit, ack } => {
+                let own = model.newest_letters(agent);
+                let id = |at: usize| own.get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned());
+                Op::Inbox(inbox::Request { limit, ack: ack.into_iter().map(id).collect() })
+            }
+            Request::SessionEnd => Op::SessionEnd(session_end::Request {
+                tool: "claude".to_owned(),
+                session: format!("session-of-{agent}").replace(':', "-"),
+                reason: String::new(),
+                event: String::new(),
+            }),
             Request::Note { on, memories, artifacts } => {
                 let (task, fence, _) = self.acting(&on, agent, model);
                 let about = task.clone().or_else(|| model.agents.get(agent).map(|agent| agent.focus.clone()));
@@ -188,6 +237,17 @@ impl Cast {
             .collect()
     }
 
+    /// The id of a hold.
+    fn hold(&self, which: &Which, model: &Model) -> String {
+        let none = || "h-zzz00000".to_owned();
+        match which {
+            Which::Task(task) => model.hold_of(&self.id(*task)).unwrap_or_else(none),
+            Which::Path(holder, pattern) => {
+                newest(model, holder, Some(*pattern)).map_or_else(none, |path| path.id.clone())
+            }
+        }
+    }
+
     /// A memory as it is sent. Its text says for whom it is, so that it can be told where it must not be seen.
     fn memory(&self, item: &Memory, agent: &str, about: Option<&str>) -> remember::Item {
         let task = item.task.map(|task| self.id(task));
@@ -209,6 +269,35 @@ impl Cast {
             Whose::Task(task) => Place::Task(self.id(*task)),
         };
         model.memory_under(&place, &of.key).unwrap_or_else(|| "m-zzz00000".to_owned())
+    }
+}
+
+/// Up to where a door says that it has shown something.
+fn shown(up_to: Shown, told: i64, model: &Model) -> i64 {
+    match up_to {
+        Shown::All => told,
+        Shown::ButLast(less) => told - less,
+        Shown::Beyond(more) => model.last_event + more,
+    }
+}
+
+/// Patterns as they are typed.
+fn typed(patterns: &[u32]) -> Vec<String> {
+    patterns.iter().map(|at| PATTERNS[*at as usize % PATTERNS.len()].0.to_owned()).collect()
+}
+
+/// The newest hold of an agent on a pattern.
+fn newest<'a>(model: &'a Model, holder: &str, pattern: Option<u32>) -> Option<&'a PathHold> {
+    let spelling = PATTERNS[pattern? as usize % PATTERNS.len()].1;
+    model.paths.iter().rev().find(|path| path.holder == holder && path.pattern == spelling)
+}
+
+fn path_fence(fence: Fence, of: Option<&PathHold>) -> i64 {
+    let newest = of.map_or(1, |path| path.fence);
+    match fence {
+        Fence::Newest => newest,
+        Fence::Older => newest - 1,
+        Fence::Number(number) => number,
     }
 }
 

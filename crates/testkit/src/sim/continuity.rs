@@ -20,6 +20,8 @@ pub(super) fn promised(answer: &Value) -> Value {
     json!({
         "focus": answer["focus"], "task": answer["task"], "hold": answer["hold"], "rule": answer["rule"],
         "reason": answer["reason"], "lost": !answer["lost"].is_null(), "budget": answer["brief"]["budget"],
+        "paths": answer.get("paths").unwrap_or(&json!([])), "lost_paths": answer.get("lost_paths").unwrap_or(&json!([])),
+        "mail": answer["mail"],
         "events": { "items": items, "more": answer["events"]["more"], "offered": answer["events"]["offered"] },
     })
 }

@@ -9,7 +9,10 @@ pub mod cast;
 pub mod continuity;
 pub mod dice;
 pub mod fault;
+pub mod line;
+mod mailbox;
 pub mod model;
+pub mod paths;
 pub mod plan;
 pub mod property;
 pub mod run;
@@ -25,6 +28,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use self::line::Line;
+use self::paths::Paths;
 use self::plan::Plan;
 use self::run::{Failure, Ran, Watch, run};
 use self::sessions::Sessions;
@@ -37,11 +42,20 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "inv_t4_t6_t9_t15_l1_to_l11_r8_i3_m1_m3_simulated_in_memory", run: in_memory },
     Check {
         name: "inv_t4_t6_t9_t15_l1_to_l11_r8_i3_m1_m3_simulated_on_a_file",
-        run: || drop(seeds(101..=103, &[Engine::File])),
+        run: || drop(seeds((101..=103).map(plan_of), &[Engine::File])),
     },
     Check {
         name: "inv_t4_t6_t9_t15_l1_to_l11_r8_i3_m1_m3_simulated_on_postgres",
-        run: || drop(seeds(209..=211, &[Engine::Postgres])),
+        run: || drop(seeds((209..=211).map(plan_of), &[Engine::Postgres])),
+    },
+    Check { name: "inv_l1_l12_r2_r5_to_r9_m6_m7_simulated_in_memory", run: paths_in_memory },
+    Check {
+        name: "inv_l1_l12_r2_r5_to_r9_m6_m7_simulated_on_a_file",
+        run: || drop(seeds((24..=26).map(shared_paths), &[Engine::File])),
+    },
+    Check {
+        name: "inv_l1_l12_r2_r5_to_r9_m6_m7_simulated_on_postgres",
+        run: || drop(seeds((28..=30).map(shared_paths), &[Engine::Postgres])),
     },
     Check { name: "plans_that_failed_once_hold_on_every_engine", run: regressions },
 ];
@@ -57,12 +71,31 @@ const ON_FILE: u64 = 23;
 /// How many plans are tried at the most to find the least one that fails.
 const SHRINKS: usize = 600;
 
-/// The plan of a seed.
+/// The plan of a seed in a long run.
+pub fn planned(seed: u64) -> Plan {
+    match seed % 5 {
+        2 => workload::plan(seed, 140, &Paths),
+        4 => workload::plan(seed, line::STEPS, &Line),
+        _ => plan_of(seed),
+    }
+}
+
+/// The plan of a seed with tasks and sessions.
 pub fn plan_of(seed: u64) -> Plan {
     match seed % 10 {
         0 => workload::plan(seed, 130, &Crowd),
         odd if odd % 2 == 1 => workload::plan(seed, 130, &Sessions),
         _ => workload::plan(seed, 120, &Tasks),
+    }
+}
+
+/// The plan of a number with paths, mail and the waiting line.
+fn shared_paths(number: u64) -> Plan {
+    let digit = [2, 5, 8, 9][(number % 4) as usize];
+    let seed = number / 4 * 10 + digit;
+    match digit {
+        2 | 9 => workload::plan(seed, 140, &Paths),
+        _ => workload::plan(seed, line::STEPS, &Line),
     }
 }
 
@@ -145,25 +178,50 @@ const COMES_UP: [&str; 14] = [
     "people_only",
 ];
 
+/// The same of paths, mail and the waiting line.
+const PATHS_COME_UP: [&str; 10] = [
+    "path_held",
+    "path.changed",
+    "\"lapsed_from\":\"",
+    "\"paths\":[{",
+    "\"what\":\"ending\"",
+    "\"waiting\":true",
+    "path.offered",
+    "offer.taken",
+    "place.lapsed",
+    "waits_in_circle",
+];
+
 fn in_memory() {
-    let came_up = seeds(1..=40, &[]);
-    let missing: Vec<&str> = COMES_UP.into_iter().filter(|word| !came_up.contains(word)).collect();
+    came_up(&COMES_UP, &seeds((1..=40).map(plan_of), &[]));
+}
+
+fn paths_in_memory() {
+    came_up(&PATHS_COME_UP, &seeds((0..24).map(shared_paths), &[]));
+}
+
+fn came_up(words: &[&'static str], found: &BTreeSet<&'static str>) {
+    let missing: Vec<&&str> = words.iter().filter(|word| !found.contains(*word)).collect();
     assert!(missing.is_empty(), "{missing:?} never came up");
 }
 
-/// Runs seeds, and says what came up.
-fn seeds(seeds: std::ops::RangeInclusive<u64>, others: &[Engine]) -> BTreeSet<&'static str> {
+/// Runs plans, and says what came up.
+fn seeds(plans: impl Iterator<Item = Plan>, others: &[Engine]) -> BTreeSet<&'static str> {
     let (mut struck, mut replayed, mut refused) = (0, 0, 0);
     let mut came_up = BTreeSet::new();
-    for seed in seeds {
-        let plan = plan_of(seed);
+    for plan in plans {
         match examine(&plan, others) {
             Ok(ran) => {
+                // Whoever came back for it was served, once everybody had let go.
+                let served = !plan.about.starts_with("line") || ran.waiting == 0;
+                assert!(served, "inv_r7_all_are_served: {} left {} waiting", plan.about, ran.waiting);
                 struck += ran.struck;
                 replayed += ran.replayed;
                 refused += ran.refused;
                 let resumed = ran.transcript.iter().filter(|line| !line.contains(" claim "));
-                let words = |line: &String| COMES_UP.into_iter().filter(|word| line.contains(word)).collect::<Vec<_>>();
+                let words = |line: &String| {
+                    COMES_UP.into_iter().chain(PATHS_COME_UP).filter(|word| line.contains(word)).collect::<Vec<_>>()
+                };
                 came_up.extend(resumed.flat_map(words));
             }
             Err(failure) => panic!("{}", report(&plan, &failure, others)),
@@ -205,7 +263,7 @@ fn soak(budget: Budget) -> Section {
                 return;
             }
             let seed = budget.seed + number;
-            let plan = plan_of(seed);
+            let plan = planned(seed);
             let mut others = Vec::new();
             others.extend(seed.is_multiple_of(ON_POSTGRES).then_some(Engine::Postgres));
             others.extend(seed.is_multiple_of(ON_FILE).then_some(Engine::File));

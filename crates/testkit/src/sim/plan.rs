@@ -46,6 +46,9 @@ pub struct Call {
     /// Whether that id was given by the caller, whose answers are kept longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub given: bool,
+    /// The working tree it comes from, empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checkout: String,
     /// What.
     pub op: Request,
     /// What goes wrong.
@@ -176,6 +179,49 @@ pub enum Whose {
     Task(u32),
 }
 
+/// A hold that there is or was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    /// The newest on a task.
+    Task(u32),
+    /// The newest of an agent on a pattern, by its number.
+    Path(String, u32),
+}
+
+/// What a message is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// A task.
+    Task(u32),
+    /// A hold.
+    Hold(Which),
+}
+
+/// Paths to take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reserve {
+    /// The numbers of the patterns.
+    pub patterns: Vec<u32>,
+    /// Whether others may have them too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+    /// For how long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<i64>,
+    /// What for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Whether in every checkout.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub all_checkouts: bool,
+    /// Whether to wait where others are in the way.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+}
+
 /// The payload of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -211,6 +257,42 @@ pub enum Request {
     Confirm {
         up_to: Shown,
     },
+    ConfirmMail {
+        up_to: Shown,
+    },
+    Reserve(Reserve),
+    ReleasePaths {
+        patterns: Vec<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<Fence>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+    },
+    ReleaseHold {
+        hold: Which,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<Fence>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+    },
+    Send {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        to: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<About>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        request: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        urgent: bool,
+    },
+    /// Looks into the mail, and acknowledges some of it, counted from the newest.
+    Inbox {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<usize>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ack: Vec<usize>,
+    },
+    SessionEnd,
     Note {
         #[serde(flatten)]
         on: Acting,

@@ -10,6 +10,8 @@ use tenure_kernel::shape::Event;
 use tenure_store::Moment;
 
 use super::continuity::{Batches, NothingSkipped, OneTask, promised};
+use super::line::SomebodyGoesOn;
+use super::mailbox::NewOnce;
 use super::model::{Outcome, Refusal, Told};
 use super::run::{Happened, Scene, code, events, quietly};
 use super::seen::Seen;
@@ -49,6 +51,8 @@ pub fn all() -> Vec<Box<dyn Property>> {
         Box::new(OneTask),
         Box::new(NothingSkipped::default()),
         Box::new(Batches),
+        Box::new(NewOnce::default()),
+        Box::new(SomebodyGoesOn),
         Box::new(Seen),
         Box::new(Pure),
         Box::new(OneHolder),
@@ -152,7 +156,7 @@ impl Property for Answers {
         };
         let different = match (&expected.answer, &found) {
             (Ok(expected), Ok(found)) => difference(expected, found),
-            (Err(expected), Err(found)) if expected == found => None,
+            (Err(code), Err(found)) if code == found => in_the_way(happened, expected),
             _ => Some(format!("expected {:?}, found {found:?}", expected.answer)),
         };
         match different {
@@ -160,6 +164,17 @@ impl Property for Answers {
             Some(what) => Err(Broken::new(proven(happened.op, expected, &found), format!("{:?}\n{what}", happened.op))),
         }
     }
+}
+
+/// R6: a refusal names all who stand in the way.
+fn in_the_way(happened: &Happened<'_>, expected: &Outcome) -> Option<String> {
+    let error = happened.answer.as_ref().err()?;
+    if error.code() != "path_held" {
+        return None;
+    }
+    let found = error.get("blockers").cloned().unwrap_or_default();
+    let total = error.get("total").cloned().unwrap_or_default();
+    difference(&json!([expected.blockers, expected.blockers.len()]), &json!([found, total]))
 }
 
 /// The invariant that an unexpected answer is about.
@@ -174,6 +189,23 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
     };
     let resumed = matches!(op, Op::Resume(_));
     let chosen = resumed || matches!(op, Op::Claim(request) if request.task.is_none());
+    let paths = either(&["path_held", "transfer_splits"]) || matches!(op, Op::Reserve(_));
+    if paths {
+        let line = either(&["waits_in_circle"]) || field("/waiting") || field("/place");
+        if line || matches!(op, Op::Reserve(request) if request.wait) {
+            return "inv_r7_the_line";
+        }
+        return if either(&["path_held"]) { "inv_r2_r6_who_conflicts_with_whom" } else { "inv_r5_own_paths" };
+    }
+    if matches!(op, Op::Release(request) if request.hold.is_some() || !request.paths.is_empty()) {
+        return "inv_r9_release";
+    }
+    if matches!(op, Op::Send(_) | Op::Inbox(_)) || field("/mail") {
+        return "inv_m6_m7_mail";
+    }
+    if field("/paths") || field("/lost_paths") || field("/holds") {
+        return "inv_l12_paths_go_with_their_task";
+    }
     if chosen && (field("/task/id") || field("/rule")) {
         "inv_l7_choice"
     } else if matches!(op, Op::Confirm(_)) || resumed && field("/events") {
@@ -230,6 +262,11 @@ impl Property for Log {
         let property = match kinds {
             kinds if kinds.contains(&kind::CLOCK_STEPPED) => "inv_t9_one_time",
             kinds if kinds.contains(&kind::HOLD_EXPIRED) => "inv_r8_each_expiry_once",
+            kinds if kinds.iter().any(|kind| kind.starts_with("message.")) => "inv_m7_messages_end_with_their_hold",
+            kinds if kinds.iter().any(|kind| kind.starts_with("place.") || *kind == kind::PATH_OFFERED) => {
+                "inv_r7_the_line"
+            }
+            kinds if kinds.iter().any(|kind| kind.starts_with("path.")) => "inv_l12_paths_end_and_move",
             kinds if kinds.contains(&kind::TASK_READY) || kinds.contains(&kind::TASK_WAITING) => "inv_l8_dependencies",
             _ => "inv_t3_events_in_order",
         };
@@ -247,8 +284,15 @@ impl Property for Refused {
         if happened.struck.is_some() || !error.is_refusal() {
             return Ok(());
         }
-        let settles = [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED, kind::CLOCK_STEPPED];
-        let own = happened.events.iter().find(|event| !settles.contains(&event.kind.as_str()));
+        let settles = [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED, kind::CLOCK_STEPPED, kind::MESSAGE_ENDED];
+        // What settling ended is offered to those who waited for it; what they shared may become theirs alone.
+        let line = [kind::PLACE_LAPSED, kind::PATH_OFFERED, kind::PATH_CHANGED];
+        let offered = happened.events.iter().filter(|event| event.kind == kind::PATH_OFFERED).count();
+        let told = happened.events.iter().filter(|event| event.kind == kind::MESSAGE_ENDED).count();
+        let own = happened
+            .events
+            .iter()
+            .find(|event| !settles.contains(&event.kind.as_str()) && !line.contains(&event.kind.as_str()));
         if let Some(own) = own {
             return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", format!("{} and {own:?}", error.code())));
         }
@@ -256,7 +300,13 @@ impl Property for Refused {
         let kept = |table: &str| table != "event" && table != "request" && table != "project";
         for (table, _) in TABLES.iter().filter(|(table, _)| kept(table)) {
             let (before, after) = (happened.before[table].len(), happened.after[table].len());
-            if before != after {
+            // What settling ended is told to those who wrote about it.
+            let more = match *table {
+                "mail" => told,
+                "hold" => offered,
+                _ => 0,
+            };
+            if before + more != after {
                 let what = format!("{} and {table} has {after} rows, not {before}", error.code());
                 return Err(Broken::new("inv_t15_a_refusal_leaves_nothing", what));
             }

@@ -1,6 +1,6 @@
 //! Runs a plan: the real kernel on an engine, the model beside it, and the properties after every step.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
@@ -9,8 +9,9 @@ use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Evidence, Op, Reply, RequestId};
-use tenure_store::{Clock, Moment};
+use tenure_kernel::{Actor, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_store::table::checkout;
+use tenure_store::{Clock, Moment, Sql};
 
 use super::cast::Cast;
 use super::fault::Strikes;
@@ -23,6 +24,24 @@ use crate::raw::{Dump, dump};
 /// The proof that an agent of a plan is dead: none of them has a process.
 fn proof(agent: String) -> Evidence {
     Evidence { agent, process: Process::default() }
+}
+
+/// The working tree with a name.
+pub(super) fn place(name: &str) -> Option<Checkout> {
+    let (host, path) = ("host".to_owned(), format!("/repos/{name}"));
+    let here = Checkout { host, path, common: None, trust: Trust::Any, tree: Tree::default() };
+    Some(here).filter(|_| !name.is_empty())
+}
+
+/// The ids that working trees got, by their names.
+fn checkouts(world: &World) -> BTreeMap<String, String> {
+    let project = |row: &mut tenure_store::Row| row.text(0);
+    let rows = world.kernel.store().read("", |tx, _| tx.query(Sql::same("SELECT id FROM project"), &[])).unwrap();
+    let Some(project) = rows.into_iter().next().map(|mut row| project(&mut row).unwrap()) else {
+        return BTreeMap::new();
+    };
+    let all = world.kernel.store().read("", |tx, _| checkout::all(tx, &project)).unwrap();
+    all.into_iter().map(|(id, _, path)| (path.trim_start_matches("/repos/").to_owned(), id)).collect()
 }
 
 /// What a call led to.
@@ -91,6 +110,8 @@ pub struct Ran {
     pub replayed: usize,
     /// Refusals.
     pub refused: usize,
+    /// How many still waited in the line at the end.
+    pub waiting: usize,
 }
 
 /// Whether properties are checked on the way.
@@ -135,6 +156,8 @@ pub fn run(plan: &Plan, engine: Engine, watch: Watch) -> Ran {
             return run.ran;
         }
     }
+    let (now, _) = run.model.reading(run.world.clock.now().0);
+    run.ran.waiting = run.model.still_waiting(now);
     let events = run.events(0);
     run.ran.transcript.extend(events.iter().map(|event| serde_json::to_string(event).unwrap()));
     let rows = dump(&run.world.kernel);
@@ -192,6 +215,7 @@ impl Run {
             request: request.as_str(),
             given: call.given,
             dead: &call.proven_dead,
+            place: &call.checkout,
             op: &op,
             clock: self.world.clock.now().0,
         };
@@ -199,6 +223,7 @@ impl Run {
             actor: Actor::named(&call.agent),
             request_id: request.clone(),
             proven_dead: call.proven_dead.iter().cloned().map(proof).collect(),
+            checkout: place(&call.checkout),
             ..self.world.call(&call.agent)
         };
         self.strikes.plan(call.fault);
@@ -211,7 +236,7 @@ impl Run {
         let events = self.events(self.model.last_event);
         let expected = match struck {
             Some(Moment::Lock | Moment::Statement | Moment::Commit) => None,
-            Some(Moment::Committed) | None => Some(self.model.run(&asked, Fresh::of(&events))),
+            Some(Moment::Committed) | None => Some(self.model.run(&asked, Fresh::of(&events, checkouts(&self.world)))),
         };
         if let Some(outcome) = &expected {
             let added = outcome.events.iter().filter(|told| told.kind == kind::TASK_ADDED);

@@ -69,6 +69,7 @@ fn by(dice: &Dice, sight: &Sight<'_>, agent: &str, op: Request) -> Step {
         agent: agent.to_owned(),
         request: sight.new_request(),
         given: dice.once_in(3),
+        checkout: String::new(),
         proven_dead: proven_dead.map(|other| (*other).to_owned()).collect(),
         op,
         fault: fault(dice),

@@ -1,6 +1,6 @@
 //! Shrinks a plan that fails to one that says why: no step of it can be left out, and none can be made simpler.
 
-use super::plan::{Acting, Call, Edit, Memory, Plan, Request, Step};
+use super::plan::{Acting, Call, Edit, Memory, Plan, Request, Reserve, Step};
 
 /// Shrinks a plan as long as `fails` says that it still fails in the same way.
 pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
@@ -137,6 +137,40 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
         Request::Remember { items } => {
             simpler_items(items).into_iter().map(|items| Request::Remember { items }).collect()
         }
+        Request::Reserve(reserve) => {
+            let patterns = fewer(&reserve.patterns).into_iter().filter(|patterns| !patterns.is_empty());
+            let mut all: Vec<Reserve> = patterns.map(|patterns| Reserve { patterns, ..reserve.clone() }).collect();
+            all.push(Reserve { shared: false, ..reserve.clone() });
+            all.push(Reserve { ttl_s: None, ..reserve.clone() });
+            all.push(Reserve { reason: String::new(), ..reserve.clone() });
+            all.push(Reserve { all_checkouts: false, ..reserve.clone() });
+            all.push(Reserve { wait: false, ..reserve.clone() });
+            all.into_iter().map(Request::Reserve).collect()
+        }
+        Request::ReleasePaths { patterns, fence, force } => {
+            let with = |patterns: Vec<u32>, fence, force| Request::ReleasePaths { patterns, fence, force };
+            let fewer = fewer(patterns).into_iter().filter(|patterns| !patterns.is_empty());
+            let mut all: Vec<Request> = fewer.map(|patterns| with(patterns, *fence, *force)).collect();
+            all.extend([with(patterns.clone(), None, *force), with(patterns.clone(), *fence, false)]);
+            all
+        }
+        Request::ReleaseHold { hold, fence, force } => vec![
+            Request::ReleaseHold { hold: hold.clone(), fence: None, force: *force },
+            Request::ReleaseHold { hold: hold.clone(), fence: *fence, force: false },
+        ],
+        Request::Send { to, about, request, urgent } => {
+            let with = |to: Vec<String>, request, urgent| {
+                let about = about.clone();
+                Request::Send { to, about, request, urgent }
+            };
+            let mut all: Vec<Request> = fewer(to).into_iter().map(|to| with(to, *request, *urgent)).collect();
+            all.extend([with(to.clone(), false, *urgent), with(to.clone(), *request, false)]);
+            all
+        }
+        Request::Inbox { limit, ack } => {
+            vec![Request::Inbox { limit: None, ack: ack.clone() }, Request::Inbox { limit: *limit, ack: Vec::new() }]
+        }
+        Request::ConfirmMail { .. } | Request::SessionEnd => Vec::new(),
         Request::Confirm { .. } | Request::MemoryPin { .. } | Request::MemoryForget { .. } => Vec::new(),
         Request::Done { on } => each(on, &|on| Request::Done { on }),
         Request::Block { on, blocker } => {
@@ -161,6 +195,8 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::Line;
+    use super::super::paths::Paths;
     use super::super::sessions::Sessions;
     use super::super::workload::{Tasks, plan};
     use super::*;
@@ -182,7 +218,9 @@ mod tests {
     #[test]
     fn a_plan_survives_its_text() {
         for seed in 1..20 {
-            for plan in [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions)] {
+            for plan in
+                [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions), plan(seed, 130, &Paths), plan(seed, 130, &Line)]
+            {
                 let text = serde_json::to_string(&plan).unwrap();
                 assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
             }

@@ -84,6 +84,7 @@ pub fn plan(seed: u64, steps: usize, workload: &dyn Workload) -> Plan {
                         request: &request,
                         given: call.given,
                         dead: &call.proven_dead,
+                        place: &call.checkout,
                         op: &op,
                         clock,
                     };
@@ -140,7 +141,8 @@ impl Workload for Crowd {
         let count = 75;
         let simply = |agent: &str, op: Request| {
             let request = sight.new_request();
-            Step::Call(Call { agent: agent.into(), request, given: false, op, fault: None, proven_dead: Vec::new() })
+            let (agent, checkout) = (agent.to_owned(), String::new());
+            Step::Call(Call { agent, request, given: false, checkout, op, fault: None, proven_dead: Vec::new() })
         };
         match sight.steps {
             // The holds that end last, which the first write leaves to others, are on the tasks that come first.
@@ -168,7 +170,9 @@ impl Workload for Crowd {
 pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
     let holds = sight.model.tasks.values().filter_map(|task| task.hold.as_ref()).map(|hold| hold.expires_at);
     let memories = sight.model.memories.iter().filter_map(|memory| memory.until).filter(|until| *until > sight.now);
-    let ends: Vec<i64> = holds.chain(memories).collect();
+    let paths = sight.model.paths.iter().filter(|path| path.ended.is_none()).map(|path| path.expires_at);
+    let places = sight.model.places.iter().map(|place| place.expires_at);
+    let ends: Vec<i64> = holds.chain(memories).chain(paths).chain(places).collect();
     match dice.below(100) {
         // To the very end of a hold or a memory, an instant before it or after it.
         0..=29 if !ends.is_empty() => (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0),
@@ -231,7 +235,8 @@ pub(super) fn call(dice: &Dice, sight: &Sight<'_>) -> Call {
             .map(|other| (*other).into())
             .collect();
     }
-    Call { agent, request: sight.new_request(), given: dice.once_in(3), op, fault: fault(dice), proven_dead }
+    let (request, checkout) = (sight.new_request(), String::new());
+    Call { agent, request, given: dice.once_in(3), checkout, op, fault: fault(dice), proven_dead }
 }
 
 pub(super) fn labels(dice: &Dice, once_in: usize) -> Vec<String> {
@@ -315,7 +320,7 @@ fn acting(dice: &Dice, sight: &Sight<'_>, agent: &str, number: u32, task: Option
     }
 }
 
-fn claiming(dice: &Dice, task: Option<u32>) -> Request {
+pub(super) fn claiming(dice: &Dice, task: Option<u32>) -> Request {
     let ttl_s = dice.maybe(2, || match dice.below(20) {
         0 => 1,
         1 => 86_400,

@@ -43,6 +43,14 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
             if circular { Err(CYCLE) } else { Ok(()) }
         }
         Op::Claim(request) => ttl(request.ttl_s),
+        Op::Reserve(request) => {
+            ttl(request.ttl_s)?;
+            if request.paths.is_empty() { Err(("usage", "no_path")) } else { Ok(()) }
+        }
+        Op::Send(request) if request.to.is_empty() && request.about.is_none() => Err(("usage", "no_recipient")),
+        Op::Inbox(request) if request.limit.is_some_and(|limit| !(1..=100).contains(&limit)) => {
+            Err(("usage", "bad_limit"))
+        }
         Op::Resume(request) => {
             ttl(request.ttl_s)?;
             if request.budget.is_some_and(|tokens| !(150..=50_000).contains(&tokens)) {

@@ -5,7 +5,11 @@
 //! Ids are drawn by the kernel, so the model is told those that the log names.
 
 mod check;
+pub mod files;
+mod line;
+mod mail;
 mod memory;
+mod paths;
 mod resume;
 mod rights;
 mod rules;
@@ -20,7 +24,11 @@ use tenure_core::task::Status;
 use tenure_kernel::Op;
 use tenure_kernel::shape::Event;
 
+pub use self::line::Place as InLine;
+use self::mail::Over;
+pub use self::mail::{Letter, Message};
 pub use self::memory::{Memory, Place};
+pub use self::paths::PathHold;
 
 const SECOND: i64 = 1_000_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -46,6 +54,16 @@ pub struct Hold {
     pub ttl: i64,
 }
 
+/// A hold on a task that has ended.
+#[derive(Clone, Debug)]
+struct Ended {
+    id: String,
+    task: String,
+    holder: String,
+    /// Whether its time ran out, it was cut short as if it had, or a person ended it.
+    lost: bool,
+}
+
 /// A task.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -65,6 +83,8 @@ pub struct Task {
     pub fences: Vec<i64>,
     /// Who had the newest, nobody after an override.
     pub last_holder: String,
+    /// When the newest was granted.
+    pub last_began: i64,
     /// Whether the newest hold ended by running out of time.
     pub lapsed: bool,
     pub attempt: i64,
@@ -83,6 +103,8 @@ pub struct Agent {
     pub last_seen: i64,
     /// The task it means when it names none.
     pub focus: String,
+    /// Whether its session said good-bye, and it was not heard of since.
+    pub ended: bool,
 }
 
 /// A note.
@@ -129,6 +151,23 @@ pub struct Model {
     pub last_time: i64,
     /// Everything that is remembered, over or not.
     pub memories: Vec<Memory>,
+    /// All holds on paths, over or not, in the order of their grants.
+    pub paths: Vec<PathHold>,
+    /// The waiting line, in the order of tickets.
+    pub places: Vec<InLine>,
+    /// Whether the op under way has ended something that somebody may wait for.
+    freed: bool,
+    /// The ids of the working trees that calls came from, by their places.
+    pub checkouts: BTreeMap<String, String>,
+    pub messages: Vec<Message>,
+    pub mail: Vec<Letter>,
+    /// Up to where each agent was offered mail, and up to where a door says that it was shown.
+    read: BTreeMap<String, (i64, i64)>,
+    ended: Vec<Ended>,
+    /// What the op under way has ended, for those who wrote about it.
+    over: Vec<Over>,
+    /// Who stands in the way of the op under way.
+    blockers: Vec<Value>,
     notes: Vec<Note>,
     /// Up to where each agent was offered events, and up to where a door says that they were shown.
     delivered: BTreeMap<String, (i64, i64)>,
@@ -145,20 +184,31 @@ pub struct Fresh {
     holds: VecDeque<String>,
     notes: VecDeque<String>,
     memories: VecDeque<String>,
+    messages: VecDeque<String>,
+    places: VecDeque<String>,
+    lessons: VecDeque<Event>,
+    checkouts: BTreeMap<String, String>,
     invented: usize,
 }
 
 impl Fresh {
-    /// The ids in new events.
-    pub fn of(events: &[Event]) -> Fresh {
-        let mut fresh = Fresh::default();
+    /// The ids in new events, and those of the working trees by their places.
+    pub fn of(events: &[Event], checkouts: BTreeMap<String, String>) -> Fresh {
+        let mut fresh = Fresh { checkouts, ..Fresh::default() };
         for event in events {
             match event.kind.as_str() {
                 kind::TASK_ADDED => fresh.tasks.push_back(event.subject.clone()),
-                kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED => fresh.holds.extend(event.hold.clone()),
+                kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED | kind::PATH_RESERVED | kind::PATH_OFFERED => {
+                    fresh.holds.extend(event.hold.clone());
+                }
+                kind::MESSAGE_SENT => fresh.messages.push_back(event.subject.clone()),
                 kind::TASK_NOTED => fresh.notes.extend(event.data["note"].as_str().map(str::to_owned)),
+                kind::PLACE_QUEUED => fresh.places.push_back(event.subject.clone()),
                 kind::MEMORY_ADDED => fresh.memories.push_back(event.subject.clone()),
                 _ => {}
+            }
+            if event.kind.starts_with("memory.") && event.op == "session_end" {
+                fresh.lessons.push_back(event.clone());
             }
         }
         fresh
@@ -183,6 +233,8 @@ pub struct Asked<'a> {
     pub request: &'a str,
     pub given: bool,
     pub dead: &'a [String],
+    /// The working tree that it comes from, empty for none.
+    pub place: &'a str,
     pub op: &'a Op,
     pub clock: i64,
 }
@@ -199,6 +251,8 @@ pub struct Outcome {
     pub replayed: bool,
     /// The events that were appended.
     pub events: Vec<Told>,
+    /// Who stood in the way, where that is why it was refused.
+    pub blockers: Vec<Value>,
 }
 
 /// One op under way.
@@ -208,6 +262,9 @@ struct Turn<'a> {
     first: i64,
     actor: &'a str,
     dead: &'a [String],
+    place: &'a str,
+    /// The id of the working tree it comes from, empty for none.
+    checkout: String,
     fresh: Fresh,
 }
 
@@ -227,7 +284,7 @@ impl Model {
     /// Runs a call.
     pub fn run(&mut self, asked: &Asked<'_>, fresh: Fresh) -> Outcome {
         if let Err(refusal) = check::check(asked.op) {
-            return Outcome { answer: Err(refusal), replayed: false, events: Vec::new() };
+            return Outcome { answer: Err(refusal), replayed: false, events: Vec::new(), blockers: Vec::new() };
         }
         let (now, stepped) = self.reading(asked.clock);
         let payload = format!("{:?}", asked.op);
@@ -235,19 +292,34 @@ impl Model {
         if let Some(record) = self.records.get(&key).filter(|record| record.until > now) {
             let same = record.payload == payload;
             let answer = if same { Ok(record.answer.clone()) } else { Err(("mismatch", "request_mismatch")) };
-            return Outcome { answer, replayed: same, events: Vec::new() };
+            return Outcome { answer, replayed: same, events: Vec::new(), blockers: Vec::new() };
+        }
+        // A hook never switches a project on.
+        if matches!(asked.op, Op::SessionEnd(_)) && self.last_event == 0 {
+            let answer = Err(("conflict", "not_switched_on"));
+            return Outcome { answer, replayed: false, events: Vec::new(), blockers: Vec::new() };
         }
         let (first, from) = (self.last_event, self.log.len());
-        let mut turn = Turn { now, first, actor: asked.actor, dead: asked.dead, fresh };
+        let checkout = self.checkouts.get(asked.place).cloned().unwrap_or_default();
+        let (actor, dead, place) = (asked.actor, asked.dead, asked.place);
+        let mut turn = Turn { now, first, actor, dead, place, checkout, fresh };
         self.last_time = now;
         if stepped {
             self.step_back(&turn);
         }
         self.settle(&turn);
+        self.settle_places(&turn);
+        self.serve(&mut turn);
+        self.end_messages(&turn);
         self.be_present(&turn);
         let before = self.clone();
-        self.register(&turn);
+        self.register(&mut turn);
         let answer = self.decide(&mut turn, asked.op);
+        if answer.is_ok() {
+            self.serve(&mut turn);
+            self.end_messages(&turn);
+        }
+        let blockers = std::mem::take(&mut self.blockers);
         match &answer {
             Ok(body) => {
                 let until = now + if asked.given { 7 * 24 * HOUR } else { HOUR };
@@ -258,7 +330,7 @@ impl Model {
         if self.last_event / PRUNED_EVERY != first / PRUNED_EVERY {
             self.records.retain(|_, record| record.until > now);
         }
-        Outcome { answer, replayed: false, events: self.log[from..].to_vec() }
+        Outcome { answer, replayed: false, events: self.log[from..].to_vec(), blockers }
     }
 
     fn tell(&mut self, turn: &Turn<'_>, kind: &'static str, subject: &str, hold: &str, data: Value) -> i64 {
@@ -284,6 +356,14 @@ impl Model {
             hold.granted_at = hold.granted_at.min(now);
             hold.expires_at = hold.expires_at.min(now + hold.ttl);
         }
+        for path in self.paths.iter_mut().filter(|path| path.ended.is_none()) {
+            path.granted_at = path.granted_at.min(now);
+            path.expires_at = path.expires_at.min(now + path.ttl);
+        }
+        for place in &mut self.places {
+            place.queued_at = place.queued_at.min(now);
+            place.expires_at = place.expires_at.min(now + place.ttl);
+        }
         for agent in self.agents.values_mut() {
             agent.last_seen = agent.last_seen.min(now);
         }
@@ -295,8 +375,10 @@ impl Model {
             .tasks
             .values()
             .filter_map(|task| task.hold.as_ref().map(|hold| (hold.expires_at, hold.id.clone(), task.id.clone())))
-            .filter(|(expires_at, _, _)| turn.now >= *expires_at)
             .collect();
+        let paths = self.paths.iter().filter(|path| path.ended.is_none());
+        due.extend(paths.map(|path| (path.expires_at, path.id.clone(), String::new())));
+        due.retain(|(expires_at, _, _)| turn.now >= *expires_at);
         due.sort();
         let mut gone: Vec<(i64, String)> = self
             .agents
@@ -305,8 +387,12 @@ impl Model {
             .map(|(name, agent)| (agent.last_seen, name.clone()))
             .collect();
         gone.sort();
-        for (_, _, task) in due.into_iter().take(SETTLED_AT_ONCE) {
-            self.expire(turn, &task);
+        for (_, hold, task) in due.into_iter().take(SETTLED_AT_ONCE) {
+            if !task.is_empty() {
+                self.expire(turn, &task, "");
+            } else if let Some(at) = self.paths.iter().position(|path| path.id == hold && path.ended.is_none()) {
+                self.expire_path(turn, at, "");
+            }
         }
         for (_, name) in gone {
             for id in self.in_order(|task| task.assignee == name && !task.status.is_closed()) {
@@ -316,41 +402,63 @@ impl Model {
         }
     }
 
-    fn expire(&mut self, turn: &Turn<'_>, id: &str) {
+    /// Ends the hold on a task and all that is held for it: at its end, or now because of something.
+    fn expire(&mut self, turn: &Turn<'_>, id: &str, why: &str) {
         let task = self.task(id);
         let Some(hold) = task.hold.take() else { return };
-        task.status = Status::Open;
+        if task.status == Status::Started {
+            task.status = Status::Open;
+        }
         task.lapsed = true;
         let over = turn.now >= hold.expires_at;
         let ended_at = if over { hold.expires_at } else { turn.now };
-        let data = json!({
+        let mut data = json!({
             "holder": hold.holder, "fence": hold.fence, "ended_at": Time(ended_at), "expires_at": Time(hold.expires_at),
-            "granted_at": Time(hold.granted_at), "proven_dead": !over,
+            "granted_at": Time(hold.granted_at), "proven_dead": !over && why == "proven_dead",
         });
-        self.tell(turn, kind::HOLD_EXPIRED, id, &hold.id, data);
+        if !over && why == "session_ended" {
+            data["session_ended"] = json!(true);
+        }
+        let number = self.tell(turn, kind::HOLD_EXPIRED, id, &hold.id, data);
+        self.over.push(Over { hold: hold.id.clone(), how: "expired", by: hold.holder.clone(), cause: number });
+        self.ended.push(Ended { id: hold.id, task: id.to_owned(), holder: hold.holder, lost: true });
+        self.expire_bound(turn, id, if over { "" } else { why });
     }
 
     /// The actor was here, and its live holds with less than three quarters of their time left are renewed.
     fn be_present(&mut self, turn: &Turn<'_>) {
         let Some(agent) = self.agents.get_mut(turn.actor) else { return };
         agent.last_seen = turn.now;
+        agent.ended = false;
         for hold in self.tasks.values_mut().filter_map(|task| task.hold.as_mut()) {
             let left = hold.expires_at - turn.now;
             if hold.holder == turn.actor && left > 0 && left < hold.ttl - hold.ttl / 4 {
                 hold.expires_at = turn.now + hold.ttl;
             }
         }
+        let own = |path: &&mut PathHold| path.holder == turn.actor && path.ended.is_none() && path.place.is_empty();
+        for path in self.paths.iter_mut().filter(own) {
+            let left = path.expires_at - turn.now;
+            if left > 0 && left < path.ttl - path.ttl / 4 {
+                path.expires_at = turn.now + path.ttl;
+            }
+        }
     }
 
-    fn register(&mut self, turn: &Turn<'_>) {
+    fn register(&mut self, turn: &mut Turn<'_>) {
         if self.last_event == 0 {
             self.tell(turn, kind::PROJECT_CREATED, "", "", json!({}));
         }
         if !self.agents.contains_key(turn.actor) {
             let number = self.tell(turn, kind::AGENT_REGISTERED, turn.actor, "", json!({}));
             self.delivered.insert(turn.actor.to_owned(), (number, number));
-            let agent = Agent { registered_at: turn.now, last_seen: turn.now, focus: String::new() };
+            let agent = Agent { registered_at: turn.now, last_seen: turn.now, focus: String::new(), ended: false };
             self.agents.insert(turn.actor.to_owned(), agent);
+        }
+        if !turn.place.is_empty() && turn.checkout.is_empty() {
+            let drawn = turn.fresh.checkouts.get(turn.place).cloned();
+            turn.checkout = drawn.unwrap_or_else(|| format!("c-{}", turn.place));
+            self.checkouts.insert(turn.place.to_owned(), turn.checkout.clone());
         }
     }
 
@@ -358,7 +466,15 @@ impl Model {
     fn is_gone(&self, name: &str, actor: &str, now: i64) -> bool {
         let holds = |task: &Task| task.hold.as_ref().is_some_and(|hold| hold.holder == name && now < hold.expires_at);
         let quiet = self.agents.get(name).is_some_and(|agent| agent.last_seen <= now - HOUR);
-        quiet && name != actor && !name.starts_with("person:") && !self.tasks.values().any(holds)
+        let has = |path: &PathHold| path.holder == name && path.ended.is_none() && now < path.expires_at;
+        let holds = self.tasks.values().any(holds) || self.paths.iter().any(has);
+        quiet && name != actor && !name.starts_with("person:") && !holds
+    }
+
+    /// The newest hold on a task, over or not.
+    pub fn hold_of(&self, task: &str) -> Option<String> {
+        let live = self.tasks.get(task).and_then(|task| task.hold.as_ref()).map(|hold| hold.id.clone());
+        live.or_else(|| self.ended.iter().rev().find(|ended| ended.task == task).map(|ended| ended.id.clone()))
     }
 
     fn task(&mut self, id: &str) -> &mut Task {

@@ -10,6 +10,8 @@ use super::{Model, Refusal, Task, Told, Turn};
 
 /// How many events are told where no number is given.
 const EVENTS: usize = 20;
+/// How many messages are told.
+const MAIL: usize = 10;
 /// How large a brief is where nothing else is asked for, in tokens.
 const BUDGET: i64 = 1_500;
 
@@ -40,6 +42,11 @@ impl Model {
         answer["events"] = events;
         answer["events"]["offered"] = json!(up_to);
         answer["budget"] = json!(request.budget.unwrap_or(BUDGET));
+        let mut mail = self.letters(turn.actor, MAIL);
+        self.offer_mail(turn.actor, &mut mail);
+        answer["mail"] = mail;
+        let task = |key: &str| answer.get(key).cloned().unwrap_or(json!([]));
+        (answer["paths"], answer["lost_paths"]) = (task("paths"), task("lost_paths"));
         Ok(answer)
     }
 
@@ -63,6 +70,8 @@ impl Model {
         answer["events"] = self.news(actor, place, limit).0;
         answer["events"]["offered"] = Value::Null;
         answer["budget"] = json!(BUDGET);
+        answer["mail"] = self.letters(actor, MAIL);
+        (answer["paths"], answer["lost_paths"]) = (json!([]), json!([]));
         answer
     }
 
@@ -122,7 +131,9 @@ impl Model {
     /// remembered for a task or an agent is not for all.
     pub fn is_news(told: &Told) -> bool {
         let private = told.kind.starts_with("memory.") && told.data["scope"] != "project";
-        !private && ![kind::AGENT_REGISTERED, kind::PROJECT_CREATED].contains(&told.kind)
+        !private
+            && !told.kind.starts_with("message.")
+            && ![kind::AGENT_REGISTERED, kind::PROJECT_CREATED].contains(&told.kind)
     }
 
     /// The number of the event by which an agent appeared: from there on it is told what happens.
@@ -160,6 +171,7 @@ impl Model {
         };
         let confirmed = confirmed.max(offered.min(request.events.unwrap_or(0)));
         self.delivered.insert(turn.actor.to_owned(), (offered, confirmed));
-        json!({ "events": confirmed, "mail": 0 })
+        let mail = self.confirm_mail(turn.actor, request.mail.unwrap_or(0));
+        json!({ "events": confirmed, "mail": mail })
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::task::Status;
 
-use super::{Hold, Model, Refusal, Task, Turn};
+use super::{Ended, Hold, Model, Over, Refusal, Task, Turn};
 
 pub(super) const NOT_FOUND: Refusal = ("not_found", "not_found");
 const ILLEGAL: Refusal = ("conflict", "illegal_transition");
@@ -45,7 +45,7 @@ impl Model {
     pub(super) fn load(&mut self, turn: &Turn<'_>, id: &str) -> Result<(), Refusal> {
         let hold = &self.tasks.get(id).ok_or(NOT_FOUND)?.hold;
         if hold.as_ref().is_some_and(|hold| turn.now >= hold.expires_at || turn.dead.contains(&hold.holder)) {
-            self.expire(turn, id);
+            self.expire(turn, id, "proven_dead");
         }
         Ok(())
     }
@@ -104,19 +104,38 @@ impl Model {
             data["late"] = json!(granted.right == Right::Late);
         }
         let number = self.tell(turn, kind, &granted.id, &hold, data);
-        self.end(turn, granted, number);
+        let told = match kind {
+            kind::TASK_DONE => "done",
+            kind::TASK_BLOCKED => "blocked",
+            kind::TASK_CANCELLED => "cancelled",
+            _ => "released",
+        };
+        self.end(turn, granted, (told, number));
         self.change(turn, &granted.id, to);
+        self.end_bound(turn, granted, told, number);
         number
     }
 
     /// Ends the hold, if there is one, and takes the task out of the focus of whoever leaves it.
-    pub(super) fn end(&mut self, turn: &Turn<'_>, granted: &Granted, number: i64) {
+    pub(super) fn end(&mut self, turn: &Turn<'_>, granted: &Granted, (told, number): (&'static str, i64)) {
         let task = self.task(&granted.id);
         let mut leaves = Vec::new();
-        if let Some(hold) = task.hold.take() {
+        let mut lapsed = None;
+        let ended = task.hold.take();
+        if let Some(hold) = ended {
+            let by = turn.actor.to_owned();
+            self.over.push(Over { hold: hold.id.clone(), how: told, by, cause: number });
+            self.ended.push(Ended {
+                id: hold.id,
+                task: granted.id.clone(),
+                holder: hold.holder.clone(),
+                lost: granted.overrode.is_some(),
+            });
             leaves.push(hold.holder);
-            task.lapsed = false;
+            lapsed = Some(false);
         }
+        let task = self.task(&granted.id);
+        task.lapsed = lapsed.unwrap_or(task.lapsed);
         if granted.overrode.is_some() {
             task.fences.push(number);
             task.last_holder.clear();
@@ -151,6 +170,7 @@ impl Model {
         task.attempt = attempt;
         task.fences.push(fence);
         task.last_holder = to.to_owned();
+        task.last_began = turn.now;
         task.lapsed = false;
         let agent = self.agents.get_mut(to).expect("nobody unknown is granted anything");
         if to == turn.actor || agent.focus.is_empty() {

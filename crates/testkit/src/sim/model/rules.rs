@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 use tenure_core::event::kind;
 use tenure_core::task::Status;
 use tenure_kernel::Op;
-use tenure_kernel::op::{add, add_many, block, claim, edit, transfer};
+use tenure_kernel::op::remember::Reach;
+use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
-use super::{HOUR, Hold, Model, Refusal, SECOND, Task, Turn};
+use super::{HOUR, Hold, Model, PathHold, Refusal, SECOND, Task, Turn};
 
-const UNKNOWN_AGENT: Refusal = ("not_found", "unknown_agent");
+pub(super) const UNKNOWN_AGENT: Refusal = ("not_found", "unknown_agent");
 const LAPSED: Refusal = ("stale", "lapsed");
 pub(super) const CYCLE: Refusal = ("conflict", "cycle");
 
@@ -30,7 +31,15 @@ impl Model {
                 let granted = self.begin(turn, &on)?;
                 self.block(turn, &granted, request)
             }
+            Op::Release(request) if !request.paths.is_empty() => self.release_paths(turn, request),
             Op::Release(request) => {
+                let mut request = request.clone();
+                if let Some(hold) = request.hold.take() {
+                    match self.release_by_id(turn, &hold, &request)? {
+                        Ok(task) => request.task = Some(task),
+                        Err(ended) => return Ok(ended),
+                    }
+                }
                 let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.release(turn, &granted)
@@ -57,15 +66,17 @@ impl Model {
             }
             Op::MemoryPin(request) => self.pin(turn, &request.memory, request.pinned),
             Op::MemoryForget(request) => self.forget(turn, &request.memory),
-            Op::Send(_) | Op::Inbox(_) => unreachable!("no plan sends mail"),
+            Op::Send(request) => self.send(turn, request),
+            Op::Inbox(request) => self.inbox(turn, request),
+            Op::Reserve(request) => self.reserve(turn, request),
+            Op::SessionEnd(_) => Ok(self.session_end(turn)),
             Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
                 unreachable!("no plan imports, joins checkouts or forgets projects")
             }
-            Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Committed(_) | Op::Lessons(_) => {
-                unreachable!("no plan has hooks")
+            Op::SessionStart(_) | Op::ToolUsed(_) | Op::Committed(_) | Op::Lessons(_) => {
+                unreachable!("no plan has these hooks")
             }
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
-            Op::Reserve(_) => unreachable!("no plan reserves paths"),
             Op::Off(_) | Op::Guard(_) => unreachable!("no plan has guards"),
             Op::Lock(_) => unreachable!("no plan takes locks"),
         }
@@ -129,6 +140,7 @@ impl Model {
             hold: None,
             fences: Vec::new(),
             last_holder: String::new(),
+            last_began: 0,
             lapsed: false,
             attempt: 0,
             version: 1,
@@ -175,8 +187,15 @@ impl Model {
     ) -> Result<Value, Refusal> {
         let ttl = ttl_s.map(|seconds| seconds * SECOND);
         let mut lapsed_from = None;
+        let (mut paths, mut lost) = (Vec::new(), Vec::new());
         if let Some(hold) = self.tasks[id].hold.clone() {
+            let before = hold.ttl;
             let hold = Hold { ttl: ttl.unwrap_or(hold.ttl), ..hold };
+            // What was given a time of its own keeps it.
+            let with_it = |path: &&mut PathHold| path.task == id && path.ended.is_none() && path.ttl == before;
+            for path in self.paths.iter_mut().filter(with_it).filter(|path| turn.now < path.expires_at) {
+                (path.expires_at, path.ttl) = (turn.now + hold.ttl, hold.ttl);
+            }
             self.task(id).hold = Some(Hold { expires_at: turn.now + hold.ttl, ..hold });
             self.agents.get_mut(turn.actor).expect("registered").focus = id.to_owned();
         } else {
@@ -191,16 +210,29 @@ impl Model {
             }
             let ttl = ttl.unwrap_or(HOUR);
             let told = (kind::TASK_CLAIMED, json!({ "rule": rule, "lapsed_from": lapsed_from }));
+            let last = &self.tasks[id];
+            let (before, began, from) =
+                (last.fences.last().copied().unwrap_or(0), last.last_began, last.last_holder.clone());
             self.grant(turn, id, turn.actor, ttl, turn.now + ttl, told);
             self.change(turn, id, Status::Started);
+            if lapsed_from.is_some() {
+                (paths, lost) = self.take_over_paths(turn, id, (before, began, &from));
+            }
         }
         let task = &self.tasks[id];
         let hold = task.hold.clone().expect("just granted or renewed");
         let reason = super::view::reason(rule, task.priority, lapsed_from.as_deref());
         self.shown.insert((turn.actor.to_owned(), id.to_owned()), hold.fence);
-        Ok(json!({
+        let mut answer = json!({
             "task": self.shape(id, turn.now), "hold": self.hold_shape(id, "alive", turn.now), "rule": rule, "reason": reason,
-        }))
+        });
+        if !paths.is_empty() {
+            answer["paths"] = json!(paths);
+        }
+        if !lost.is_empty() {
+            answer["lost_paths"] = json!(lost);
+        }
+        Ok(answer)
     }
 
     fn done(&mut self, turn: &Turn<'_>, granted: &Granted) -> Result<Value, Refusal> {
@@ -315,7 +347,10 @@ impl Model {
         if request.to == hold.holder {
             return Err(("conflict", "same_holder"));
         }
-        self.end(turn, &granted, self.last_event + 1);
+        if self.would_split(turn, id, &request.to) {
+            return Err(("conflict", "transfer_splits"));
+        }
+        self.end(turn, &granted, ("transferred", self.last_event + 1));
         let data = json!({ "from": hold.holder, "ended_hold": hold.id, "overrode": granted.overrode });
         self.grant(turn, id, &request.to, hold.ttl, hold.expires_at, (kind::HOLD_TRANSFERRED, data));
         if granted.overrode.is_some() {
@@ -323,7 +358,51 @@ impl Model {
             self.task(id).fences.dedup();
         }
         self.change(turn, id, Status::Started);
-        Ok(json!({ "holds": [self.hold_shape(id, "alive", turn.now)] }))
+        let mut holds = vec![self.hold_shape(id, "alive", turn.now)];
+        holds.extend(self.hand_over(turn, &granted, &request.to));
+        Ok(json!({ "holds": holds }))
+    }
+
+    /// Which lessons are drawn is told by the log; that they are remembered like anything else is not.
+    fn learn(&mut self, turn: &mut Turn<'_>) -> usize {
+        let lessons = std::mem::take(&mut turn.fresh.lessons);
+        for event in &lessons {
+            let text = |key: &str| event.data[key].as_str().unwrap_or_default().to_owned();
+            let (text, key) = (text("text"), Some(text("key")));
+            let (kind, scope) = (tenure_core::memory::Kind::Lesson, Some(Reach::Project));
+            let item = remember::Item { text, key, kind, scope, task: None, ttl_s: None };
+            let _ = self.remember(turn, &[item], None);
+            self.log.last_mut().expect("something was told").cause = event.cause;
+        }
+        lessons.len()
+    }
+
+    /// A session says good-bye: everything that its agent holds ends now.
+    fn session_end(&mut self, turn: &mut Turn<'_>) -> Value {
+        let lessons = self.learn(turn);
+        let mut tasks: Vec<(String, String)> = self
+            .tasks
+            .values()
+            .filter_map(|task| task.hold.as_ref().map(|hold| (hold, task)))
+            .filter(|(hold, _)| hold.holder == turn.actor)
+            .map(|(hold, task)| (hold.id.clone(), task.id.clone()))
+            .collect();
+        tasks.sort();
+        for (_, task) in &tasks {
+            self.expire(turn, task, "session_ended");
+        }
+        let mut paths: Vec<(String, usize)> = (0..self.paths.len())
+            .filter(|at| self.paths[*at].holder == turn.actor && self.paths[*at].ended.is_none())
+            .map(|at| (self.paths[at].id.clone(), at))
+            .collect();
+        paths.sort();
+        for (_, at) in paths {
+            self.expire_path(turn, at, "session_ended");
+        }
+        self.leave_line(turn);
+        self.agents.get_mut(turn.actor).expect("registered").ended = true;
+        let freed: Vec<String> = tasks.into_iter().map(|(_, task)| task).collect();
+        json!({ "agent": turn.actor, "over": true, "freed": freed, "lessons": lessons })
     }
 
     fn edit(&mut self, turn: &Turn<'_>, request: &edit::Request) -> Result<Value, Refusal> {

@@ -41,10 +41,18 @@ fn until(hold: &super::Hold, now: i64) -> i64 {
 }
 
 impl Model {
+    /// Whether an agent is there, judged by a time to live.
+    pub(super) fn there(&self, agent: &str, ttl: i64, now: i64) -> &'static str {
+        let agent = &self.agents[agent];
+        if agent.ended { "gone" } else { liveness(now - agent.last_seen, ttl) }
+    }
+
     /// The time to live an agent is judged by: the longest of its live holds, else an hour.
-    fn longest(&self, agent: &str, now: i64) -> i64 {
+    pub(super) fn longest(&self, agent: &str, now: i64) -> i64 {
         let live = self.tasks.values().filter(|task| Model::is_live(task, now)).filter_map(|task| task.hold.as_ref());
-        live.filter(|hold| hold.holder == agent).map(|hold| hold.ttl).max().unwrap_or(HOUR)
+        let paths = self.paths.iter().filter(|path| path.holder == agent && self.counts(path, now));
+        let tasks = live.filter(|hold| hold.holder == agent).map(|hold| hold.ttl);
+        tasks.chain(paths.map(|path| path.ttl)).max().unwrap_or(HOUR)
     }
 
     fn is_live(task: &Task, now: i64) -> bool {
@@ -92,7 +100,7 @@ impl Model {
             "assignee": some(&task.assignee), "reason": some(&task.reason), "blocked_on": some(&task.blocked_on),
             "holder": live.map(|hold| json!({
                 "agent": hold.holder, "hold": hold.id, "fence": hold.fence, "expires_at": Time(until(hold, now)),
-                "liveness": liveness(now - self.agents[&hold.holder].last_seen, hold.ttl),
+                "liveness": self.there(&hold.holder, hold.ttl, now),
             })),
             "lapsed_from": lapsed_from, "finished_by": some(&task.finished_by),
             "finished_at": if task.finished_at == 0 { Value::Null } else { json!(Time(task.finished_at)) },
@@ -124,25 +132,33 @@ impl Model {
 
     /// Live holds, the next to end first.
     pub fn holds(&self, now: i64) -> Vec<Value> {
-        let mut live: Vec<&Task> = self.tasks.values().filter(|task| Model::is_live(task, now)).collect();
-        live.sort_by_key(|task| task.hold.as_ref().map(|hold| (hold.expires_at, hold.id.clone())));
-        let shape = |task: &&Task| {
+        let mut live: Vec<(i64, String, Value)> = Vec::new();
+        for task in self.tasks.values().filter(|task| Model::is_live(task, now)) {
             let hold = task.hold.as_ref().expect("live");
-            self.hold_shape(&task.id, liveness(now - self.agents[&hold.holder].last_seen, hold.ttl), now)
-        };
-        live.iter().map(shape).collect()
+            let shape = self.hold_shape(&task.id, self.there(&hold.holder, hold.ttl, now), now);
+            live.push((hold.expires_at, hold.id.clone(), shape));
+        }
+        for (at, path) in self.paths.iter().enumerate().filter(|(_, path)| self.counts(path, now)) {
+            let place = self.checkouts.iter().find(|(_, id)| **id == path.checkout);
+            let place = place.map_or(String::new(), |(place, _)| format!("host:/repos/{place}"));
+            let shape = self.path_shape(at, self.there(&path.holder, path.ttl, now), &place, now);
+            live.push((path.expires_at, path.id.clone(), shape));
+        }
+        live.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        live.into_iter().map(|(_, _, shape)| shape).collect()
     }
 
     /// How many holds are over and not yet ended.
     pub fn unsettled(&self, now: i64) -> usize {
-        self.tasks.values().filter(|task| task.hold.is_some() && !Model::is_live(task, now)).count()
+        let paths = self.paths.iter().filter(|path| path.ended.is_none() && now >= path.expires_at).count();
+        paths + self.tasks.values().filter(|task| task.hold.is_some() && !Model::is_live(task, now)).count()
     }
 
     /// All agents by name.
     pub fn agent_list(&self, now: i64) -> Vec<Value> {
         let shape = |(name, agent): (&String, &super::Agent)| {
             json!({
-                "name": name, "liveness": liveness(now - agent.last_seen, self.longest(name, now)), "last_seen": Time(agent.last_seen),
+                "name": name, "liveness": self.there(name, self.longest(name, now), now), "last_seen": Time(agent.last_seen),
                 "focus": some(&agent.focus), "registered_at": Time(agent.registered_at),
             })
         };
@@ -197,7 +213,7 @@ impl Model {
             "started": count(State::Held), "blocked": count(State::Blocked), "done": count(State::Done),
             "cancelled": count(State::Cancelled), "held": holds.len(), "last_event": self.last_event,
             "next_expiry": next.map_or(Value::Null, Value::from),
-            "agents": self.recent(now),
+            "agents": self.recent(now), "overdue": self.overdue(now),
             "holds": holds.iter().take(10).map(|hold| hold["id"].clone()).collect::<Vec<_>>(),
             "blocked_by": blocked.iter().take(10).map(|id| json!([id, gone(id)])).collect::<Vec<_>>(),
             "stuck_by": self.filtered(State::Stuck, None, now).into_iter().take(10).collect::<Vec<_>>(),

@@ -1,0 +1,484 @@
+//! The waiting line, as the contract says it: who is blocked by whom, who is served when something ends, and who would
+//! wait for itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use tenure_core::event::kind;
+use tenure_kernel::op::reserve;
+
+use super::files::{covers, overlap};
+use super::paths::{PathHold, Want, meet};
+use super::{Model, Refusal, SECOND, Turn};
+
+/// How long a place lives after its last renewal.
+const PLACE: i64 = 120 * SECOND;
+/// How long an offer lives.
+const OFFER: i64 = 60 * SECOND;
+
+/// A place in the line.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Place {
+    pub id: String,
+    /// The number of the event that queued it.
+    pub ticket: i64,
+    pub agent: String,
+    pub checkout: String,
+    pub shared: bool,
+    /// In their one spelling, in order.
+    pub wanted: Vec<String>,
+    pub reason: String,
+    pub queued_at: i64,
+    pub expires_at: i64,
+    pub ttl: i64,
+    /// Whether what it waits for is held for its agent.
+    pub offered: bool,
+}
+
+/// Something that is held or wanted: where, whether shared, which patterns.
+#[derive(Clone, Copy)]
+struct Thing<'a> {
+    checkout: &'a str,
+    shared: bool,
+    patterns: &'a [String],
+}
+
+impl Place {
+    fn thing(&self) -> Thing<'_> {
+        Thing { checkout: &self.checkout, shared: self.shared, patterns: &self.wanted }
+    }
+}
+
+fn clash(one: &Thing<'_>, other: &Thing<'_>) -> bool {
+    let common = |pattern: &String| other.patterns.iter().any(|its| overlap(pattern, its));
+    !(one.shared && other.shared) && meet(one.checkout, other.checkout) && one.patterns.iter().any(common)
+}
+
+/// Who waits for whom, and through them.
+type Ways = BTreeMap<String, BTreeSet<String>>;
+
+fn reaches(ways: &Ways, from: &str, to: &str) -> bool {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut next: Vec<&str> = vec![from];
+    while let Some(at) = next.pop() {
+        for other in ways.get(at).into_iter().flatten() {
+            if other == to {
+                return true;
+            }
+            if seen.insert(other) {
+                next.push(other);
+            }
+        }
+    }
+    false
+}
+
+/// What stands in the way of a request.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// Holds, by their places in the list of all.
+    pub(super) holds: Vec<usize>,
+    /// Places, by theirs, each with its number in the line.
+    pub(super) places: Vec<(usize, i64)>,
+    /// The number that the request has or would have.
+    number: i64,
+    /// The place that the same request has.
+    own: Option<usize>,
+}
+
+impl Ahead {
+    pub(super) fn is_free(&self) -> bool {
+        self.holds.is_empty() && self.places.is_empty()
+    }
+}
+
+impl Model {
+    /// The places that count now and are waiting, in the order of their tickets.
+    fn waiting(&self, now: i64, dead: &[String]) -> Vec<usize> {
+        let counts = |at: &usize| {
+            let place = &self.places[*at];
+            !place.offered && now < place.expires_at && !dead.contains(&place.agent)
+        };
+        (0..self.places.len()).filter(counts).collect()
+    }
+
+    /// The live holds of others in the way of something.
+    fn held_from(&self, agent: &str, thing: &Thing<'_>, now: i64, dead: &[String]) -> Vec<usize> {
+        let in_the_way = |at: &usize| {
+            let path = &self.paths[*at];
+            let its =
+                Thing { checkout: &path.checkout, shared: path.shared, patterns: std::slice::from_ref(&path.pattern) };
+            self.counts(path, now) && path.holder != agent && !dead.contains(&path.holder) && clash(&its, thing)
+        };
+        (0..self.paths.len()).filter(in_the_way).collect()
+    }
+
+    /// Who waits for whom because that one holds what it wants.
+    fn for_holders(&self, now: i64, dead: &[String]) -> Ways {
+        let mut ways = Ways::new();
+        for at in self.waiting(now, dead) {
+            let place = &self.places[at];
+            let holders = self.held_from(&place.agent, &place.thing(), now, dead);
+            let holders = holders.into_iter().map(|held| self.paths[held].holder.clone());
+            ways.entry(place.agent.clone()).or_default().extend(holders);
+        }
+        ways
+    }
+
+    /// The same, and because that one came before it; but whoever waits for the later one's holds is not waited for.
+    fn for_all(&self, holders: &Ways, now: i64, dead: &[String]) -> Ways {
+        let mut ways = holders.clone();
+        let waiting = self.waiting(now, dead);
+        for (nth, at) in waiting.iter().enumerate() {
+            for earlier in &waiting[..nth] {
+                let (later, first) = (&self.places[*at], &self.places[*earlier]);
+                let clashes = later.agent != first.agent && clash(&later.thing(), &first.thing());
+                if clashes && !reaches(holders, &first.agent, &later.agent) {
+                    ways.entry(later.agent.clone()).or_default().insert(first.agent.clone());
+                }
+            }
+        }
+        ways
+    }
+
+    /// The waiting requests of others that a request may not pass: conflicting earlier ones, except of those who wait,
+    /// directly or not, for the requester. Nor may it be given what would make those wait for it whom it waits for: that
+    /// would be a circle of holds.
+    fn before(&self, agent: &str, ticket: i64, thing: &Thing<'_>, now: i64, dead: &[String]) -> Vec<usize> {
+        let holders = self.for_holders(now, dead);
+        let all = self.for_all(&holders, now, dead);
+        let first = |at: &usize| {
+            let place = &self.places[*at];
+            let earlier = place.ticket < ticket && !reaches(&all, &place.agent, agent);
+            place.agent != agent && clash(&place.thing(), thing) && (earlier || reaches(&holders, agent, &place.agent))
+        };
+        self.waiting(now, dead).into_iter().filter(first).collect()
+    }
+
+    /// The number that a request has in the line: one more than the conflicting earlier places of others.
+    fn number(&self, agent: &str, ticket: i64, thing: &Thing<'_>, now: i64, dead: &[String]) -> i64 {
+        let ahead = |at: &usize| {
+            let place = &self.places[*at];
+            place.ticket < ticket && place.agent != agent && clash(&place.thing(), thing)
+        };
+        1 + i64::try_from(self.waiting(now, dead).iter().filter(|at| ahead(at)).count()).unwrap()
+    }
+
+    /// Everything in the way of a request, holds and places.
+    pub(super) fn ahead(&self, want: &Want<'_>, patterns: &[String], now: i64, dead: &[String]) -> Ahead {
+        let asked = self.asks_more(want, patterns, now);
+        let holds = self.in_the_way(want, &asked, now);
+        if asked.is_empty() {
+            return Ahead::default();
+        }
+        let asked = if holds.is_empty() { asked } else { patterns.to_vec() };
+        let thing = Thing { checkout: want.checkout, shared: want.shared, patterns: &asked };
+        let own = self.own_place(want, patterns, now, dead);
+        let ticket = own.map_or(i64::MAX, |at| self.places[at].ticket);
+        let number = |at: usize| {
+            let place = &self.places[at];
+            (at, self.number(&place.agent, place.ticket, &place.thing(), now, dead))
+        };
+        Ahead {
+            holds,
+            places: self.before(want.agent, ticket, &thing, now, dead).into_iter().map(number).collect(),
+            number: self.number(want.agent, ticket, &thing, now, dead),
+            own,
+        }
+    }
+
+    fn own_place(&self, want: &Want<'_>, patterns: &[String], now: i64, dead: &[String]) -> Option<usize> {
+        self.waiting(now, dead).into_iter().find(|at| self.is_same(&self.places[*at], want, patterns))
+    }
+
+    fn is_same(&self, place: &Place, want: &Want<'_>, patterns: &[String]) -> bool {
+        let mut wanted = patterns.to_vec();
+        wanted.sort();
+        place.agent == want.agent
+            && place.checkout == want.checkout
+            && place.shared == want.shared
+            && place.wanted == wanted
+    }
+
+    /// Whether a request that waits for the holds in its way would wait for itself.
+    fn is_circle(&self, want: &Want<'_>, patterns: &[String], now: i64, dead: &[String]) -> bool {
+        let thing = Thing { checkout: want.checkout, shared: want.shared, patterns };
+        let ways = self.for_holders(now, dead);
+        let holders = self.held_from(want.agent, &thing, now, dead);
+        holders.into_iter().any(|at| reaches(&ways, &self.paths[at].holder, want.agent))
+    }
+
+    /// Waits: a new place, or the one that the same request has, renewed.
+    pub(super) fn wait(
+        &mut self,
+        turn: &mut Turn<'_>,
+        request: &reserve::Request,
+        (want, patterns): (&Want<'_>, &[String]),
+        ahead: &Ahead,
+    ) -> Result<Value, Refusal> {
+        if self.is_circle(want, patterns, turn.now, turn.dead) {
+            return Err(("conflict", "waits_in_circle"));
+        }
+        let at = match ahead.own {
+            Some(at) => {
+                let place = &mut self.places[at];
+                place.expires_at = turn.now + PLACE;
+                if !request.reason.is_empty() {
+                    place.reason.clone_from(&request.reason);
+                }
+                at
+            }
+            None => self.queue(turn, want, patterns, &request.reason),
+        };
+        let mut blockers = self.named(ahead, turn.now);
+        let total = blockers.len();
+        blockers.truncate(50);
+        Ok(json!({
+            "holds": [], "waiting": true, "place": ahead.number, "id": self.places[at].id, "expires_in_s": PLACE / SECOND,
+            "blockers": blockers, "total": total,
+        }))
+    }
+
+    /// Everything in the way, as whoever it blocks sees it.
+    pub(super) fn named(&self, ahead: &Ahead, now: i64) -> Vec<Value> {
+        let holds = ahead.holds.iter().map(|at| self.blocker(*at, now));
+        let places = ahead.places.iter().map(|(at, number)| {
+            let place = &self.places[*at];
+            json!({
+                "id": place.id, "state": "waiting", "holder": place.agent, "pattern": place.wanted[0],
+                "mode": if place.shared { "shared" } else { "exclusive" }, "reason": place.reason,
+                "age_s": ((now - place.queued_at) / SECOND).max(0),
+                "expires_in_s": ((place.expires_at - now) / SECOND).max(0),
+                "last_seen_s": ((now - self.agents[&place.agent].last_seen) / SECOND).max(0),
+                "liveness": self.there(&place.agent, place.ttl, now), "place": number,
+            })
+        });
+        holds.chain(places).collect()
+    }
+
+    fn queue(&mut self, turn: &mut Turn<'_>, want: &Want<'_>, patterns: &[String], reason: &str) -> usize {
+        let id = turn.fresh.places.pop_front().unwrap_or_else(|| turn.fresh.invent('w'));
+        let mut wanted = patterns.to_vec();
+        wanted.sort();
+        let data = json!({ "agent": want.agent, "wanted": wanted, "checkout": want.checkout });
+        let ticket = self.tell(turn, kind::PLACE_QUEUED, &id, "", data);
+        self.places.push(Place {
+            id,
+            ticket,
+            agent: want.agent.to_owned(),
+            checkout: want.checkout.to_owned(),
+            shared: want.shared,
+            wanted,
+            reason: reason.to_owned(),
+            queued_at: turn.now,
+            expires_at: turn.now + PLACE,
+            ttl: PLACE,
+            offered: false,
+        });
+        self.freed = true;
+        self.places.len() - 1
+    }
+
+    fn drop_place(&mut self, id: &str) {
+        self.places.retain(|place| place.id != id);
+        self.freed = true;
+    }
+
+    /// Ends the places whose time is over, and those of agents that are proven dead.
+    pub(super) fn settle_places(&mut self, turn: &Turn<'_>) {
+        let mut due: Vec<(i64, String)> = self
+            .places
+            .iter()
+            .filter(|place| turn.now >= place.expires_at)
+            .map(|place| (place.expires_at, place.id.clone()))
+            .collect();
+        due.sort();
+        let mut over: Vec<String> = due.into_iter().map(|(_, id)| id).collect();
+        for agent in turn.dead.iter().filter(|agent| self.agents.contains_key(*agent)) {
+            let of = |place: &&Place| place.agent == *agent && !over.contains(&place.id);
+            let mut ids: Vec<String> = self.places.iter().filter(of).map(|place| place.id.clone()).collect();
+            ids.sort();
+            over.extend(ids);
+        }
+        for id in over {
+            let place = self.places.iter().find(|place| place.id == id).expect("one that is due").clone();
+            if !place.offered {
+                let mut data = json!({ "agent": place.agent, "wanted": place.wanted });
+                if turn.now < place.expires_at {
+                    data["proven_dead"] = json!(true);
+                }
+                self.tell(turn, kind::PLACE_LAPSED, &id, "", data);
+            }
+            self.drop_place(&id);
+        }
+    }
+
+    /// Leaves the line with a place, and says so.
+    pub(super) fn leave_place(&mut self, turn: &Turn<'_>, id: &str, session_ended: bool) {
+        let place = self.places.iter().find(|place| place.id == id).expect("an own place").clone();
+        let mut data = json!({ "agent": place.agent, "wanted": place.wanted });
+        if session_ended {
+            data["session_ended"] = json!(true);
+        }
+        self.tell(turn, kind::PLACE_LEFT, id, "", data);
+        self.drop_place(id);
+    }
+
+    /// A session is over: its agent waits for nothing.
+    pub(super) fn leave_line(&mut self, turn: &Turn<'_>) {
+        let own = self.places.iter().filter(|place| place.agent == turn.actor);
+        let mut own: Vec<(String, bool)> = own.map(|place| (place.id.clone(), place.offered)).collect();
+        own.sort();
+        for (id, offered) in own {
+            if offered {
+                self.drop_place(&id);
+            } else {
+                self.leave_place(turn, &id, true);
+            }
+        }
+    }
+
+    /// The own places that something given back covers a part of: without that the rest is not wanted either.
+    pub(super) fn places_within(&self, turn: &Turn<'_>, pattern: &str) -> Vec<String> {
+        let own = |place: &&Place| {
+            place.agent == turn.actor
+                && !place.offered
+                && meet(&place.checkout, &turn.checkout)
+                && place.wanted.iter().any(|wanted| covers(pattern, wanted))
+        };
+        let mut ids: Vec<String> = self.places.iter().filter(own).map(|place| place.id.clone()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// What was asked for is held: whoever waited for just this waits no longer.
+    pub(super) fn waits_no_longer(&mut self, want: &Want<'_>, patterns: &[String]) {
+        let same = |place: &&Place| self.is_same(place, want, patterns);
+        for id in self.places.iter().filter(same).map(|place| place.id.clone()).collect::<Vec<_>>() {
+            self.drop_place(&id);
+        }
+    }
+
+    /// Walks the waiters in the order of their tickets and offers to each whose whole set is free.
+    pub(super) fn serve(&mut self, turn: &mut Turn<'_>) {
+        if !std::mem::take(&mut self.freed) || self.places.is_empty() {
+            return;
+        }
+        self.end_what_is_waited_for(turn);
+        let live: Vec<String> =
+            self.paths.iter().filter(|path| path.ended.is_none()).map(|path| path.place.clone()).collect();
+        self.places.retain(|place| !place.offered || live.contains(&place.id) || turn.now >= place.expires_at);
+        loop {
+            let free = |at: &usize| {
+                let place = &self.places[*at];
+                self.held_from(&place.agent, &place.thing(), turn.now, turn.dead).is_empty()
+                    && self.before(&place.agent, place.ticket, &place.thing(), turn.now, turn.dead).is_empty()
+            };
+            let Some(at) = self.waiting(turn.now, turn.dead).into_iter().find(free) else { break };
+            self.offer(turn, at);
+        }
+        self.freed = false;
+    }
+
+    /// Holds that are over and that somebody waits for are ended before anything is offered.
+    fn end_what_is_waited_for(&mut self, turn: &Turn<'_>) {
+        let waiting = self.waiting(turn.now, turn.dead);
+        let over = |path: &PathHold| turn.now >= path.expires_at || turn.dead.contains(&path.holder);
+        let wanted = |path: &PathHold| {
+            let patterns = std::slice::from_ref(&path.pattern);
+            let its = Thing { checkout: &path.checkout, shared: path.shared, patterns };
+            waiting.iter().any(|at| clash(&self.places[*at].thing(), &its))
+        };
+        let due = |at: &usize| {
+            let path = &self.paths[*at];
+            path.ended.is_none() && over(path) && wanted(path)
+        };
+        for at in (0..self.paths.len()).filter(due).collect::<Vec<_>>() {
+            let why = if turn.dead.contains(&self.paths[at].holder) { "proven_dead" } else { "" };
+            self.expire_path(turn, at, why);
+        }
+    }
+
+    /// Holds what a place waits for, until its agent takes it or does not come in time.
+    fn offer(&mut self, turn: &mut Turn<'_>, at: usize) {
+        let place = self.places[at].clone();
+        let want = Want { agent: &place.agent, checkout: &place.checkout, shared: place.shared };
+        let mut offered = false;
+        for pattern in &place.wanted {
+            match self.own(&want, pattern, turn.now) {
+                Some(own) => {
+                    let same = self.paths[own].pattern == *pattern && self.paths[own].checkout == place.checkout;
+                    if same && self.paths[own].shared && !place.shared {
+                        self.paths[own].shared = false;
+                        let path = self.paths[own].clone();
+                        let mode = if path.shared { "shared" } else { "exclusive" };
+                        let data = json!({ "holder": path.holder, "mode": mode, "fence": path.fence });
+                        self.tell(turn, kind::PATH_CHANGED, pattern, &path.id, data);
+                        self.log.last_mut().expect("just told").cause = Some(place.ticket);
+                    }
+                }
+                None => {
+                    let path = PathHold {
+                        id: String::new(),
+                        pattern: pattern.clone(),
+                        shared: place.shared,
+                        checkout: place.checkout.clone(),
+                        holder: place.agent.clone(),
+                        fence: 0,
+                        granted_at: turn.now,
+                        expires_at: turn.now + OFFER,
+                        ttl: OFFER,
+                        reason: place.reason.clone(),
+                        task: String::new(),
+                        place: place.id.clone(),
+                        ended: None,
+                    };
+                    self.grant_path(turn, path, (kind::PATH_OFFERED, json!({})));
+                    offered = true;
+                }
+            }
+        }
+        if offered {
+            (self.places[at].offered, self.places[at].expires_at) = (true, turn.now + OFFER);
+        } else {
+            self.drop_place(&place.id);
+        }
+    }
+
+    /// Whether a task was ever handed over: what is held for it may then come to somebody who waits.
+    pub fn was_handed_over(&self) -> bool {
+        self.log.iter().any(|told| told.kind == kind::HOLD_TRANSFERRED)
+    }
+
+    /// Who waits for whom now: for those who hold what is wanted, and for those whose turn comes first.
+    pub fn who_waits_for_whom(&self, now: i64) -> BTreeMap<String, BTreeSet<String>> {
+        let mut ways = self.for_holders(now, &[]);
+        for at in self.waiting(now, &[]) {
+            let place = &self.places[at];
+            let first = self.before(&place.agent, place.ticket, &place.thing(), now, &[]);
+            let first = first.into_iter().map(|other| self.places[other].agent.clone());
+            ways.entry(place.agent.clone()).or_default().extend(first);
+        }
+        ways
+    }
+
+    /// How many wait.
+    pub fn still_waiting(&self, now: i64) -> usize {
+        self.waiting(now, &[]).len()
+    }
+
+    /// Who waits, in the order of tickets, with the number in the line.
+    pub fn in_line(&self, now: i64) -> Vec<Value> {
+        let shown = |at: usize| {
+            let place = &self.places[at];
+            json!([
+                place.id,
+                place.agent,
+                place.wanted,
+                self.number(&place.agent, place.ticket, &place.thing(), now, &[])
+            ])
+        };
+        self.waiting(now, &[]).into_iter().map(shown).collect()
+    }
+}
