@@ -148,7 +148,8 @@ const RELAXED: [&str; 2] = [
 /// Most patterns of `guard.relaxed`.
 const RELAXED_MAX: usize = 64;
 
-/// Reads `guard.relaxed`. A pattern without a slash is meant in every directory, as in `.gitignore`.
+/// Reads `guard.relaxed`. A pattern without a slash is meant in every directory, one that begins with
+/// a slash at the top, as in `.gitignore`.
 fn relaxed(typed: &[impl AsRef<str>]) -> Result<Vec<Pattern>> {
     if typed.len() > RELAXED_MAX {
         return Err(Error::usage("bad_relaxed", format!("{} patterns, at most {RELAXED_MAX} fit", typed.len())));
@@ -156,6 +157,7 @@ fn relaxed(typed: &[impl AsRef<str>]) -> Result<Vec<Pattern>> {
     let read = |typed: &str| {
         let body = typed.strip_prefix(GLOB).unwrap_or(typed);
         let anywhere = !body.trim_end_matches('/').contains('/');
+        let body = body.strip_prefix('/').unwrap_or(body);
         let below = if body.ends_with('/') { "**" } else { "" };
         let whole = if anywhere { format!("{GLOB}**/{body}{below}") } else { format!("{GLOB}{body}{below}") };
         Pattern::parse(&whole, Case::Kept)

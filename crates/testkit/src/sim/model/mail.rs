@@ -204,7 +204,7 @@ impl Model {
             json!({
                 "id": message.id, "number": letter.number, "what": if letter.ending { "ending" } else { "message" },
                 "from": message.author, "to": message.to, "about": some(&message.about), "hold": some(&message.hold),
-                "urgency": message.urgency, "request": message.request, "text": message.text,
+                "urgency": message.urgency, "notice": false, "request": message.request, "text": message.text,
                 "sent_at": Time(message.at), "again": letter.number <= offered, "acked": letter.acked,
                 "ended": ended.map(|(at, how, by)| json!({ "how": how, "by": by, "at": Time(*at) })),
             })
