@@ -177,7 +177,7 @@ impl Match<'_> {
         let after = p + stars;
         let alone = (p == 0 || self.pattern[p - 1] == b'/')
             && (after == self.pattern.len() || self.pattern[after] == b'/')
-            && stars == 2;
+            && stars >= 2;
         let found = if alone && after == self.pattern.len() {
             // `a/**`: everything inside.
             t < self.path.len()
