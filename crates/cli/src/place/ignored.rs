@@ -175,7 +175,9 @@ impl Match<'_> {
         }
         let stars = self.pattern[p..].iter().take_while(|byte| **byte == b'*').count();
         let after = p + stars;
-        let alone = (p == 0 || self.pattern[p - 1] == b'/')
+        // Git takes what comes before the first wildcard for itself, and what is left for a pattern of its own.
+        let is_first = !self.pattern[..p].iter().any(|byte| b"*?[\\".contains(byte));
+        let alone = (is_first || self.pattern[p - 1] == b'/')
             && (after == self.pattern.len() || self.pattern[after] == b'/')
             && stars >= 2;
         let found = if alone && after == self.pattern.len() {
