@@ -101,10 +101,10 @@ fn said(text: &[u8], path: &[u8], is_dir: bool, folds_case: bool) -> Option<bool
             continue;
         }
         let fits = if line.contains(&b'/') {
-            fits(line.strip_prefix(b"/").unwrap_or(line), path, folds_case)
+            Match::of(line.strip_prefix(b"/").unwrap_or(line), path, folds_case, true)
         } else {
             let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-            fits(line, name, folds_case)
+            Match::of(line, name, folds_case, false)
         };
         if fits {
             answer = Some(ignores);
@@ -122,21 +122,23 @@ fn trimmed(line: &[u8]) -> &[u8] {
     &line[..end]
 }
 
-/// Whether a pattern of git fits a path: `*` and `?` stay within a name, `**` between slashes takes any number of them.
-fn fits(pattern: &[u8], path: &[u8], folds_case: bool) -> bool {
-    let mut tried = HashSet::new();
-    Match { pattern, path, folds_case, tried: &mut tried }.from(0, 0)
-}
-
+/// A pattern of git beside a path: `*` and `?` stay within a name, `**` between slashes takes any number of them.
 struct Match<'a> {
     pattern: &'a [u8],
     path: &'a [u8],
     folds_case: bool,
+    /// Whether the pattern is about a whole path and not about a name anywhere.
+    whole: bool,
     /// Places at which a star was tried in vain: without them `*a*a*a*` would take for ever.
     tried: &'a mut HashSet<(usize, usize)>,
 }
 
 impl Match<'_> {
+    fn of(pattern: &[u8], path: &[u8], folds_case: bool, whole: bool) -> bool {
+        let mut tried = HashSet::new();
+        Match { pattern, path, folds_case, whole, tried: &mut tried }.from(0, 0)
+    }
+
     fn from(&mut self, mut p: usize, mut t: usize) -> bool {
         loop {
             let Some(&byte) = self.pattern.get(p) else { return t == self.path.len() };
@@ -175,14 +177,14 @@ impl Match<'_> {
         }
         let stars = self.pattern[p..].iter().take_while(|byte| **byte == b'*').count();
         let after = p + stars;
-        // Git takes what comes before the first wildcard for itself, and what is left for a pattern of its own.
-        let is_first = !self.pattern[..p].iter().any(|byte| b"*?[\\".contains(byte));
+        // Of a whole path git takes what comes before the first wildcard for itself, and what is left for a pattern.
+        let is_first = p == 0 || self.whole && !self.pattern[..p].iter().any(|byte| b"*?[\\".contains(byte));
         let alone = (is_first || self.pattern[p - 1] == b'/')
             && (after == self.pattern.len() || self.pattern[after] == b'/')
             && stars >= 2;
         let found = if alone && after == self.pattern.len() {
             // `a/**`: everything inside.
-            t < self.path.len()
+            true
         } else if alone {
             // `**/`: here, or behind any slash.
             let rest = after + 1;
@@ -394,8 +396,8 @@ mod tests {
     #[test]
     fn stars_do_not_multiply() {
         let pattern = "*a".repeat(200);
-        assert!(!fits(pattern.as_bytes(), "a".repeat(150).as_bytes(), false));
+        assert!(!Match::of(pattern.as_bytes(), "a".repeat(150).as_bytes(), false, true));
         let path = "a/".repeat(200) + "b";
-        assert!(!fits("**/a/".repeat(60).as_bytes(), path.as_bytes(), false));
+        assert!(!Match::of("**/a/".repeat(60).as_bytes(), path.as_bytes(), false, true));
     }
 }
