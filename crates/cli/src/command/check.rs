@@ -19,13 +19,9 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let typed = typed::read(context, &args.paths)?;
-        let question = Question {
-            paths: typed.paths,
-            shared: args.shared,
-            all_checkouts: args.all_checkouts,
-            fold_case: typed.fold_case,
-        };
-        let answer = context.ask(|kernel, call| kernel.check(call, &question))?;
+        let (fold_case, paths) = (typed.fold_case, typed.with_targets());
+        let question = Question { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
+        let answer = context.ask_who_holds(|kernel, call| kernel.check(call, &question))?;
         if context.out.is_json() {
             context.out.data(&answer);
         } else {

@@ -27,7 +27,7 @@ pub(super) const SPEC: Spec = Spec {
         let limit = args.page.limit()?;
         let cursor = args.page.cursor.as_deref();
         let typed = match args.paths.as_slice() {
-            [] => Typed { paths: Vec::new(), fold_case: false },
+            [] => Typed { paths: Vec::new(), targets: Vec::new(), fold_case: false },
             paths => typed::read(context, paths)?,
         };
         let holder = args.holder.or_self(context)?;

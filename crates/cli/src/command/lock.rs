@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args as _;
 use tenure_core::text::cut;
-use tenure_core::{Result, Span, hold};
+use tenure_core::{Error, Result, Span, hold};
 use tenure_kernel::Op;
 use tenure_kernel::op::lock::{Renewal, Request};
 use tenure_kernel::shape::{Hold, span};
@@ -31,6 +31,7 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
+        refuse_no_run(context, &args)?;
         context.will_write();
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
         let times = context.place()?.config.wait;
@@ -66,6 +67,20 @@ pub(super) const SPEC: Spec = Spec {
         runner::run(context, &taken, &args.command)
     },
 };
+
+/// A run that could not be what its caller means: of no command, or of one that an answer from before would stand for.
+#[expect(clippy::disallowed_methods, reason = "whether two dashes were typed is in the words of the process alone")]
+fn refuse_no_run(context: &Context<'_>, args: &Args) -> Result<()> {
+    if args.command.is_empty() && std::env::args_os().any(|word| word == "--") {
+        return Err(Error::usage("no_command", "nothing stands after `--`, so there is no command to run")
+            .hint("Without a command to run, leave `--` out too."));
+    }
+    if !args.command.is_empty() && context.globals.request_id.is_some() {
+        return Err(Error::usage("run_not_repeated", "a command under a lock is run, not repeated from an answer")
+            .hint("Leave --request-id out: each run takes the lock anew."));
+    }
+    Ok(())
+}
 
 /// Takes the lock: the answer, and how it was written.
 fn take(context: &Context<'_>, request: Request, limit: Option<Duration>) -> Result<(Hold, String)> {

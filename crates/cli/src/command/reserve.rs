@@ -31,13 +31,14 @@ pub(super) const SPEC: Spec = Spec {
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
         let typed = typed::read(context, &args.paths)?;
         let times = context.place()?.config.wait;
+        let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let request = Request {
-            paths: typed.paths,
+            paths,
             shared: args.shared,
             ttl_s: ttl.map(Span::as_seconds),
             reason: args.reason.unwrap_or_default(),
             all_checkouts: args.all_checkouts,
-            fold_case: typed.fold_case,
+            fold_case,
             force: args.force,
             wait: args.wait.is_some(),
             place_ttl_s: times.place.map(Span::as_seconds),

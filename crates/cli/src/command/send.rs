@@ -1,23 +1,30 @@
 //! `tenure send`
 
+use std::ffi::OsString;
+
 use clap::Args as _;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
+use tenure_core::{Error, Kind, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::send::Request;
+use tenure_kernel::query::check::Question;
 use tenure_kernel::shape::{Recipient, Sent};
 
+use super::thing::{self, Thing};
 use super::{Group, Spec, read};
+use crate::context::Context;
 use crate::output::time::span;
 
 pub(super) const SPEC: Spec = Spec {
     name: "send",
     aliases: &["message", "msg", "tell"],
     group: Group::Everyday,
-    about: "Send a message to agents, or to whoever holds a task",
+    about: "Send a message to agents, or to whoever holds something",
     examples: &[
         "tenure send codex-2 \"the schema is merged, you can go on\"",
         "tenure send --to codex-2 --to person:ann \"tests are red on main\"",
+        "tenure send --about src/lib.rs \"I need it for an hour\" --request",
         "tenure send --about t-7k3fq \"please release it when you can\" --request --urgent",
     ],
     args: Args::augment_args,
@@ -32,7 +39,7 @@ pub(super) const SPEC: Spec = Spec {
             }
             (text, None) => text,
         };
-        let about = args.about.as_deref().map(|typed| context.ask(|kernel, call| kernel.any_id(call, typed)));
+        let about = args.about.as_ref().map(|typed| what(context, typed));
         let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
         let request = Request { to, about: about.transpose()?, text, urgency, request: args.request };
         let (sent, reply) = context.answer::<Sent>(&Op::Send(request))?;
@@ -49,6 +56,38 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     },
 };
+
+/// What a message is about: a task or a hold by its id, or the hold on a path or a lock.
+fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
+    let blockers = match thing::find(context, typed)? {
+        Thing::Id(id) | Thing::Memory(id) => return Ok(id),
+        Thing::Lock(name) => {
+            context.ask(|kernel, call| kernel.lock_of(call, &name))?.map(|hold| hold.id).into_iter().collect()
+        }
+        Thing::Path(typed, _) => {
+            let (fold_case, paths) = (typed.fold_case, typed.with_targets());
+            let question = Question { paths, fold_case, ..Question::default() };
+            let found = context.ask_who_holds(|kernel, call| kernel.check(call, &question))?;
+            found.blockers.into_iter().filter(|found| found.state == "held").map(|found| found.id).collect::<Vec<_>>()
+        }
+    };
+    let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
+    match blockers.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => {
+            Err(Error::refused(Kind::NotFound, "not_held", format!("nobody else holds {shown}"))
+                .attempt("tenure holds"))
+        }
+        several => Err(Error::refused(
+            Kind::Usage,
+            "several_holds",
+            format!("{} holds of others are on {shown}", several.len()),
+        )
+        .hint("Say which one by its id.")
+        .attempt(format!("tenure holds {shown}"))
+        .detail("candidates", several)),
+    }
+}
 
 /// Whether somebody who gets a message will soon see it.
 fn presence(to: &Recipient) -> String {
@@ -68,9 +107,9 @@ struct Args {
     /// An agent that gets it; may be repeated
     #[arg(long, value_name = "AGENT")]
     to: Vec<String>,
-    /// The task or hold it is about; without an agent its holder gets it, and it ends with the hold
-    #[arg(long, value_name = "ID")]
-    about: Option<String>,
+    /// The task, hold, path or lock it is about; without an agent its holder gets it, and it ends with the hold
+    #[arg(long, value_name = "THING")]
+    about: Option<OsString>,
     /// Somebody cannot go on
     #[arg(long)]
     urgent: bool,

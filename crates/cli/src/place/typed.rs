@@ -20,7 +20,18 @@ use crate::context::Context;
 #[derive(Debug)]
 pub(crate) struct Typed {
     pub(crate) paths: Vec<String>,
+    /// What those of the paths lead to that are symbolic links: whoever writes through one writes there.
+    pub(crate) targets: Vec<String>,
     pub(crate) fold_case: bool,
+}
+
+impl Typed {
+    /// The paths and what they lead to, each once.
+    pub(crate) fn with_targets(mut self) -> Vec<String> {
+        self.targets.retain(|target| !self.paths.contains(target));
+        self.paths.append(&mut self.targets);
+        self.paths
+    }
 }
 
 /// What stands after the part of a path that was looked up.
@@ -34,7 +45,7 @@ enum Tail {
 /// Turns typed paths into patterns, and moves the command to the checkout that they are in.
 pub(crate) fn read(context: &Context<'_>, typed: &[OsString]) -> Result<Typed> {
     if typed.is_empty() {
-        return Ok(Typed { paths: Vec::new(), fold_case: false });
+        return Ok(Typed { paths: Vec::new(), targets: Vec::new(), fold_case: false });
     }
     let cwd = context.env.cwd()?;
     let looked_up = typed.iter().map(|typed| look_up(cwd, typed)).collect::<Result<Vec<_>>>()?;
@@ -59,7 +70,15 @@ pub(crate) fn read(context: &Context<'_>, typed: &[OsString]) -> Result<Typed> {
         return Err(several());
     }
     let paths = looked_up.iter().map(|(real, tail)| relative(&top, real, tail)).collect::<Result<Vec<_>>>()?;
-    Ok(Typed { paths, fold_case: folds_case(context)? })
+    let targets = looked_up.iter().filter(|(_, tail)| *tail == Tail::File).filter_map(|(real, _)| target(&top, real));
+    Ok(Typed { paths, targets: targets.collect(), fold_case: folds_case(context)? })
+}
+
+/// What a symbolic link of the checkout leads to, if that is in the checkout too.
+fn target(top: &Path, link: &Path) -> Option<String> {
+    fs::symlink_metadata(link).ok().filter(fs::Metadata::is_symlink)?;
+    let real = fs::canonicalize(link).ok()?;
+    literal(top, &real, real.is_dir())
 }
 
 /// git found out when it made the repository, and wrote it down.

@@ -138,6 +138,9 @@ fn inv_r14_what_fails_before_the_command_starts_is_told_apart() {
         (vec!["lock", "", "--", "true"], "bad_lock_name"),
         (vec!["lock", "deploy", "--bogus", "--", "true"], "bad_arguments"),
         (vec!["lock", "deploy", "--ttl", "0s", "--", "true"], "bad_ttl"),
+        // An empty variable after the dashes is no command, and what an earlier run was answered is no lock.
+        (vec!["lock", "deploy", "--"], "no_command"),
+        (vec!["lock", "deploy", "--request-id", "r-1", "--", "true"], "run_not_repeated"),
     ] {
         let refused = run(&args);
         assert_eq!(refused.code, 125, "{args:?}: {}", refused.stderr);

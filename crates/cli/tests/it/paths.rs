@@ -51,6 +51,29 @@ fn inv_r6_reserve_check_and_release_answer_in_their_shapes() {
 }
 
 #[test]
+fn inv_r2_a_link_is_held_with_what_it_leads_to() {
+    let home = Home::new(Engine::File);
+    std::fs::create_dir_all(home.repo().join("real/dir")).unwrap();
+    std::fs::write(home.repo().join("real/f"), "").unwrap();
+    for (target, link) in [("real/f", "lf"), ("real/dir", "ld"), ("/etc/hostname", "out")] {
+        symlink(target, home.repo().join(link)).unwrap();
+    }
+    home.ok_as("a", &["reserve", "real/f", "real/dir/x"]);
+    assert_eq!(home.call(&["check", "lf"]).json().agent("b").run().code, 1);
+    home.refused_as("b", &["reserve", "lf"]).is("conflict", "path_held");
+    home.refused_as("b", &["reserve", "ld"]).is("conflict", "path_held");
+    home.ok_as("a", &["release", "real/f"]);
+    let held = home.ok_as("b", &["reserve", "lf", "out"]);
+    let subjects: Vec<String> = held["holds"].as_array().unwrap().iter().map(|hold| text(&hold["subject"])).collect();
+    assert_eq!(subjects, ["lf", "out", "real/f"]);
+    // A message about a path or a lock goes to whoever holds it.
+    home.ok_as("a", &["lock", "deploy"]);
+    assert_eq!(home.ok_as("a", &["send", "--about", "real/f", "soon?"])["to"][0]["agent"], "b");
+    assert_eq!(home.ok_as("b", &["send", "--about", "deploy", "soon?"])["to"][0]["agent"], "a");
+    home.refused_as("a", &["send", "--about", "./nothing", "soon?"]).is("not_found", "not_held");
+}
+
+#[test]
 fn inv_r1_a_path_belongs_to_its_checkout_wherever_it_is_typed() {
     let home = Home::new(Engine::File);
     std::fs::create_dir_all(home.repo().join("src/deep")).unwrap();
