@@ -175,8 +175,8 @@ pub(crate) fn named(words: &[OsString]) -> Option<OsString> {
 
 /// Whether the words are `lock NAME -- COMMAND`.
 fn runs_a_command(words: &[OsString]) -> bool {
-    let after = words.iter().skip_while(|word| *word != "--").nth(1).is_some();
-    after && named(words).is_some_and(|name| find(&name).is_ok_and(|spec| spec.name == "lock"))
+    words.iter().any(|word| word == "--")
+        && named(words).is_some_and(|name| find(&name).is_ok_and(|spec| spec.name == "lock"))
 }
 
 fn before_dashes(words: &[OsString]) -> impl Iterator<Item = &OsString> {
