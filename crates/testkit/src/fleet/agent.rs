@@ -74,6 +74,9 @@ impl Agent {
 
     fn round(&mut self) {
         self.desk.mind_mail(false);
+        if self.desk.session.dice.once_in(4) {
+            self.chat();
+        }
         let hooks = self.desk.session.order.hooks;
         match self.desk.session.dice.below(10) {
             0..=3 if hooks => self.guarded(),
@@ -83,6 +86,16 @@ impl Agent {
             _ => self.reserved(),
         }
         self.desk.oblige();
+    }
+
+    /// Tells somebody something long, so that inboxes fill: of those who wait, and of the dead, who never read it.
+    fn chat(&self) {
+        let session = &self.desk.session;
+        let friend = session.dice.one(&session.order.friends);
+        if *friend != session.order.name() {
+            // One that has not begun yet is unknown, and nobody misses it.
+            session.call(&["send", friend, &"what I am doing now ".repeat(60)]);
+        }
     }
 
     /// A directory; some more often than the others.

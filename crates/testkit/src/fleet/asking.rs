@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::calls::{Reply, Session};
+use super::checker::size;
 use super::{By, Line};
 
 /// How an agent asks first.
@@ -130,12 +131,12 @@ impl Desk {
         loop {
             let page = self.session.must(&["inbox"]);
             let items = page["items"].as_array().cloned().unwrap_or_default();
-            let bytes = items.iter().map(|item| item["text"].as_str().unwrap_or_default().len()).sum();
+            let (count, bytes) = size(&items);
             let is_new = |item: &&serde_json::Value| item["again"] != true;
             let named = |item: &serde_json::Value| format!("{} {}", item["id"], item["what"]);
             let new = items.iter().filter(is_new).map(named).collect();
             if !items.is_empty() {
-                self.session.say(Line::Inbox { items: items.len(), bytes, new });
+                self.session.say(Line::Inbox { items: count, bytes, new });
             }
             for item in &items {
                 let id = item["id"].as_str().unwrap_or_default();

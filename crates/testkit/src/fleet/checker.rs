@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use serde_json::Value;
 use tenure_core::event::kind;
 use tenure_kernel::shape::Event;
 
@@ -10,29 +11,56 @@ use super::ground::Ground;
 use super::{By, Found, Life, Line};
 use crate::replay::replay;
 
-// Figures are printed in the order of their names, without the first word.
-pub(super) const RESERVATIONS: &str = "a0 reservations granted";
-const GUARDED: &str = "a1 of these by the edit guard";
-const WRITTEN: &str = "b0 updates acknowledged, each in its file once";
-const CUT_OFF: &str = "b1 updates cut off by a kill, there or not";
-pub(super) const KILLS: &str = "c0 processes killed";
-const KILLED_INSIDE: &str = "c1 of these between reading and writing a file";
-pub(super) const CONFLICTS: &str = "d0 conflicts";
-const WAITED: &str = "d1 of these ended by waiting in line";
-const REQUESTED: &str = "d2 of these ended by a request that was answered";
-const DIED: &str = "d3 of these ended by the death of who asked";
-const CIRCLES: &str = "d4 circles of waiting refused, and given way";
-const LONGEST: &str = "d5 longest conflict, in ms";
-const QUEUED: &str = "e0 places in line";
-const OFFERS: &str = "e1 offers taken";
-const REQUESTS: &str = "f0 requests to holders";
-const OBLIGED: &str = "f1 holds released because somebody asked";
-const PAGE: &str = "g0 messages in the longest page of an inbox";
-const BYTES: &str = "g1 bytes of text in the largest page of an inbox";
-const AGENTS: &str = "h0 agents, each under one name";
-const EVENTS: &str = "i0 events replayed";
-const SLOW: &str = "j0 times that something was granted too slowly to be used";
-const BLIND: &str = "j1 times that the store was busy";
+pub(super) const RESERVATIONS: &str = "reservations granted";
+const GUARDED: &str = "of these by the edit guard";
+const WRITTEN: &str = "updates acknowledged, each in its file once";
+const CUT_OFF: &str = "updates cut off by a kill, there or not";
+pub(super) const KILLS: &str = "processes killed";
+const KILLED_INSIDE: &str = "of these between reading and writing a file";
+pub(super) const CONFLICTS: &str = "conflicts";
+const WAITED: &str = "of these ended by waiting in line";
+const REQUESTED: &str = "of these ended by a request that was answered";
+const DIED: &str = "of these ended by the death of who asked";
+const CIRCLES: &str = "circles of waiting refused, and given way";
+const LONGEST: &str = "longest conflict, in ms";
+const QUEUED: &str = "places in line";
+const OFFERS: &str = "offers taken";
+const REQUESTS: &str = "requests to holders";
+const OBLIGED: &str = "holds released because somebody asked";
+const PAGE: &str = "messages in the longest page of an inbox";
+const BYTES: &str = "bytes of text in the largest page of an inbox";
+const BACKLOG: &str = "messages read from the inboxes of all agents at the end, page by page";
+const AGENTS: &str = "agents, each under one name";
+const EVENTS: &str = "events replayed";
+const SLOW: &str = "times that something was granted too slowly to be used";
+const BLIND: &str = "times that the store was busy";
+
+/// All figures, in the order that they are printed in.
+pub(super) const FIGURES: [&str; 23] = [
+    RESERVATIONS,
+    GUARDED,
+    WRITTEN,
+    CUT_OFF,
+    KILLS,
+    KILLED_INSIDE,
+    CONFLICTS,
+    WAITED,
+    REQUESTED,
+    DIED,
+    CIRCLES,
+    LONGEST,
+    QUEUED,
+    OFFERS,
+    REQUESTS,
+    OBLIGED,
+    PAGE,
+    BYTES,
+    BACKLOG,
+    AGENTS,
+    EVENTS,
+    SLOW,
+    BLIND,
+];
 
 /// The most messages and bytes of text in a page of an inbox.
 const PAGE_MOST: usize = 20;
@@ -47,6 +75,7 @@ pub(super) fn check(ground: &Ground, lives: &[Life]) -> Found {
         names(life, &mut found);
     }
     inboxes(lives, &mut found);
+    backlogs(ground, lives, &mut found);
     let events = ground.events();
     log(&events, lives, &mut found);
     left(ground, lives, &mut found);
@@ -176,11 +205,7 @@ fn inboxes(lives: &[Life], found: &mut Found) {
     for life in lives {
         for line in &life.lines {
             let Line::Inbox { items, bytes, new } = line else { continue };
-            most(found, PAGE, u64::try_from(*items).unwrap());
-            most(found, BYTES, u64::try_from(*bytes).unwrap());
-            if *items > PAGE_MOST || *bytes > BYTES_MOST {
-                found.violations.push(format!("{}: a page of {items} messages, {bytes} bytes", life.name));
-            }
+            bounded(&life.name, *items, *bytes, found);
             for message in new {
                 if !seen.entry(&life.name).or_default().insert(message) {
                     found.violations.push(format!("{}: {message} was new twice", life.name));
@@ -188,6 +213,39 @@ fn inboxes(lives: &[Life], found: &mut Found) {
             }
         }
     }
+}
+
+fn bounded(name: &str, items: usize, bytes: usize, found: &mut Found) {
+    most(found, PAGE, u64::try_from(items).unwrap());
+    most(found, BYTES, u64::try_from(bytes).unwrap());
+    if items > PAGE_MOST || bytes > BYTES_MOST {
+        found.violations.push(format!("{name}: a page of {items} messages, {bytes} bytes"));
+    }
+}
+
+/// However much mail somebody has, it is read to its end in pages that are bounded.
+fn backlogs(ground: &Ground, lives: &[Life], found: &mut Found) {
+    let names: BTreeSet<&str> = lives.iter().map(|life| life.name.as_str()).collect();
+    for name in names {
+        loop {
+            let page = ground.call(&[("TENURE_AGENT", name)], &["inbox"], "").data;
+            let (items, bytes) = page["items"].as_array().map_or((0, 0), |items| size(items));
+            bounded(name, items, bytes, found);
+            add(found, BACKLOG, items);
+            if page["more"] != true {
+                break;
+            }
+            if items == 0 {
+                found.violations.push(format!("{name}: an empty page, and more is said to come"));
+                break;
+            }
+        }
+    }
+}
+
+/// How many messages a page has, and how many bytes of text.
+pub(super) fn size(items: &[Value]) -> (usize, usize) {
+    (items.len(), items.iter().map(|item| item["text"].as_str().unwrap_or_default().len()).sum())
 }
 
 /// The log has no two holders at once and no name that nobody has.

@@ -65,14 +65,20 @@ struct Order {
     /// The process among all of the fleet; everything random comes from it, and its updates are named by it.
     number: u64,
     seed: u64,
+    /// Those it sends a long text to now and then, whether they live or not.
+    friends: Vec<String>,
     ignores: bool,
 }
 
 impl Order {
     /// The agent that the process must be, to itself and to others.
     fn name(&self) -> String {
-        if self.hooks { format!("claude-{}", self.id) } else { self.id.clone() }
+        name(&self.id, self.hooks)
     }
+}
+
+fn name(id: &str, hooks: bool) -> String {
+    if hooks { format!("claude-{id}") } else { id.to_owned() }
 }
 
 /// What a process says, a line each, before and after everything that counts.
@@ -203,8 +209,8 @@ fn soak(budget: Budget) -> Section {
             found.violations.push(format!("{done} reservations in {} s, not {needed}", size.time.as_secs()));
         }
         section.figure(&format!("{title}: time with the checks"), format!("{} s", start.elapsed().as_secs()));
-        for (name, value) in &found.figures {
-            section.figure(&format!("{title}: {}", name.split_once(' ').unwrap().1), value);
+        for name in checker::FIGURES {
+            section.figure(&format!("{title}: {name}"), found.figures.get(name).copied().unwrap_or(0));
         }
         section.violations.extend(found.violations.into_iter().map(|why| format!("{title}: {why}")));
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::ground::Ground;
-use super::{Life, Line, Order, Size};
+use super::{Life, Line, Order, Size, name};
 use crate::wander::Dice;
 use crate::worker;
 
@@ -50,13 +50,18 @@ struct Fleet<'a> {
     kills: usize,
 }
 
+/// The id of the first agent of a slot.
+fn first(slot: usize) -> String {
+    format!("fleet{slot}")
+}
+
 /// Lets a fleet work, and returns what was heard from all of its processes, which are gone.
 pub(super) fn lead(ground: &Ground, size: Size, seed: u64) -> Vec<Life> {
     let (say, listen) = mpsc::channel();
     let (dice, processes, lives) = (Dice::new(seed), Vec::new(), Vec::new());
     let mut fleet = Fleet { ground, size, seed, dice, say, listen, processes, lives, reserved: 0, kills: 0 };
     for slot in 0..size.agents {
-        let process = fleet.start(slot, format!("fleet{slot}"));
+        let process = fleet.start(slot, first(slot));
         fleet.processes.push(process);
     }
     fleet.work();
@@ -65,16 +70,22 @@ pub(super) fn lead(ground: &Ground, size: Size, seed: u64) -> Vec<Life> {
 }
 
 impl Fleet<'_> {
-    /// Starts the process of a slot, in a group of its own. The last slot is an agent without hooks.
+    /// The last slot is for agents without hooks.
+    fn has_hooks(&self, slot: usize) -> bool {
+        slot + 1 < self.size.agents
+    }
+
+    /// Starts the process of a slot, in a group of its own.
     fn start(&mut self, slot: usize, id: String) -> Process {
         let life = self.lives.len();
         let number = u64::try_from(life).unwrap();
         let order = Order {
             ground: self.ground.clone(),
             id: id.clone(),
-            hooks: slot + 1 < self.size.agents,
+            hooks: self.has_hooks(slot),
             number,
             seed: self.seed << 16 | number,
+            friends: (0..self.size.agents).map(|slot| name(&first(slot), self.has_hooks(slot))).collect(),
             ignores: self.size.ignores,
         };
         self.lives.push(Life { name: order.name(), lines: Vec::new(), killed: false });
