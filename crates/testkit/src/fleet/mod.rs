@@ -46,6 +46,8 @@ pub(crate) struct Size {
     time: Duration,
     /// and until so much was reserved,
     reservations: usize,
+    /// and so many requests were sent to holders,
+    requests: usize,
     /// and so many were killed.
     kills: usize,
     /// The shortest time between two kills.
@@ -154,9 +156,10 @@ fn run(engine: Engine, size: Size, seed: u64) -> Found {
 fn small(engine: Engine) {
     let size = Size {
         agents: 3,
-        directories: 4,
+        directories: 2,
         time: Duration::ZERO,
         reservations: 60,
+        requests: 6,
         kills: 4,
         rest: Duration::from_millis(500),
         ignores: false,
@@ -174,6 +177,7 @@ fn sees_what_is_lost() {
         directories: 1,
         time: Duration::ZERO,
         reservations: 100,
+        requests: 0,
         kills: 0,
         rest: Duration::MAX,
         ignores: true,
@@ -193,6 +197,7 @@ fn soak(budget: Budget) -> Section {
         directories: 56,
         time: LEAST.max(budget.time / 2),
         reservations: 0,
+        requests: 1,
         kills: 1,
         rest: Duration::from_secs(3),
         ignores: false,

@@ -47,6 +47,7 @@ struct Fleet<'a> {
     processes: Vec<Process>,
     lives: Vec<Life>,
     reserved: usize,
+    asked: usize,
     kills: usize,
 }
 
@@ -59,7 +60,7 @@ fn first(slot: usize) -> String {
 pub(super) fn lead(ground: &Ground, size: Size, seed: u64) -> Vec<Life> {
     let (say, listen) = mpsc::channel();
     let (dice, processes, lives) = (Dice::new(seed), Vec::new(), Vec::new());
-    let mut fleet = Fleet { ground, size, seed, dice, say, listen, processes, lives, reserved: 0, kills: 0 };
+    let mut fleet = Fleet { ground, size, seed, dice, say, listen, processes, lives, reserved: 0, asked: 0, kills: 0 };
     for slot in 0..size.agents {
         let process = fleet.start(slot, first(slot));
         fleet.processes.push(process);
@@ -150,6 +151,7 @@ impl Fleet<'_> {
     fn note(&mut self, life: usize, line: Option<Line>) {
         let Some(line) = line else { return };
         self.reserved += usize::from(matches!(line, Line::Granted { .. }));
+        self.asked += usize::from(matches!(line, Line::Asked(_)));
         self.lives[life].lines.push(line);
         if let Some(process) = self.processes.iter_mut().find(|process| process.life == life) {
             process.heard = Instant::now();
