@@ -17,6 +17,8 @@ use crate::output::Printer;
 
 /// How long a place goes without a renewal while somebody waits at it.
 const RENEW: Duration = Duration::from_secs(30);
+/// How often somebody who waits looks whether those before it are dead: a death rings no bell and ends no hold by itself.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// How long a call waits: what was typed, at most what is set.
 pub(crate) fn limit(typed: &str, set: Option<Span>) -> Result<Duration> {
@@ -44,15 +46,27 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
     let mut reply = context.run(op)?;
     let mut progress = Progress { out: context.out, last: String::new() };
     let mut bell = Bell::new();
+    let mut dead = Vec::new();
     loop {
         let Some(answer) = waits(&reply)? else { return Ok(reply) };
         let place = answer.id.as_deref().unwrap_or_default();
         let renewed = Instant::now();
+        let mut looked = renewed;
         let mut before: Option<Turn> = None;
         loop {
             let turn = context.ask(|kernel, call| kernel.turn(call, place, before.as_ref()))?;
             if turn.state != "waiting" || renewed.elapsed() >= RENEW {
                 break;
+            }
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                let found = context.ask(|kernel, call| Ok(context.dead(kernel, call)))?;
+                // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
+                let anew = found.iter().any(|proof| !dead.contains(proof));
+                dead = found;
+                if anew {
+                    break;
+                }
             }
             progress.show(&turn);
             let left = limit.saturating_sub(begun.elapsed());

@@ -28,6 +28,7 @@ pub fn checks() -> Vec<&'static Check> {
         crate::crash::CHECKS,
         crate::history::CHECKS,
         crate::race::CHECKS,
+        crate::fleet::CHECKS,
         crate::fuzz::CHECKS,
         crate::patterns::CHECKS,
     ]
@@ -44,6 +45,7 @@ pub fn soaks() -> Vec<&'static Soak> {
         crate::crash::SOAKS,
         crate::history::SOAKS,
         crate::race::SOAKS,
+        crate::fleet::SOAKS,
         crate::fuzz::SOAKS,
         crate::patterns::SOAKS,
     ]

@@ -12,6 +12,7 @@ pub mod conformance;
 pub mod crash;
 pub mod evidence;
 pub mod fixture;
+pub mod fleet;
 pub mod fuzz;
 pub mod history;
 pub mod patterns;

@@ -11,6 +11,7 @@ pub fn play_if_asked() {
     let Ok(part) = std::env::var(PART) else { return };
     let code = match part.as_str() {
         "crash" => crate::crash::part(),
+        "fleet" => crate::fleet::part(),
         "history" => crate::history::part(),
         "race" => crate::race::part(),
         other => panic!("no part is called {other}"),

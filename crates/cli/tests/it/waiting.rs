@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::home::{Engine, Home, text, wait_until};
+use crate::session::Tool;
 
 impl Home {
     /// A process that reserves and waits.
@@ -49,6 +50,27 @@ fn inv_r7_a_waiter_gets_what_is_released() {
         for once in ["place.queued", "path.offered", "offer.taken"] {
             assert_eq!(kinds.iter().filter(|kind| *kind == once).count(), 1, "{once} in {kinds:?}");
         }
+        home.replayed();
+    }
+}
+
+#[test]
+fn inv_r7_a_waiter_gets_what_a_holder_had_that_is_killed_meanwhile() {
+    for engine in Engine::ALL {
+        let home = Home::new(engine);
+        home.add("something");
+        let mut tool = Tool::new(&home, "claude", "CLAUDECODE=1 CLAUDE_CODE_SESSION_ID=A");
+        tool.start("A", "startup");
+        tool.hook("UserPromptSubmit", "A", &json!({}));
+        assert_eq!(tool.run("reserve f --ttl 1h")["ok"], true);
+        let waiter = home.waiter("b", &["f", "--wait"]);
+        wait_until("b waits", || home.line() == ["b"]);
+        let killed = Instant::now();
+        tool.kill();
+        let (code, held) = answer(waiter);
+        assert_eq!((code, &held["data"]["holds"][0]["holder"]), (0, &json!("b")), "{held}");
+        // Its next renewal would come after 30 s.
+        assert!(killed.elapsed() < Duration::from_secs(20), "{:?}", killed.elapsed());
         home.replayed();
     }
 }
