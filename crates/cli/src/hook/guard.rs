@@ -55,8 +55,8 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<Strin
     let place = door.context.place()?;
     let groups = grouped(&place.dir, place.checkout.is_some(), cwd, &edited)?;
     let deny = |reason: &str| Ok(Some((door.tool.deny)(door.event(), reason).to_string()));
-    for (risk, dir) in &risks {
-        if let Finding::Refused(reason) = at(door, dir, |there| command(there, &risk.what))? {
+    for risk in &risks {
+        if let Finding::Refused(reason) = at(door, &risk.dir, |there| command(there, risk))? {
             return deny(&reason);
         }
     }
@@ -167,7 +167,7 @@ fn is_held(error: &Error) -> bool {
     error.is_refusal() && error.get("blockers").is_some()
 }
 
-/// Leaves out what nobody holds: what git ignores, and what everybody may change a little.
+/// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
 fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
     let place = door.context.place()?;
     let relaxed = place.config.relaxed()?;
@@ -178,7 +178,7 @@ fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
     files.retain(|(pattern, _)| !is_relaxed(pattern));
     if let Some(checkout) = place.checkout.as_ref().filter(|_| !files.is_empty()) {
         let ignored = Ignored::of(checkout, door.context.env);
-        files.retain(|(_, file)| !ignored.has(&file.real));
+        files.retain(|(_, file)| !ignored.leaves(&file.real));
     }
     Ok(())
 }
@@ -206,14 +206,14 @@ fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
 }
 
 /// The shell guard in one checkout.
-fn command(door: &Door<'_>, what: &str) -> Result<Finding> {
+fn command(door: &Door<'_>, risk: &shell::Risk) -> Result<Finding> {
     let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(Finding::nothing()) };
     if standing.guards.off {
         return Ok(Finding::nothing());
     }
     // A session that nobody knows yet holds nothing.
     let agent = standing.mine.as_ref().map_or("nobody", |mine| mine.agent.as_str());
-    Ok(shell::refused(door, agent, what)?.map_or_else(Finding::nothing, Finding::Refused))
+    Ok(shell::refused(door, agent, risk)?.map_or_else(Finding::nothing, Finding::Refused))
 }
 
 /// The paths that are inside a checkout, relative to its top, each once. What is outside is nobody's business here.

@@ -32,7 +32,7 @@ pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
 }
 
 /// The refusal of a command that would change files of others.
-pub(super) fn of_command(what: &str, blockers: &[Blocker], total: usize) -> String {
+pub(super) fn of_command(what: &str, is_whole: bool, blockers: &[Blocker], total: usize) -> String {
     let holders: Vec<&str> = blockers.iter().fold(Vec::new(), |mut seen, blocker| {
         if !seen.contains(&blocker.holder.as_str()) {
             seen.push(&blocker.holder);
@@ -43,9 +43,12 @@ pub(super) fn of_command(what: &str, blockers: &[Blocker], total: usize) -> Stri
     let more = if holders.len() > 5 { " and others" } else { "" };
     let told: Vec<String> = blockers.iter().take(3).map(one).collect();
     let rest = if total > 3 { format!("; {} more", total - 3) } else { String::new() };
-    let what = format!(
-        "`{what}` was not run: it changes files all over this checkout, and others are at work there: {named}{more}"
-    );
+    let changes = if is_whole {
+        "it changes files all over this checkout, and others are at work there"
+    } else {
+        "it changes files that others hold"
+    };
+    let what = format!("`{what}` was not run: {changes}: {named}{more}");
     let about = blockers.first().map_or_else(String::new, |first| first.id.clone());
     let helps = [
         "limit the command to your own files".to_owned(),
