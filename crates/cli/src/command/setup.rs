@@ -439,7 +439,7 @@ impl Job<'_> {
             match notes.is_empty() {
                 true => out.text("Nothing is set up. `tenure setup` does it."),
                 false => {
-                    out.text(&format!("Nothing is set up.\n{} {}", out.ink(Ink::Yellow, "note:"), notes.join("\n")))
+                    out.text(&format!("Nothing is set up.\n{} {}", out.ink(Ink::Yellow, "note:"), notes.join("\n")));
                 }
             }
             return Ok(1);
