@@ -193,6 +193,9 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
                 quiet(tool, event, &output);
                 if fail.contains("closed") {
                     refusal(tool, event, &output.stdout);
+                } else if tool == "claude" {
+                    // Whose edit it is cannot be told, so neither can whether it was said before.
+                    assert!(context(tool, event, &output.stdout).contains("unchecked"), "{}", output.stdout);
                 } else {
                     assert_eq!(output.stdout, "", "{tool}");
                 }
