@@ -284,9 +284,8 @@ fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
         home.add("something");
         let whole = std::fs::read(home.database()).unwrap();
         let payload = |session: &str| {
-            let payload = json!({
-                "session_id": session, "cwd": home.repo(), "tool_name": "Write", "tool_input": {}, "prompt": "SECRET",
-            });
+            let mut payload = crate::guards::edit(tool, session, &home.repo(), "a.rs");
+            payload["prompt"] = json!("SECRET");
             payload.to_string()
         };
         let says = |event: &str, session: &str| {
