@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tenure_core::Error;
 use tenure_core::text::{cut, is_deceptive};
+use tenure_kernel::op::guard::FILES_MAX;
 use tenure_kernel::shape::Blocker;
 
 /// Most characters of a refusal.
@@ -29,6 +30,15 @@ pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
     let person = "A person can end the hold (`tenure release` with its id and --force) or switch the guards off for a while \
                   (`tenure off`).";
     whole(&format!("nothing was edited: {}", error.message()), who, &helps, person)
+}
+
+/// The refusal of a call that changes more files than a guard takes.
+pub(super) fn of_too_many(count: usize) -> String {
+    format!(
+        "Tenure: nothing was edited: the call changes {count} files, and at most {FILES_MAX} can be reserved in one call. \
+         What helps now: several calls with fewer files each. A person can switch the guards off for a while \
+         (`tenure off`)."
+    )
 }
 
 /// The refusal of a command that would change files of others.

@@ -237,18 +237,14 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
 }
 
 /// What a guard does that cannot look, read for the moment in which nothing else works: a file that is wrong elsewhere,
-/// or no longer TOML at all, still says so. Nothing that somebody closed is opened by a slip in another line.
+/// or no longer TOML at all, still says so. Nothing that somebody closed is opened by a slip in another line, and nothing
+/// is closed by a slip: a file of which nothing about it can be understood says nothing.
 pub(crate) fn guard_fail(dirs: &[&Path], env: &Env) -> Fail {
     let project = dirs.iter().find_map(|dir| read(dir.join(FILE)).transpose());
     let user = env.config_home().and_then(|dir| read(dir.join("tenure/config.toml")).transpose());
     for file in [project, user].into_iter().flatten() {
-        match file {
-            // One that is there and cannot be read may say anything.
-            Err(_) => return Fail::Closed,
-            Ok((_, text)) => match said(&text) {
-                Some(fail) => return fail,
-                None => continue,
-            },
+        if let Some(fail) = file.ok().and_then(|(_, text)| said(&text)) {
+            return fail;
         }
     }
     Fail::default()
@@ -256,18 +252,16 @@ pub(crate) fn guard_fail(dirs: &[&Path], env: &Env) -> Fail {
 
 fn said(text: &str) -> Option<Fail> {
     let of = |word: &str| match word {
-        "closed" => Fail::Closed,
-        "open" => Fail::Open,
-        // Somebody meant something by it, and not the default.
-        _ => Fail::Closed,
+        "closed" => Some(Fail::Closed),
+        "open" => Some(Fail::Open),
+        _ => None,
     };
     if let Ok(table) = text.parse::<toml::Table>() {
         let guard = table.get("guard")?;
         let fail = if guard.is_table() { guard.get("fail")? } else { guard };
-        return Some(of(fail.as_str().unwrap_or_default()));
+        return of(fail.as_str().unwrap_or_default());
     }
-    // One of which nothing about it can be understood may say anything.
-    Some(lines(text).last().map_or(Fail::Closed, |word| of(&word)))
+    lines(text).filter_map(|word| of(&word)).last()
 }
 
 /// What the lines of a file that is not TOML say about the guard, in each way to write it.
@@ -506,23 +500,28 @@ mod tests {
         assert_eq!(fail(&format!("unknown = 1\n{closed}"), ""), Fail::Closed);
         assert_eq!(fail(&format!("{closed}broken = = \n"), ""), Fail::Closed);
         assert_eq!(fail("broken = = \n[guard]\nfail = open", ""), Fail::Open);
-        assert_eq!(fail("[guard]\nfail = 1", ""), Fail::Closed);
-        assert_eq!(fail("guard = \"shut\"", ""), Fail::Closed);
+        assert_eq!(fail("[guard]\nfail = 1", ""), Fail::Open);
+        assert_eq!(fail("[guard]\nfail = 1", closed), Fail::Closed);
+        assert_eq!(fail("guard = \"shut\"", ""), Fail::Open);
         for broken in [
             "guard.fail = \"closed\"\nbad = [",
             "\"guard\" . 'fail' = 'closed' # open\nbad = [",
             "[\"guard\"]\r\n fail=\"closed\r\nbad = [",
             "guard = { fail = \"closed\", }}",
             "[a]\nfail = \"open\"\n[guard]\nfail = \"closed\"\nb = [",
-            "[guard\nfail \"open\"",
-            "%%%",
         ] {
             assert_eq!(fail(broken, ""), Fail::Closed, "{broken:?}");
+        }
+        for broken in ["[guard\nfail \"closed\"", "%%%", "labels = [", "# guard.fail = \"closed\"\n[["] {
+            assert_eq!(fail(broken, ""), Fail::Open, "{broken:?}");
+            assert_eq!(fail(broken, closed), Fail::Closed, "{broken:?}");
         }
         assert_eq!(fail("[a]\nfail = \"closed\"\n[guard]\nfail = \"open\"\nb = [", ""), Fail::Open);
         fs::remove_file(area.path(FILE)).unwrap();
         fs::create_dir(area.path(FILE)).unwrap();
-        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Closed, "it cannot be read");
+        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Open, "it cannot be read");
+        fs::write(area.path("config/tenure/config.toml"), closed).unwrap();
+        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Closed);
         let config = with_file(&area, "near", "capture = \"errors\"\n[guard]\nfail = \"closed\"");
         assert_eq!((config.capture, config.guard_fail), (Capture::Errors, Fail::Closed));
     }
