@@ -51,7 +51,7 @@ pub(super) fn places(aim: Option<&Aim>, env: &Env, is_named: bool) -> Vec<Vec<Pa
         found.extend(known(&aim.cwd, is_named));
     }
     let risks = aim.line.as_ref().map(|line| shell::risks(line, &aim.cwd, env)).unwrap_or_default();
-    found.extend(risks.iter().filter_map(|(_, dir)| known(dir, is_named)));
+    found.extend(risks.iter().filter_map(|risk| known(&risk.dir, is_named)));
     match grouped(here, false, &aim.cwd, &aim.edited) {
         Ok(groups) => {
             for group in groups {
