@@ -91,6 +91,7 @@ mod tests {
     use super::super::fixture::{Area, git};
     use super::*;
 
+    #[expect(clippy::disallowed_methods, reason = "the index of a repository")]
     #[test]
     fn every_version_of_an_index_is_read() {
         let area = Area::new();
