@@ -248,7 +248,7 @@ fn inv_r12_a_rename_is_committed_whole_or_not_at_all() {
 fn inv_r12_a_merge_that_makes_its_commit_itself_is_guarded_and_recorded() {
     let home = Home::guarded(Engine::File);
     home.git_as("", "repo", &["checkout", "-q", "-b", "side"]).ok();
-    home.stage(&["brought"]);
+    home.stage(&["brought", "besides"]);
     home.commit("").silent();
     home.git_as("", "repo", &["checkout", "-q", "main"]).ok();
     home.stage(&["other"]);

@@ -589,10 +589,10 @@ fn one_has_the_path(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_path_on_sqlite() {
-    one_has_the_path(Engine::File, 200);
+    one_has_the_path(Engine::File, 30);
 }
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_path_on_postgres() {
-    one_has_the_path(Engine::Postgres, 200);
+    one_has_the_path(Engine::Postgres, 15);
 }
