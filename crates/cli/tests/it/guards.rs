@@ -328,8 +328,9 @@ fn inv_r10_no_name_or_reason_changes_a_decision_or_is_run() {
             assert!(!reason.contains(['\n', '\0', '\u{2028}', '\u{202e}']), "{reason:?}");
         }
     }
-    // No file has such a name, so nothing is to be decided.
-    assert_eq!(claude(&home, "s2", &home.repo(), "a\0b"), None);
+    // No file has such a name: that it could not be looked at is said, and it goes on.
+    let odd = send(&home, "claude", "PreToolUse", &edit("claude", "s2", &home.repo(), "a\0b"));
+    assert!(!odd.stdout.contains("permissionDecision") && odd.stdout.contains("additionalContext"), "{}", odd.stdout);
     assert!(home.files("repo").iter().all(|file| !file.ends_with("pwned")));
 }
 
