@@ -39,7 +39,7 @@ fn scanned(line: &str) -> Option<Threat> {
     Some(Threat { what: format!("git {verb}"), dirs: Vec::new(), paths: None, unless_file: None })
 }
 
-/// Verbs that a line too long to be read is refused for.
+/// Verbs that may change files of others; a line too long to be read is refused for any of them.
 const DANGEROUS: [&str; 13] = [
     "reset",
     "checkout",
@@ -86,7 +86,7 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
         at += 2;
     }
     let Some((verb, args)) = rest.get(at..).and_then(<[String]>::split_first) else { return Vec::new() };
-    if KNOWN.contains(&verb.as_str()) {
+    if DANGEROUS.iter().chain(&OTHERS).any(|known| known == verb) {
         let Some(risk) = threat(verb, args) else { return Vec::new() };
         if let Some(tree) = &risk.tree {
             step(&mut dirs, tree, Step::Into);
@@ -112,20 +112,8 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
     meant.iter().flat_map(|command| of(command, aliases, depth + 1)).collect()
 }
 
-/// Commands of git's own, which no alias can change: those that matter here, and those that are used most.
-const KNOWN: [&str; 34] = [
-    "reset",
-    "checkout",
-    "switch",
-    "restore",
-    "clean",
-    "stash",
-    "rebase",
-    "pull",
-    "merge",
-    "bisect",
-    "read-tree",
-    "checkout-index",
+/// Other commands of git's own that are used most: no alias can change them, nor the dangerous ones.
+const OTHERS: [&str; 21] = [
     "status",
     "add",
     "commit",
@@ -138,7 +126,6 @@ const KNOWN: [&str; 34] = [
     "init",
     "branch",
     "tag",
-    "rm",
     "mv",
     "rev-parse",
     "ls-files",
