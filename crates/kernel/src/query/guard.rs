@@ -1,4 +1,5 @@
-//! What the guards ask before they do anything: whether a file is held already, and who works in a checkout.
+//! What the guards ask before they do anything: whether they are off, whether a file is held already, and who works in a
+//! checkout.
 
 use std::collections::HashSet;
 
@@ -17,7 +18,7 @@ use crate::kernel::Kernel;
 use crate::line::{self, InTheWay, Sight};
 use crate::op::guard::FILES_MAX;
 use crate::paths;
-use crate::shape::Checked;
+use crate::shape::{Checked, Guards};
 
 /// How an edit stands before anything is written.
 #[derive(Clone, Debug)]
@@ -29,6 +30,12 @@ pub struct Outlook {
 }
 
 impl Kernel {
+    /// Whether the guards are off, until when and by whom. Every guard asks this; what it needs is on the project's row,
+    /// so it costs no statement of its own.
+    pub fn guards(&self, call: &Call) -> Result<Guards> {
+        self.ask(call, |_, scene| Ok(scene.project.map_or_else(Guards::default, |row| Guards::of(row, scene.now))))
+    }
+
     /// How an edit of some files stands; nothing in a project that is not switched on. Files that cannot be patterns are
     /// for the op to refuse.
     pub fn outlook(&self, call: &Call, look: &Look<'_>, files: &[String], fold_case: bool) -> Result<Option<Outlook>> {
