@@ -216,6 +216,25 @@ impl Error {
         self
     }
 
+    /// The same error for one more caller who met it. The cause becomes its text.
+    pub fn repeated(&self) -> Error {
+        let parts = &self.0;
+        Error(Box::new(Parts {
+            code: parts.code,
+            kind: parts.kind,
+            stage: parts.stage,
+            entity: parts.entity.clone(),
+            message: parts.message.clone(),
+            who: parts.who.clone(),
+            tries: parts.tries.clone(),
+            person: parts.person.clone(),
+            hint: parts.hint.clone(),
+            details: parts.details.clone(),
+            retryable: parts.retryable,
+            source: parts.source.as_ref().map(|source| source.to_string().into()),
+        }))
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.0.kind

@@ -3,12 +3,13 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tenure_core::time::reading;
 use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
-use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
+use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::call::{self, Call, sight};
 use crate::op::Op;
@@ -39,6 +40,38 @@ pub struct Reply {
     pub replayed: bool,
 }
 
+/// An op that somebody waits for.
+pub struct Order<'a> {
+    /// Who asks, and where.
+    pub call: &'a Call,
+    /// What for.
+    pub op: &'a Op,
+    /// Whether the asker is still there. It is asked under the write lock, so it must not block.
+    pub is_wanted: &'a dyn Fn() -> bool,
+}
+
+/// An order on its way through the store.
+struct Job<'a> {
+    kernel: &'a Kernel,
+    order: &'a Order<'a>,
+    fingerprint: String,
+    offers: Cell<usize>,
+}
+
+impl Part<Result<Reply>> for Job<'_> {
+    fn project(&self) -> &project::Name {
+        &self.order.call.project
+    }
+
+    fn is_wanted(&self) -> bool {
+        (self.order.is_wanted)()
+    }
+
+    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<Result<Reply>>> {
+        self.kernel.once(tx, entered, self.order.call, self.order.op, (&self.fingerprint, &self.offers))
+    }
+}
+
 impl Kernel {
     /// A kernel on a store.
     pub fn new(location: tenure_store::Location, options: Options) -> Result<Kernel> {
@@ -57,9 +90,7 @@ impl Kernel {
 
     /// Runs an op: all of it or nothing, once for each request id.
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
-        tenure_core::name::check(&call.actor.name)?;
-        op.check()?;
-        let fingerprint = fingerprint(op)?;
+        let fingerprint = checked(call, op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
@@ -70,6 +101,35 @@ impl Kernel {
             self.store.ring();
         }
         answer
+    }
+
+    /// Runs several ops, in their order, and answers the first so many of them, at least one: on SQLite in one
+    /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
+    /// when its turn comes is not carried out.
+    pub fn run_many(&self, orders: &[Order<'_>], longest: Duration) -> Vec<Result<Reply>> {
+        let mut checks = Vec::with_capacity(orders.len());
+        let mut jobs = Vec::with_capacity(orders.len());
+        for order in orders {
+            let check = checked(order.call, order.op);
+            checks.push(check.map(|fingerprint| {
+                jobs.push(Job { kernel: self, order, fingerprint, offers: Cell::new(0) });
+            }));
+        }
+        let mut done = Vec::new();
+        if !jobs.is_empty() {
+            let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
+            done = self.store.write_many(&parts, longest);
+            // A hint, and only after the commit.
+            if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
+                self.store.ring();
+            }
+        }
+        let mut done = done.into_iter();
+        let answer = |check: Result<()>| match check {
+            Ok(()) => done.next().map(|answer| answer.and_then(|reply| reply)),
+            Err(error) => Some(Err(error)),
+        };
+        checks.into_iter().map_while(answer).collect()
     }
 
     fn once(
@@ -210,6 +270,13 @@ impl Kernel {
             body(tx, &scene)
         })
     }
+}
+
+/// What is looked at before the store is touched; the fingerprint of the request.
+fn checked(call: &Call, op: &Op) -> Result<String> {
+    tenure_core::name::check(&call.actor.name)?;
+    op.check()?;
+    fingerprint(op)
 }
 
 fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {

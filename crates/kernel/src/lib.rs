@@ -23,5 +23,5 @@ mod steal;
 mod unit;
 
 pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};
-pub use kernel::{Kernel, Reply};
+pub use kernel::{Kernel, Order, Reply};
 pub use op::Op;

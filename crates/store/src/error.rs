@@ -227,3 +227,14 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
     let text = error.as_db_error().map_or_else(|| error.to_string(), |db| format!("{}: {}", code.code(), db.message()));
     classified.detail("sqlstate", code.code()).cause(text)
 }
+/// The answer to a write that panicked.
+pub(crate) fn panicked() -> Error {
+    Error::bug("an op panicked; nothing of it was kept")
+}
+
+/// The answer to a write that nobody waits for any more: whoever asked has gone another way.
+pub(crate) fn unwanted() -> Error {
+    Error::new(Kind::Busy, "unwanted", Stage::Lock, "whoever asked had left before the turn came")
+        .hint("Nothing was done. Ask again with the same request id.")
+}
+

@@ -18,6 +18,6 @@ mod world;
 pub use bell::Bell;
 pub use postgres::redact;
 pub use sqlite::Queue;
-pub use store::{Durability, Entered, Identity, Location, Options, Present, Size, Store, Verdict};
+pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};
 pub use tx::{Row, Sql, Tx, Value};
 pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};

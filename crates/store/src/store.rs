@@ -1,5 +1,6 @@
 //! The store as the kernel sees it: two engines behind `write` and `read`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use tenure_core::{Result, Span, Time};
 
 use crate::bell::Bell;
-use crate::fault;
+use crate::{error, fault};
 use crate::postgres::Postgres;
 use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
@@ -150,6 +151,29 @@ pub enum Verdict<T> {
 /// The body of a write: may be run again after a lost connection, so it must not touch the world.
 pub(crate) type Body<'a, T> = dyn Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>> + 'a;
 
+/// One of several writes that may share a transaction.
+pub trait Part<T> {
+    /// The project whose lock it needs.
+    fn project(&self) -> &project::Name;
+
+    /// Whether somebody still waits for the answer. Asked under the lock, before the write and again before the commit: a
+    /// write whose answer nobody will read is not carried out.
+    fn is_wanted(&self) -> bool;
+
+    /// The body; what is said of the one in [`Store::write`] holds here.
+    fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<T>>;
+}
+
+impl<T> dyn Part<T> + '_ {
+    /// The write in a transaction of its own.
+    pub(crate) fn write_wanted(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<T>> {
+        let wanted = || if self.is_wanted() { Ok(()) } else { Err(error::unwanted()) };
+        wanted()?;
+        let verdict = self.write(tx, entered)?;
+        wanted().map(|()| verdict)
+    }
+}
+
 /// A store. Opening one touches nothing; the first read or write does.
 pub struct Store {
     engine: Engine,
@@ -196,6 +220,25 @@ impl Store {
         match &self.faults {
             None => write(&body),
             Some(faults) => fault::struck(faults.as_ref(), &body, write),
+        }
+    }
+
+    /// Runs several writes, in their order, and answers the first so many of them, at least one, after what the answers
+    /// tell is durable. The rest was not touched.
+    ///
+    /// On SQLite they share one turn and one transaction, whatever their projects, which begins no further write after
+    /// `longest`; a part that fails or panics takes nothing from the others. On PostgreSQL each is a transaction of its
+    /// own. What is no longer wanted when its turn comes is not carried out and answered `busy`.
+    pub fn write_many<T>(&self, parts: &[&dyn Part<T>], longest: Duration) -> Vec<Result<T>> {
+        match (&self.engine, &self.faults) {
+            (Engine::Sqlite(engine), None) => engine.write_many(parts, longest),
+            _ => {
+                let alone = |part: &&dyn Part<T>| {
+                    let write = || self.write(part.project(), |tx, entered| part.write_wanted(tx, entered));
+                    catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| Err(error::panicked()))
+                };
+                parts.iter().map(alone).collect()
+            }
         }
     }
 

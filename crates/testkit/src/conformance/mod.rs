@@ -45,6 +45,7 @@ mod sessions;
 mod shorthand;
 mod stories;
 mod switching;
+mod together;
 mod transfer;
 mod transitions;
 mod turns;
@@ -96,6 +97,7 @@ pub fn cases() -> Vec<&'static Case> {
         listing::CASES,
         locks::CASES,
         random::CASES,
+        together::CASES,
         transfer::CASES,
         transitions::CASES,
         atomicity::CASES,

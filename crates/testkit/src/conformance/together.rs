@@ -1,0 +1,213 @@
+//! Several ops in one go, as a server runs them: each as if it were alone, and nothing for those who have left.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use tenure_core::Result;
+use tenure_kernel::op::{add, claim};
+use tenure_kernel::{Call, Op, Order, Reply};
+use tenure_store::table::project;
+use tenure_store::{Entered, Part, Sql, Tx, Verdict};
+
+use super::Case;
+use crate::fixture::World;
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_s11_each_of_many_ops_is_as_if_alone", as_if_alone),
+    Case::everywhere("inv_s11_nothing_is_done_for_those_who_left_before", left_before),
+    Case::everywhere("inv_s11_nothing_is_done_for_those_who_left_before_the_commit", left_before_commit),
+    Case::everywhere("inv_s11_a_panic_among_many_harms_no_other", panic_among_many),
+    Case::everywhere("inv_t6_one_request_twice_among_many_is_carried_out_once", once_among_many),
+    Case::everywhere("inv_t2_many_ops_over_several_projects_number_without_a_gap", several_projects),
+    Case::everywhere("many_ops_take_no_longer_than_they_may", no_longer),
+];
+
+/// Longer than any case.
+const LONG: Duration = Duration::from_secs(60);
+
+fn stays() -> bool {
+    true
+}
+
+fn add(title: &str) -> Op {
+    Op::Add(add::Request::titled(title))
+}
+
+fn claim(task: &str) -> Op {
+    Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() })
+}
+
+fn run(world: &World, work: &[(Call, Op)]) -> Vec<Result<Reply>> {
+    let orders: Vec<_> = work.iter().map(|(call, op)| Order { call, op, is_wanted: &stays }).collect();
+    let answers = world.kernel.run_many(&orders, LONG);
+    assert_eq!(answers.len(), work.len());
+    answers
+}
+
+fn titles(world: &World) -> Vec<String> {
+    let mut titles: Vec<_> = world
+        .events()
+        .iter()
+        .filter(|event| event.kind == "task.added")
+        .map(|event| event.data["title"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    titles.sort();
+    titles
+}
+
+/// Two want one task; one is malformed; one is about something that does not exist. Each has its own answer, and the log
+/// is that of the ops that were carried out.
+fn as_if_alone(world: &World) {
+    let task = world.add("wanted by two");
+    let work = [
+        (world.call("a"), claim(&task)),
+        (world.call("b"), claim(&task)),
+        (world.call("b"), add("")),
+        (world.call("b"), claim("t-00000000")),
+        (world.call("b"), add("after them all")),
+    ];
+    let answers = run(world, &work);
+    assert!(answers[0].is_ok() && answers[4].is_ok(), "{answers:?}");
+    let kinds: Vec<_> = answers[1..4].iter().map(|answer| answer.as_ref().unwrap_err().kind().as_str()).collect();
+    assert_eq!(kinds, ["conflict", "usage", "not_found"]);
+    assert_eq!(world.show(&task)["holder"]["agent"], "a");
+    assert_eq!(titles(world), ["after them all", "wanted by two"]);
+    crate::replay::replay(&world.events());
+}
+
+fn left_before(world: &World) {
+    world.add("so that the project exists");
+    let before = world.last_event();
+    let left = || false;
+    let (call, op) = (world.call("a"), add("for nobody"));
+    let (other_call, other) = (world.call("b"), add("for b"));
+    let orders = [
+        Order { call: &call, op: &op, is_wanted: &left },
+        Order { call: &other_call, op: &other, is_wanted: &stays },
+    ];
+    let answers = world.kernel.run_many(&orders, LONG);
+    assert_eq!(answers[0].as_ref().unwrap_err().code(), "unwanted");
+    assert!(answers[1].is_ok());
+    assert_eq!(titles(world), ["for b", "so that the project exists"]);
+    let agents: Vec<_> = world.events().into_iter().filter(|event| event.number > before).collect();
+    assert!(agents.iter().all(|event| event.actor == "b"), "{agents:?}");
+    // The same request can still be made, and is not a replay of anything.
+    assert!(!world.kernel.run(&call, &op).unwrap().replayed);
+}
+
+/// There when its turn comes, gone when it is to be committed: a process that was stopped in between and goes on later
+/// must not grant anything to somebody who has gone another way.
+fn left_before_commit(world: &World) {
+    let task = world.add("to be granted");
+    let asked = Cell::new(0);
+    let leaves = || {
+        asked.set(asked.get() + 1);
+        asked.get() < 2
+    };
+    let (call, op) = (world.call("a"), claim(&task));
+    let (other_call, other) = (world.call("b"), add("for b"));
+    let orders = [
+        Order { call: &call, op: &op, is_wanted: &leaves },
+        Order { call: &other_call, op: &other, is_wanted: &stays },
+    ];
+    let answers = world.kernel.run_many(&orders, LONG);
+    assert_eq!(answers[0].as_ref().unwrap_err().code(), "unwanted");
+    assert!(answers[1].is_ok());
+    assert_eq!(asked.get(), 2, "asked before the write and before the commit");
+    assert!(world.show(&task)["holder"].is_null());
+    assert_eq!(titles(world), ["for b", "to be granted"]);
+    assert_eq!(world.claim("c", &task).unwrap()["task"]["attempt"], 1);
+}
+
+/// A write that leaves a row and panics.
+struct Panics(project::Name);
+
+/// A write that leaves a row.
+struct Writes(project::Name);
+
+const MARK: Sql = Sql::same("UPDATE project SET holds_issued = holds_issued + 1");
+
+impl Part<()> for Panics {
+    fn project(&self) -> &project::Name {
+        &self.0
+    }
+
+    fn is_wanted(&self) -> bool {
+        true
+    }
+
+    fn write(&self, tx: &mut dyn Tx, _: Entered) -> Result<Verdict<()>> {
+        tx.execute(MARK, &[])?;
+        panic!("on purpose");
+    }
+}
+
+impl Part<()> for Writes {
+    fn project(&self) -> &project::Name {
+        &self.0
+    }
+
+    fn is_wanted(&self) -> bool {
+        true
+    }
+
+    fn write(&self, tx: &mut dyn Tx, _: Entered) -> Result<Verdict<()>> {
+        tx.execute(MARK, &[])?;
+        Ok(Verdict::Commit(()))
+    }
+}
+
+fn panic_among_many(world: &World) {
+    world.add("so that the project exists");
+    let issued = || crate::raw::number(&world.kernel, "SELECT SUM(holds_issued) FROM project", &[]);
+    let projects = crate::raw::number(&world.kernel, "SELECT COUNT(*) FROM project", &[]);
+    let before = issued();
+    let name = || world.call("a").project;
+    let (first, panics, last) = (Writes(name()), Panics(name()), Writes(name()));
+    let answers = world.kernel.store().write_many(&[&first, &panics, &last], LONG);
+    assert!(answers[0].is_ok() && answers[2].is_ok(), "{answers:?}");
+    assert_eq!(answers[1].as_ref().unwrap_err().code(), "internal");
+    assert_eq!(issued(), before + 2 * projects, "the two that did not panic, and nothing of the one that did");
+    world.add("the next op works");
+}
+
+fn once_among_many(world: &World) {
+    let call = world.call("a");
+    let answers = run(world, &[(call.clone(), add("once")), (call.clone(), add("once")), (call, add("other"))]);
+    let (first, second) = (answers[0].as_ref().unwrap(), answers[1].as_ref().unwrap());
+    assert!(!first.replayed && second.replayed);
+    assert_eq!(first.body, second.body);
+    assert_eq!(answers[2].as_ref().unwrap_err().kind().as_str(), "mismatch");
+    assert_eq!(titles(world), ["once"]);
+}
+
+fn several_projects(world: &World) {
+    let in_project = |name: &str, agent: &str| {
+        let call = world.call(agent);
+        Call { project: project::Name { key: format!("name:{name}"), label: name.to_owned() }, ..call }
+    };
+    let work: Vec<_> =
+        (0..64).map(|n| (in_project(["p", "q", "r"][n % 3], &format!("a{}", n % 5)), add(&format!("task {n}")))).collect();
+    for answer in run(world, &work) {
+        answer.unwrap();
+    }
+    let numbers: Vec<_> = world.events().iter().map(|event| event.number).collect();
+    assert_eq!(numbers, (1..=i64::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
+    assert_eq!(titles(world).len(), 22);
+}
+
+/// Without any time at least one op is carried out, and only what is answered.
+fn no_longer(world: &World) {
+    let work: Vec<_> = (0..5).map(|n| (world.call("a"), add(&format!("task {n}")))).collect();
+    let mut orders: Vec<_> = work.iter().map(|(call, op)| Order { call, op, is_wanted: &stays }).collect();
+    let mut rounds = 0;
+    while !orders.is_empty() {
+        let answers = world.kernel.run_many(&orders, Duration::ZERO);
+        assert!(!answers.is_empty() && answers.iter().all(|answer| answer.is_ok()), "{answers:?}");
+        orders.drain(..answers.len());
+        rounds += 1;
+        assert_eq!(titles(world).len(), 5 - orders.len());
+    }
+    let shares = !matches!(world.engine, crate::fixture::Engine::Postgres);
+    assert_eq!(rounds, if shares { 5 } else { 1 });
+}
