@@ -2,4 +2,5 @@
 //! binary's; what stands between them here is [`mcp::Desk`].
 
 pub mod mcp;
+pub mod queue;
 pub mod signals;

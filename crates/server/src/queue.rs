@@ -1,0 +1,228 @@
+//! The line of ops before the kernel.
+//!
+//! On SQLite one thread takes whatever is in line, projects mixed, and hands it over as one transaction: while it is being
+//! synced the next ones gather, so a server under load pays one sync for many ops and an idle one waits for nobody. On
+//! PostgreSQL several threads take one op each, no two of one project: they would only wait for its row lock, and keep
+//! other projects waiting.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Call, Kernel, Op, Order, Reply};
+use tenure_store::Location;
+use tokio::sync::oneshot;
+
+/// Most ops in one transaction.
+const MOST: usize = 64;
+/// How long a transaction goes on beginning ops: writers beside the server wait for it.
+const LONGEST: Duration = Duration::from_millis(5);
+/// Most ops in line. Beyond it the answer is `busy` at once, instead of a wait that nobody stays for.
+const LINE: usize = 4_096;
+/// Threads on PostgreSQL: each keeps one connection busy.
+const THREADS: usize = 8;
+
+/// Whether somebody still waits for an answer. It is asked under the write lock, so it must not block.
+pub type Asker = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What has passed through the line so far.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Ops that were answered, refusals among them.
+    pub ops: AtomicU64,
+    /// Transactions, or calls of the kernel where each op has its own.
+    pub batches: AtomicU64,
+    /// Ops that were not carried out because their asker had left.
+    pub unwanted: AtomicU64,
+    /// Ops that were turned away because the line was full.
+    pub turned_away: AtomicU64,
+}
+
+/// The line. Dropping it ends its threads, after what is in line.
+pub struct Queue {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    kernel: Arc<Kernel>,
+    state: Mutex<State>,
+    /// Somebody came, or a project became free.
+    changed: Condvar,
+    counts: Counts,
+    /// How many ops a thread takes at once.
+    most: usize,
+}
+
+#[derive(Default)]
+struct State {
+    line: VecDeque<Waiting>,
+    /// Projects that a thread is busy with, where a thread takes one op.
+    busy: HashSet<String>,
+    closed: bool,
+}
+
+struct Waiting {
+    call: Call,
+    op: Op,
+    asker: Asker,
+    deadline: Instant,
+    answer: oneshot::Sender<Result<Reply>>,
+}
+
+impl Waiting {
+    #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
+    fn is_wanted(&self) -> bool {
+        !self.answer.is_closed() && Instant::now() < self.deadline && (self.asker)()
+    }
+}
+
+impl Queue {
+    /// A line before a kernel, with its threads.
+    pub fn before(kernel: Arc<Kernel>) -> Result<Queue> {
+        let (threads, most) = match kernel.store().location() {
+            Location::Postgres(_) => (THREADS, 1),
+            Location::File(_) | Location::Memory => (1, MOST),
+        };
+        let shared = Arc::new(Shared {
+            kernel,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            counts: Counts::default(),
+            most,
+        });
+        let start = |_| {
+            let shared = shared.clone();
+            thread::Builder::new().name("ops".into()).spawn(move || shared.work())
+        };
+        let threads = (0..threads).map(start).collect::<std::io::Result<Vec<_>>>().map_err(|error| {
+            Error::new(Kind::Internal, "internal", Stage::Open, "no thread could be started").cause(error)
+        })?;
+        Ok(Queue { shared, threads })
+    }
+
+    /// Runs an op when its turn comes, and answers when it is durable.
+    pub async fn run(&self, call: Call, op: Op, asker: Asker, deadline: Instant) -> Result<Reply> {
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut state = self.shared.state();
+            if state.closed {
+                return Err(closing());
+            }
+            if state.line.len() >= LINE {
+                self.shared.counts.turned_away.fetch_add(1, Ordering::Relaxed);
+                return Err(full());
+            }
+            state.line.push_back(Waiting { call, op, asker, deadline, answer });
+        }
+        self.shared.changed.notify_one();
+        // A thread that is gone has dropped the sender; it never ends while something is in line.
+        answered.await.unwrap_or_else(|_| Err(closing()))
+    }
+
+    /// What has passed so far.
+    pub fn counts(&self) -> &Counts {
+        &self.shared.counts
+    }
+
+    /// How many are in line.
+    pub fn len(&self) -> usize {
+        self.shared.state().line.len()
+    }
+
+    /// Whether nobody is in line.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes nobody in any more; what is in line is still carried out.
+    pub fn close(&self) {
+        self.shared.state().closed = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.close();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut taken = Vec::new();
+        while self.take(&mut taken) {
+            let before = taken.len();
+            let answers = {
+                let wanted: Vec<_> = taken.iter().map(|one| move || one.is_wanted()).collect();
+                let orders: Vec<_> = taken
+                    .iter()
+                    .zip(&wanted)
+                    .map(|(one, wanted)| Order { call: &one.call, op: &one.op, is_wanted: wanted })
+                    .collect();
+                self.kernel.run_many(&orders, LONGEST)
+            };
+            self.counts.batches.fetch_add(1, Ordering::Relaxed);
+            self.counts.ops.fetch_add(answers.len() as u64, Ordering::Relaxed);
+            if self.most == 1 {
+                self.state().busy.remove(&taken[0].call.project.key);
+                self.changed.notify_one();
+            }
+            let answered = answers.len();
+            for (one, answer) in taken.drain(..answered).zip(answers) {
+                if answer.as_ref().is_err_and(|error| error.code() == "unwanted") {
+                    self.counts.unwanted.fetch_add(1, Ordering::Relaxed);
+                }
+                // Whoever left meanwhile has closed the other end.
+                let _ = one.answer.send(answer);
+            }
+            debug_assert!(taken.len() < before, "a round answers at least one");
+        }
+    }
+
+    /// Fills up with what is in line, in its order, waiting for the first. What is left of the round before comes first.
+    /// False: closed, and nothing is left.
+    fn take(&self, taken: &mut Vec<Waiting>) -> bool {
+        let mut state = self.state();
+        loop {
+            if self.most == 1 {
+                let free = state.line.iter().position(|one| !state.busy.contains(&one.call.project.key));
+                if let Some(one) = free.and_then(|at| state.line.remove(at)) {
+                    state.busy.insert(one.call.project.key.clone());
+                    taken.push(one);
+                    return true;
+                }
+            } else {
+                let room = (self.most - taken.len()).min(state.line.len());
+                taken.extend(state.line.drain(..room));
+                if !taken.is_empty() {
+                    return true;
+                }
+            }
+            if state.closed && state.line.is_empty() {
+                return false;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn closing() -> Error {
+    Error::new(Kind::Busy, "shutting_down", Stage::Lock, "the server is shutting down")
+        .hint("Nothing was done. Ask again with the same request id.")
+}
+
+fn full() -> Error {
+    Error::new(Kind::Busy, "overloaded", Stage::Lock, "too many requests wait for this server")
+        .hint("Nothing was done. Ask again in a moment, with the same request id.")
+}
