@@ -1,6 +1,7 @@
 //! The async shell of Tenure: what talks to agents over a protocol. Domain rules are the kernel's, the world is the
 //! binary's; what stands between them here is [`mcp::Desk`].
 
+pub mod feed;
 pub mod mcp;
 pub mod queue;
 pub mod signals;

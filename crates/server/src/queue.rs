@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Order, Reply};
 use tenure_store::Location;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// Most ops in one transaction.
 const MOST: usize = 64;
@@ -53,6 +53,8 @@ struct Shared {
     /// Somebody came, or a project became free.
     changed: Condvar,
     counts: Counts,
+    /// Rises with every round: those who show what happens look then.
+    rounds: watch::Sender<u64>,
     /// How many ops a thread takes at once.
     most: usize,
 }
@@ -92,6 +94,7 @@ impl Queue {
             state: Mutex::default(),
             changed: Condvar::new(),
             counts: Counts::default(),
+            rounds: watch::Sender::new(0),
             most,
         });
         let start = |_| {
@@ -121,6 +124,11 @@ impl Queue {
         self.shared.changed.notify_one();
         // A thread that is gone has dropped the sender; it never ends while something is in line.
         answered.await.unwrap_or_else(|_| Err(closing()))
+    }
+
+    /// A number that rises whenever something was carried out. A hint: others write the store as well.
+    pub fn rounds(&self) -> watch::Receiver<u64> {
+        self.shared.rounds.subscribe()
     }
 
     /// What has passed so far.
@@ -173,6 +181,7 @@ impl Shared {
                 self.kernel.run_many(&orders, LONGEST)
             };
             self.counts.batches.fetch_add(1, Ordering::Relaxed);
+            self.rounds.send_modify(|round| *round += 1);
             self.counts.ops.fetch_add(answers.len() as u64, Ordering::Relaxed);
             if self.most == 1 {
                 self.state().busy.remove(&taken[0].call.project.key);

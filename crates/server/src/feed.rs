@@ -1,0 +1,284 @@
+//! Live events: one task reads the log of a project, however many listen to it.
+//!
+//! A listener first reads from the store what it has missed and then takes what the task hands out. It is subscribed
+//! before it reads, so nothing falls in between; what it gets twice it knows by its number. One that is too slow loses its
+//! place in what is handed out, not events: it reads them from the store again, at its own pace. So a listener that
+//! stands still costs a few kilobytes and slows nobody.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_core::{Error, Result};
+use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::shape::{Event, Page};
+use tenure_kernel::{Call, Kernel};
+use tokio::sync::{Mutex, broadcast, mpsc, watch};
+
+/// How many events are kept for listeners that are a little behind.
+const KEPT: usize = 1_024;
+/// Events in one read of the log.
+const PAGE: usize = 500;
+
+/// What listeners are told.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// An event.
+    Event(Arc<Line>),
+    /// The log cannot be read on from where the listener was: it was restored, or is no longer kept so far back.
+    Over(Arc<Error>),
+}
+
+/// An event, written down once for all who listen.
+#[derive(Debug)]
+pub struct Line {
+    /// Its number.
+    pub number: i64,
+    /// The cursor to go on from after it.
+    pub cursor: String,
+    /// Its kind.
+    pub kind: String,
+    /// The event as JSON.
+    pub json: String,
+}
+
+/// All that is listened to.
+pub struct Feed {
+    kernel: Arc<Kernel>,
+    rounds: watch::Receiver<u64>,
+    topics: Mutex<HashMap<String, broadcast::Sender<Told>>>,
+}
+
+impl Feed {
+    /// A feed of a kernel's logs; `rounds` says when it is worth looking.
+    pub fn new(kernel: Arc<Kernel>, rounds: watch::Receiver<u64>) -> Feed {
+        Feed { kernel, rounds, topics: Mutex::default() }
+    }
+
+    /// Sends what happens in a project after a place in its log, until the receiver is dropped or the log is over.
+    /// `call` says who reads, and which project.
+    pub async fn listen(self: &Arc<Feed>, call: Call, from: Option<Since>, to: mpsc::Sender<Told>) {
+        if let Err(error) = self.follow(call, from, &to).await {
+            let _ = to.send(Told::Over(Arc::new(error))).await;
+        }
+    }
+
+    async fn follow(self: &Arc<Feed>, call: Call, from: Option<Since>, to: &mpsc::Sender<Told>) -> Result<()> {
+        let mut live = self.subscribe(&call).await?;
+        let mut from = match from {
+            Some(from) => from,
+            None => Since::Cursor(end(&self.newest(&call).await?)),
+        };
+        let mut seen = 0;
+        loop {
+            // What is missing, from the store.
+            loop {
+                let page = self.read(&call, from.clone()).await?;
+                for line in lines(&page)? {
+                    seen = line.number;
+                    if to.send(Told::Event(Arc::new(line))).await.is_err() {
+                        return Ok(());
+                    }
+                }
+                from = Since::Cursor(page.next.clone().unwrap_or_else(|| end(&page)));
+                if !page.more {
+                    seen = seen.max(number(&end(&page)));
+                    break;
+                }
+            }
+            // What comes, from the one who reads for all.
+            loop {
+                let told = tokio::select! {
+                    () = to.closed() => return Ok(()),
+                    told = live.recv() => told,
+                };
+                match told {
+                    Ok(Told::Event(line)) if line.number <= seen => {}
+                    Ok(Told::Event(line)) => {
+                        seen = line.number;
+                        from = Since::Cursor(line.cursor.clone());
+                        if to.send(Told::Event(line)).await.is_err() {
+                            return Ok(());
+                        }
+                    }
+                    Ok(over) => return to.send(over).await.or(Ok(())),
+                    Err(broadcast::error::RecvError::Lagged(_)) => break,
+                    Err(broadcast::error::RecvError::Closed) => {
+                        live = self.subscribe(&call).await?;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Listens to what is handed out; the first to do so starts the task that reads.
+    async fn subscribe(self: &Arc<Feed>, call: &Call) -> Result<broadcast::Receiver<Told>> {
+        let mut topics = self.topics.lock().await;
+        if let Some(sender) = topics.get(&call.project.key).filter(|sender| sender.receiver_count() > 0) {
+            return Ok(sender.subscribe());
+        }
+        // Where the task begins is settled before anybody reads what it missed: between the two nothing may fall.
+        let mut call = call.clone();
+        call.actor.name = "nobody".to_owned();
+        let from = end(&self.newest(&call).await?);
+        let (sender, receiver) = broadcast::channel(KEPT);
+        topics.insert(call.project.key.clone(), sender.clone());
+        tokio::spawn(self.clone().hand_out(call, from, sender));
+        Ok(receiver)
+    }
+
+    async fn hand_out(self: Arc<Feed>, call: Call, mut from: String, to: broadcast::Sender<Told>) {
+        let mut rounds = self.rounds.clone();
+        let poll = self.kernel.store().poll();
+        loop {
+            rounds.borrow_and_update();
+            let outcome = match self.read(&call, Since::Cursor(from.clone())).await {
+                Ok(page) => lines(&page).map(|lines| (page, lines)),
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok((page, lines)) => {
+                    for line in lines {
+                        // An error means that nobody listens, which is asked below.
+                        let _ = to.send(Told::Event(Arc::new(line)));
+                    }
+                    from = page.next.clone().unwrap_or_else(|| end(&page));
+                    if page.more {
+                        continue;
+                    }
+                }
+                // Not now: the same again in a moment, and listeners wait.
+                Err(error) if error.retryable() => {}
+                Err(error) => {
+                    let _ = to.send(Told::Over(Arc::new(error)));
+                    self.topics.lock().await.remove(&call.project.key);
+                    return;
+                }
+            }
+            {
+                let mut topics = self.topics.lock().await;
+                if to.receiver_count() == 0 {
+                    topics.remove(&call.project.key);
+                    return;
+                }
+            }
+            let _ = tokio::time::timeout(poll, rounds.changed()).await;
+            // Whatever was committed in one go is handed out in one go.
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// The newest page: it says where the log ends.
+    async fn newest(&self, call: &Call) -> Result<Page<Event>> {
+        self.ask(call, Filter { limit: 1, ..Filter::default() }).await
+    }
+
+    async fn read(&self, call: &Call, since: Since) -> Result<Page<Event>> {
+        self.ask(call, Filter { since: Some(since), limit: PAGE, ..Filter::default() }).await
+    }
+
+    async fn ask(&self, call: &Call, filter: Filter) -> Result<Page<Event>> {
+        let (kernel, call) = (self.kernel.clone(), call.clone());
+        let asked = tokio::task::spawn_blocking(move || kernel.log(&call, &filter)).await;
+        asked.unwrap_or_else(|error| Err(Error::bug(format!("a query panicked: {error}"))))
+    }
+}
+
+/// Where a page ends. A store without an incarnation does not exist yet: its log begins at nothing.
+fn end(page: &Page<Event>) -> String {
+    page.cursor.clone().unwrap_or_else(|| ".0".to_owned())
+}
+
+/// The number in a cursor.
+fn number(cursor: &str) -> i64 {
+    cursor.rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+}
+
+fn lines(page: &Page<Event>) -> Result<Vec<Line>> {
+    let incarnation = page.cursor.as_deref().and_then(|cursor| cursor.rsplit_once('.')).map_or("", |(name, _)| name);
+    let line = |event: &Event| {
+        Ok(Line {
+            number: event.number,
+            cursor: format!("{incarnation}.{}", event.number),
+            kind: event.kind.clone(),
+            json: serde_json::to_string(event)
+                .map_err(|error| Error::bug(format!("an event has no JSON: {error}")))?,
+        })
+    };
+    page.items.iter().map(line).collect()
+}
+
+/// Where a listener is in several logs, as one opaque text: what it sends to go on from there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(pub BTreeMap<String, String>);
+
+impl Places {
+    /// The text.
+    pub fn encode(&self) -> String {
+        let pairs: Vec<_> = self.0.iter().map(|(key, cursor)| format!("{}~{}", escape(key), escape(cursor))).collect();
+        format!("v1~{}", pairs.join("~"))
+    }
+
+    /// Reads the text; `None` where it is no such text.
+    pub fn decode(text: &str) -> Option<Places> {
+        let rest = text.strip_prefix("v1~")?;
+        if rest.is_empty() {
+            return Some(Places::default());
+        }
+        let parts = rest.split('~').map(unescape).collect::<Option<Vec<_>>>()?;
+        if !parts.len().is_multiple_of(2) {
+            return None;
+        }
+        Some(Places(parts.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()))
+    }
+}
+
+/// `%XX` for every byte that is not plain, so that the text may stand in a header and in a query.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            _ => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_survive_their_text() {
+        let places = Places(BTreeMap::from([
+            ("name:a~b%".to_owned(), "s-x.12".to_owned()),
+            ("origin:host/Ä b".to_owned(), String::new()),
+        ]));
+        assert_eq!(Places::decode(&places.encode()), Some(places));
+        assert_eq!(Places::decode(&Places::default().encode()), Some(Places::default()));
+    }
+
+    #[test]
+    fn what_is_no_text_of_places_is_none() {
+        for text in ["", "12", "v1", "v1~a", "v1~%4~b", "v1~%zz~b", "v1~%ff~b", "v2~a~b"] {
+            assert_eq!(Places::decode(text), None, "{text}");
+        }
+    }
+}
