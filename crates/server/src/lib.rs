@@ -2,6 +2,8 @@
 //! binary's; what stands between them here is [`mcp::Desk`].
 
 pub mod feed;
+pub mod http;
 pub mod mcp;
+pub mod metrics;
 pub mod queue;
 pub mod signals;

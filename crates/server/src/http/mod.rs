@@ -1,0 +1,7 @@
+//! The server over HTTP.
+
+mod limits;
+mod listen;
+mod problem;
+
+pub use limits::Limits;
