@@ -55,61 +55,24 @@ impl Feed {
         Feed { kernel, rounds, topics: Mutex::default() }
     }
 
-    /// Sends what happens in a project after a place in its log, until the receiver is dropped or the log is over.
-    /// `call` says who reads, and which project.
-    pub async fn listen(self: &Arc<Feed>, call: Call, from: Option<Since>, to: mpsc::Sender<Told>) {
-        if let Err(error) = self.follow(call, from, &to).await {
-            let _ = to.send(Told::Over(Arc::new(error))).await;
-        }
-    }
-
-    async fn follow(self: &Arc<Feed>, call: Call, from: Option<Since>, to: &mpsc::Sender<Told>) -> Result<()> {
-        let mut live = self.subscribe(&call).await?;
-        let mut from = match from {
+    /// Begins to listen to a project after a place in its log; after its end without one. `call` says who reads, and
+    /// which project. A place that cannot be read on from is refused here.
+    pub async fn open(self: &Arc<Feed>, call: Call, from: Option<Since>) -> Result<Listening> {
+        let live = self.subscribe(&call).await?;
+        let from = match from {
             Some(from) => from,
             None => Since::Cursor(end(&self.newest(&call).await?)),
         };
-        let mut seen = 0;
-        loop {
-            // What is missing, from the store.
-            loop {
-                let page = self.read(&call, from.clone()).await?;
-                for line in lines(&page)? {
-                    seen = line.number;
-                    if to.send(Told::Event(Arc::new(line))).await.is_err() {
-                        return Ok(());
-                    }
-                }
-                from = Since::Cursor(page.next.clone().unwrap_or_else(|| end(&page)));
-                if !page.more {
-                    seen = seen.max(number(&end(&page)));
-                    break;
-                }
-            }
-            // What comes, from the one who reads for all.
-            loop {
-                let told = tokio::select! {
-                    () = to.closed() => return Ok(()),
-                    told = live.recv() => told,
-                };
-                match told {
-                    Ok(Told::Event(line)) if line.number <= seen => {}
-                    Ok(Told::Event(line)) => {
-                        seen = line.number;
-                        from = Since::Cursor(line.cursor.clone());
-                        if to.send(Told::Event(line)).await.is_err() {
-                            return Ok(());
-                        }
-                    }
-                    Ok(over) => return to.send(over).await.or(Ok(())),
-                    Err(broadcast::error::RecvError::Lagged(_)) => break,
-                    Err(broadcast::error::RecvError::Closed) => {
-                        live = self.subscribe(&call).await?;
-                        break;
-                    }
-                }
-            }
-        }
+        let page = self.read(&call, from.clone()).await?;
+        let start = match from {
+            Since::Cursor(cursor) => cursor,
+            Since::Number(number) => format!("{}.{number}", incarnation(&page)),
+            Since::Time(_) => page.items.first().map_or_else(
+                || end(&page),
+                |event| format!("{}.{}", incarnation(&page), event.number - 1),
+            ),
+        };
+        Ok(Listening { feed: self.clone(), call, live, start, page })
     }
 
     /// Listens to what is handed out; the first to do so starts the task that reads.
@@ -185,6 +148,75 @@ impl Feed {
     }
 }
 
+/// Somebody who listens to one project.
+pub struct Listening {
+    feed: Arc<Feed>,
+    call: Call,
+    live: broadcast::Receiver<Told>,
+    start: String,
+    page: Page<Event>,
+}
+
+impl Listening {
+    /// The place in the log that it begins after.
+    pub fn start(&self) -> &str {
+        &self.start
+    }
+
+    /// Sends what there is and what comes, until the receiver is dropped or the log is over.
+    pub async fn run(self, to: mpsc::Sender<Told>) {
+        if let Err(error) = self.follow(&to).await {
+            let _ = to.send(Told::Over(Arc::new(error))).await;
+        }
+    }
+
+    async fn follow(self, to: &mpsc::Sender<Told>) -> Result<()> {
+        let Listening { feed, call, mut live, mut page, .. } = self;
+        let mut seen = 0;
+        loop {
+            // What is missing, from the store.
+            let mut from = loop {
+                for line in lines(&page)? {
+                    seen = line.number;
+                    if to.send(Told::Event(Arc::new(line))).await.is_err() {
+                        return Ok(());
+                    }
+                }
+                if !page.more {
+                    seen = seen.max(number(&end(&page)));
+                    break Since::Cursor(end(&page));
+                }
+                let next = Since::Cursor(page.next.clone().unwrap_or_else(|| end(&page)));
+                page = feed.read(&call, next).await?;
+            };
+            // What comes, from the one who reads for all.
+            loop {
+                let told = tokio::select! {
+                    () = to.closed() => return Ok(()),
+                    told = live.recv() => told,
+                };
+                match told {
+                    Ok(Told::Event(line)) if line.number <= seen => {}
+                    Ok(Told::Event(line)) => {
+                        seen = line.number;
+                        from = Since::Cursor(line.cursor.clone());
+                        if to.send(Told::Event(line)).await.is_err() {
+                            return Ok(());
+                        }
+                    }
+                    Ok(over) => return to.send(over).await.or(Ok(())),
+                    Err(broadcast::error::RecvError::Lagged(_)) => break,
+                    Err(broadcast::error::RecvError::Closed) => {
+                        live = feed.subscribe(&call).await?;
+                        break;
+                    }
+                }
+            }
+            page = feed.read(&call, from).await?;
+        }
+    }
+}
+
 /// Where a page ends. A store without an incarnation does not exist yet: its log begins at nothing.
 fn end(page: &Page<Event>) -> String {
     page.cursor.clone().unwrap_or_else(|| ".0".to_owned())
@@ -195,8 +227,13 @@ fn number(cursor: &str) -> i64 {
     cursor.rsplit_once('.').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
+/// The store's incarnation, as a page has it.
+fn incarnation(page: &Page<Event>) -> &str {
+    page.cursor.as_deref().and_then(|cursor| cursor.rsplit_once('.')).map_or("", |(name, _)| name)
+}
+
 fn lines(page: &Page<Event>) -> Result<Vec<Line>> {
-    let incarnation = page.cursor.as_deref().and_then(|cursor| cursor.rsplit_once('.')).map_or("", |(name, _)| name);
+    let incarnation = incarnation(page);
     let line = |event: &Event| {
         Ok(Line {
             number: event.number,

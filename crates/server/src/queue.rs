@@ -189,7 +189,7 @@ impl Shared {
             }
             let answered = answers.len();
             for (one, answer) in taken.drain(..answered).zip(answers) {
-                if answer.as_ref().is_err_and(|error| error.code() == "unwanted") {
+                if answer.as_ref().is_err_and(|error| error.code() == "not_run") {
                     self.counts.unwanted.fetch_add(1, Ordering::Relaxed);
                 }
                 // Whoever left meanwhile has closed the other end.
@@ -227,7 +227,7 @@ impl Shared {
 }
 
 fn closing() -> Error {
-    Error::new(Kind::Busy, "shutting_down", Stage::Lock, "the server is shutting down")
+    Error::new(Kind::Busy, "not_run", Stage::Lock, "the server is shutting down")
         .hint("Nothing was done. Ask again with the same request id.")
 }
 

@@ -234,7 +234,7 @@ pub(crate) fn panicked() -> Error {
 
 /// The answer to a write that nobody waits for any more: whoever asked has gone another way.
 pub(crate) fn unwanted() -> Error {
-    Error::new(Kind::Busy, "unwanted", Stage::Lock, "whoever asked had left before the turn came")
+    Error::new(Kind::Busy, "not_run", Stage::Lock, "whoever asked had left before the turn came")
         .hint("Nothing was done. Ask again with the same request id.")
 }
 

@@ -1,7 +1,191 @@
-//! The server over HTTP.
+//! The server over HTTP: the same ops and queries, for those who have shown who they are.
 
+mod around;
+mod door;
+mod events;
+mod far;
+mod health;
 mod limits;
 mod listen;
+mod login;
+mod openapi;
+mod ops;
 mod problem;
+mod reads;
 
-pub use limits::Limits;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderValue, Response, StatusCode, header, request};
+use axum::routing::{get, post};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Call, Kernel, Op, Reply};
+
+pub use self::limits::Limits;
+use self::limits::Turnstiles;
+pub(crate) use self::listen::serve;
+use crate::feed::Feed;
+use crate::log::Log;
+use crate::metrics::Metrics;
+use crate::queue::Queue;
+
+/// What all doors of one server share.
+pub struct Server {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queue: Queue,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) metrics: Metrics,
+    pub(crate) doors: Turnstiles,
+    pub(crate) limits: Limits,
+    pub(crate) log: Log,
+    pub(crate) offers: ops::Offers,
+}
+
+impl Server {
+    /// A server before a kernel.
+    pub fn new(kernel: Arc<Kernel>, limits: Limits, log: Log) -> Result<Server> {
+        let queue = Queue::before(kernel.clone())?;
+        let feed = Arc::new(Feed::new(kernel.clone(), queue.rounds()));
+        Ok(Server {
+            kernel,
+            queue,
+            feed,
+            metrics: Metrics::default(),
+            doors: Turnstiles::new(limits),
+            limits,
+            log,
+            offers: ops::Offers::default(),
+        })
+    }
+
+    /// Runs an op in its turn. Whoever drops the future has left: the op is then not carried out.
+    pub(crate) async fn run(&self, call: Call, op: Op) -> Result<Reply> {
+        self.queue.run(call, op, Arc::new(|| true), self.deadline()).await
+    }
+
+    /// When a request that comes now is given up.
+    #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.limits.time
+    }
+
+    /// Asks the kernel on a thread that may block.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Kernel) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let kernel = self.kernel.clone();
+        let asked = tokio::task::spawn_blocking(move || ask(&kernel)).await;
+        asked.unwrap_or_else(|error| Err(Error::bug(format!("a query panicked: {error}"))))
+    }
+}
+
+/// The routes that anybody may ask, without showing who it is: an explicit list, and the only one.
+pub const PUBLIC: [&str; 5] = ["/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"];
+
+/// All routes.
+pub(crate) fn router(server: Arc<Server>) -> Router {
+    Router::new()
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/login/{link}", get(login::page))
+        .route("/login", post(login::take))
+        .route("/logout", post(login::close))
+        .route("/api/v1/hello", get(far::hello))
+        .route("/api/v1/call", post(far::call))
+        .route("/api/v1/ops/{name}", post(ops::run))
+        .route("/api/v1/openapi.json", get(openapi::serve))
+        .route("/api/v1/events", get(events::stream))
+        .route("/api/v1/wait", get(events::wait))
+        .route("/api/v1/projects", get(reads::projects))
+        .route("/api/v1/projects/{project}/{resource}", get(reads::list))
+        .route("/api/v1/projects/{project}/{resource}/{id}", get(reads::one))
+        .route("/api/v1/projects/{project}/{resource}/{id}/{part}", get(reads::part))
+        .fallback(|| async { Failure(no_such_address()) })
+        .method_not_allowed_fallback(|| async { Failure(no_such_method()) })
+        .layer(axum::middleware::from_fn_with_state(server.clone(), around::around))
+        .with_state(server)
+}
+
+/// What handlers are given.
+pub(crate) type Shared = State<Arc<Server>>;
+
+/// What handlers answer.
+pub(crate) type Answer = std::result::Result<Response<Body>, Failure>;
+
+/// An error on its way out; the layer around all routes writes it, with the id of the request.
+pub(crate) struct Failure(pub(crate) Error);
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure(error)
+    }
+}
+
+/// An error that travels inside a response until the layer around all routes has seen it.
+#[derive(Clone)]
+pub(crate) struct Carried(pub(crate) Arc<Error>);
+
+impl axum::response::IntoResponse for Failure {
+    fn into_response(self) -> axum::response::Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = problem::status(&self.0);
+        response.extensions_mut().insert(Carried(Arc::new(self.0)));
+        response
+    }
+}
+
+/// A JSON document as a response.
+pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The body of a request, all of it, if it is JSON and not too long.
+pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) -> Result<String> {
+    let media = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default().trim();
+    if !media.eq_ignore_ascii_case("application/json") {
+        return Err(Error::usage("unsupported_media_type", "the body is not said to be JSON")
+            .hint("Send it with Content-Type: application/json."));
+    }
+    let bytes: Bytes = axum::body::to_bytes(body, server.limits.body).await.map_err(|error| {
+        Error::usage("body_too_large", format!("the body is longer than {} bytes, or broke off", server.limits.body))
+            .hint("Send less at once.")
+            .cause(error)
+    })?;
+    String::from_utf8(bytes.into()).map_err(|_| Error::usage("bad_arguments", "the body is not UTF-8"))
+}
+
+/// The body of a small form.
+pub(crate) async fn body_of_form(body: Body) -> Result<String> {
+    let bytes = axum::body::to_bytes(body, 4_096).await;
+    let bytes = bytes.map_err(|error| Error::usage("body_too_large", "the form is too long").cause(error))?;
+    String::from_utf8(bytes.into()).map_err(|_| Error::usage("bad_arguments", "the form is not UTF-8"))
+}
+
+fn no_such_address() -> Error {
+    Error::new(Kind::NotFound, "unknown_address", Stage::Arguments, "there is nothing at this address")
+        .hint("The addresses are in /api/v1/openapi.json.")
+}
+
+fn no_such_method() -> Error {
+    Error::usage("unknown_method", "this address is not asked that way")
+        .hint("The methods are in /api/v1/openapi.json.")
+}
+
+/// How long a listener goes without a word before it is sent a sign of life.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// A response without a body.
+pub(crate) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

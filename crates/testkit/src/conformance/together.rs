@@ -86,7 +86,7 @@ fn left_before(world: &World) {
         Order { call: &other_call, op: &other, is_wanted: &stays },
     ];
     let answers = world.kernel.run_many(&orders, LONG);
-    assert_eq!(answers[0].as_ref().unwrap_err().code(), "unwanted");
+    assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
     assert!(answers[1].is_ok());
     assert_eq!(titles(world), ["for b", "so that the project exists"]);
     let agents: Vec<_> = world.events().into_iter().filter(|event| event.number > before).collect();
@@ -111,7 +111,7 @@ fn left_before_commit(world: &World) {
         Order { call: &other_call, op: &other, is_wanted: &stays },
     ];
     let answers = world.kernel.run_many(&orders, LONG);
-    assert_eq!(answers[0].as_ref().unwrap_err().code(), "unwanted");
+    assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
     assert!(answers[1].is_ok());
     assert_eq!(asked.get(), 2, "asked before the write and before the commit");
     assert!(world.show(&task)["holder"].is_null());

@@ -1,0 +1,249 @@
+//! Who asks over HTTP, about which project, and whether it may. Whatever is not allowed here is denied.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Method, header, request};
+use tenure_core::access::{self, Grants, Role};
+use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_kernel::access as secret;
+use tenure_kernel::op::access_denied;
+use tenure_kernel::{Actor, Call, Checkout, Door, Op, RequestId, Tree, Trust};
+use tenure_store::table::project;
+use tenure_store::OsEntropy;
+
+use super::Server;
+
+/// The header that names the agent, among those of a person.
+pub(crate) const AGENT: &str = "tenure-agent";
+/// The header that names the project, where the address does not.
+pub(crate) const PROJECT: &str = "tenure-project";
+/// The header that names the working tree, as `HOST:PATH`.
+pub(crate) const CHECKOUT: &str = "tenure-checkout";
+/// The header with the id that every retry carries.
+pub(crate) const IDEMPOTENCY: &str = "idempotency-key";
+/// The header that a page repeats what it was given in, so that no other site can make a browser ask.
+pub(crate) const CSRF: &str = "tenure-csrf";
+/// The cookie of a browser that is signed in.
+pub(crate) const COOKIE: &str = "__Host-tenure";
+
+/// The cookie that pages read to know what to say.
+pub(crate) const CSRF_COOKIE: &str = "__Host-tenure-csrf";
+
+/// How much a request counts that shows a secret nobody knows: guessing is slowed down, typing is not.
+const UNKNOWN: f64 = 20.0;
+
+/// Somebody who has shown who it is.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    /// What it may.
+    pub(crate) grants: Grants,
+    /// As whom it acts: itself, or an agent of its own.
+    pub(crate) name: String,
+    /// Where it came from.
+    pub(crate) from: String,
+}
+
+/// What of a request says who asks.
+pub(crate) struct Asked<'a> {
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) method: &'a Method,
+    pub(crate) from: String,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn of(parts: &'a request::Parts) -> Asked<'a> {
+        let from = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_string());
+        Asked { headers: &parts.headers, method: &parts.method, from: from.unwrap_or_default() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Result<Option<&'a str>> {
+        let Some(value) = self.headers.get(name) else { return Ok(None) };
+        value.to_str().map(Some).map_err(|_| {
+            Error::usage("bad_header", format!("the header `{name}` is not plain text")).entity(name)
+        })
+    }
+}
+
+impl Server {
+    /// Who asks. Everything that goes wrong on the way is a denial, also what is no fault of the caller's.
+    pub(crate) async fn caller(&self, asked: &Asked<'_>) -> Result<Caller> {
+        let found = self.shown(asked).await?;
+        let Some((grants, is_browser)) = found else {
+            self.count(&asked.from, UNKNOWN)?;
+            return Err(self.denied(access::not_known(), None, "sign in", asked).await);
+        };
+        self.count(&grants.principal, 1.0)?;
+        let name = match asked.header(AGENT)? {
+            None => grants.principal.clone(),
+            Some(name) => tenure_core::name::check(name).map(|()| name.to_owned())?,
+        };
+        if is_browser && name != grants.principal {
+            return Err(self.denied(access::not_yours(&name), Some(&grants.principal), "act as", asked).await);
+        }
+        Ok(Caller { grants, name, from: asked.from.clone() })
+    }
+
+    /// The grants of the secret that was shown, and whether a browser showed it; `None` where there is no valid one.
+    async fn shown(&self, asked: &Asked<'_>) -> Result<Option<(Grants, bool)>> {
+        if let Some(value) = asked.header(header::AUTHORIZATION.as_str())? {
+            let secret = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            let Some((_, secret)) = secret else { return Ok(None) };
+            let hash = secret::hash(secret.trim());
+            return Ok(self.blocking(move |kernel| kernel.who_is(&hash)).await?.map(|grants| (grants, false)));
+        }
+        let Some(secret) = asked.header(header::COOKIE.as_str())?.and_then(cookie) else { return Ok(None) };
+        let hash = secret::hash(secret);
+        let Some(session) = self.blocking(move |kernel| kernel.who_is_session(&hash)).await? else { return Ok(None) };
+        // A browser sends its cookie whoever makes it ask. What changes something must also say what only our own pages
+        // were given.
+        let reads = matches!(*asked.method, Method::GET | Method::HEAD);
+        let said = asked.header(CSRF)?;
+        if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &session.csrf)) {
+            let error = Error::new(Kind::Denied, "csrf", Stage::Resolve, "the request does not come from a page of ours")
+                .hint(format!("Send the `{CSRF}` header that the page was given."));
+            return Err(self.denied(error, Some(&session.grants.principal), "change something", asked).await);
+        }
+        Ok(Some((session.grants, true)))
+    }
+
+    /// The project of a name or key, for somebody who has a role in it. To others it does not exist.
+    pub(crate) async fn project(&self, caller: &Caller, named: &str, makes: bool) -> Result<project::Name> {
+        if named == access::WHOLE_STORE {
+            return match caller.grants.role(named) {
+                Some(_) => Ok(project::whole_store()),
+                None => Err(access::unknown_project(named)),
+            };
+        }
+        let (call, name) = (self.call(caller, project::whole_store(), None)?, named.to_owned());
+        let found = self.blocking(move |kernel| kernel.project_called(&call, &name, false)).await;
+        let found = match found {
+            Ok(found) => found,
+            // One that several are called is told to those only who may see one of them.
+            Err(error) if error.code() == "ambiguous_project" => {
+                let keys = error.get("candidates").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
+                let sees = |key: &serde_json::Value| key.as_str().is_some_and(|key| caller.grants.role(key).is_some());
+                return Err(if keys.iter().all(sees) { error } else { access::unknown_project(named) });
+            }
+            Err(error) if error.kind() == Kind::NotFound && makes => project_to_make(named)?,
+            Err(error) if error.kind() == Kind::NotFound => return Err(access::unknown_project(named)),
+            Err(error) => return Err(error),
+        };
+        match caller.grants.role(&found.key) {
+            Some(_) => Ok(found),
+            None => Err(access::unknown_project(named)),
+        }
+    }
+
+    /// A call of somebody about a project.
+    pub(crate) fn call(&self, caller: &Caller, project: project::Name, asked: Option<&Asked<'_>>) -> Result<Call> {
+        let given = asked.map(|asked| asked.header(IDEMPOTENCY)).transpose()?.flatten();
+        let checkout = asked.map(|asked| asked.header(CHECKOUT)).transpose()?.flatten().map(checkout).transpose()?;
+        Ok(Call {
+            project,
+            actor: Actor {
+                name: caller.name.clone(),
+                tool: String::new(),
+                process: None,
+                door: Door::Http,
+                principal: Some(caller.grants.principal.clone()),
+            },
+            request_id: match given {
+                Some(given) => RequestId::given(given)?,
+                None => RequestId::draw(&OsEntropy),
+            },
+            checkout,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        })
+    }
+
+    /// Lets through what a role allows; what it does not is written down.
+    pub(crate) async fn allow(&self, caller: &Caller, project: &str, what: &str, needed: Option<Role>) -> Result<Role> {
+        match caller.grants.check(project, what, needed) {
+            Ok(role) => Ok(role),
+            Err(error) => {
+                self.audit(&error, Some(&caller.grants.principal), &caller.name, what, project, &caller.from).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn denied(&self, error: Error, principal: Option<&str>, what: &str, asked: &Asked<'_>) -> Error {
+        self.audit(&error, principal, "", what, "", &asked.from).await;
+        error
+    }
+
+    /// Writes a denial down. One that cannot be written down stays a denial, and is in the log of the server.
+    pub(crate) async fn audit(
+        &self,
+        error: &Error,
+        principal: Option<&str>,
+        agent: &str,
+        what: &str,
+        project: &str,
+        from: &str,
+    ) {
+        let request = access_denied::Request {
+            principal: principal.unwrap_or_default().to_owned(),
+            agent: agent.to_owned(),
+            what: text::excerpt(what),
+            project: text::excerpt(project),
+            code: error.code().to_owned(),
+            from: from.to_owned(),
+        };
+        let call = Call {
+            project: project::whole_store(),
+            actor: Actor { door: Door::Http, ..Actor::named("service:tenure") },
+            request_id: RequestId::draw(&OsEntropy),
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        };
+        let written = self.run(call, Op::AccessDenied(request)).await;
+        if let Err(failure) = written {
+            self.log.line("error", &[("message", "a denial could not be written down"), ("code", failure.code())]);
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how often somebody asks is measured by this process's clock")]
+    fn count(&self, caller: &str, cost: f64) -> Result<()> {
+        self.doors.count(caller, cost, Instant::now())
+    }
+}
+
+/// The value of our cookie in a header with several.
+pub(super) fn cookie(header: &str) -> Option<&str> {
+    header.split(';').find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+}
+
+/// A project that is made by being used is named as in `tenure.toml`.
+fn project_to_make(named: &str) -> Result<project::Name> {
+    let name = named.strip_prefix("name:").unwrap_or(named);
+    // Other keys are made of what a command finds in a repository, and arrive as they are.
+    if named.contains(':') && !named.starts_with("name:") {
+        access::project(named)?;
+        return Ok(project::Name { key: named.to_owned(), label: text::excerpt(named) });
+    }
+    tenure_core::name::project(name)?;
+    Ok(project::Name { key: format!("name:{name}"), label: name.to_owned() })
+}
+
+/// `HOST:PATH`.
+fn checkout(text: &str) -> Result<Checkout> {
+    match text.split_once(':') {
+        Some((host, path)) if !host.is_empty() && path.starts_with('/') => Ok(Checkout {
+            host: host.to_owned(),
+            path: path.to_owned(),
+            common: None,
+            trust: Trust::Any,
+            tree: Tree::default(),
+        }),
+        _ => Err(Error::usage("bad_header", format!("`{}` is not a checkout", tenure_core::text::excerpt(text)))
+            .entity(CHECKOUT)
+            .hint("Give HOST:PATH, with the whole path of the working tree.")),
+    }
+}

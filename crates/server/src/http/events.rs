@@ -1,0 +1,215 @@
+//! Live events over HTTP (server-sent events), and waiting for a turn.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use tenure_core::access::Role;
+use tenure_core::{Error, Result};
+use tenure_kernel::op::role;
+use tenure_kernel::query::asked;
+use tenure_kernel::query::log::Since;
+use tenure_kernel::{Call, Query};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+use super::door::Asked;
+use super::ops::project_named;
+use super::reads::Given;
+use super::{Answer, HEARTBEAT, Shared, json};
+use crate::feed::{Listening, Places, Told};
+
+/// How many events may wait in this process for one listener; the rest waits in the store.
+const AHEAD: usize = 32;
+/// Most projects in one stream.
+const PROJECTS: usize = 50;
+/// How long a wait for a turn lasts at most.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// `GET /api/v1/events?project=A&project=B&since=CURSOR`
+pub(super) async fn stream(State(server): Shared, query: RawQuery, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let caller = server.caller(&asked).await?;
+    let given = Given::read(query.0.as_deref(), &["project", "since"])?;
+    let mut named = given.texts("project").to_vec();
+    if named.is_empty() {
+        named.push(project_named(&asked, &given, &caller)?);
+    }
+    if named.len() > PROJECTS {
+        return Err(Error::usage("too_many_projects", format!("one stream is of at most {PROJECTS} projects")).into());
+    }
+    let mut calls = Vec::new();
+    for name in &named {
+        let project = server.project(&caller, name, false).await?;
+        server.allow(&caller, &project.key, "log", role::query_needs("log", &project.key).or(Some(Role::Admin))).await?;
+        let mut call = server.call(&caller, project, None)?;
+        call.checkout = None;
+        calls.push(call);
+    }
+    calls.sort_by(|one, other| one.project.key.cmp(&other.project.key));
+    calls.dedup_by(|one, other| one.project.key == other.project.key);
+    let since = match asked.header("last-event-id")? {
+        Some(last) => Some(last.to_owned()),
+        None => given.text("since").map(str::to_owned),
+    };
+    let place = server.doors.listen()?;
+    let mut listening = Vec::new();
+    for (call, from) in begins(&calls, since.as_deref())? {
+        listening.push((call.project.key.clone(), server.feed.open(call, from).await?));
+    }
+    Ok(listen(listening, place))
+}
+
+/// Where each log is read from.
+fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since>)>> {
+    let Some(since) = since else { return Ok(calls.iter().map(|call| (call.clone(), None)).collect()) };
+    if let Some(places) = Places::decode(since) {
+        // A project that was not in the stream before begins now.
+        let begin = |call: &Call| {
+            let cursor = places.0.get(&call.project.key);
+            (call.clone(), cursor.map(|cursor| Since::Cursor(cursor.clone())))
+        };
+        return Ok(calls.iter().map(begin).collect());
+    }
+    let from = match since.parse::<i64>() {
+        Ok(number) => Since::Number(number),
+        Err(_) => Since::Cursor(since.to_owned()),
+    };
+    match calls {
+        [call] => Ok(vec![(call.clone(), Some(from))]),
+        _ if from == Since::Number(0) => Ok(calls.iter().map(|call| (call.clone(), Some(from.clone()))).collect()),
+        _ => Err(Error::usage("bad_cursor", "that is a place in one log, and the stream is of several")
+            .hint("Give the id of the last event of such a stream, 0 for all there is, or nothing for what comes.")),
+    }
+}
+
+fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> Response<Body> {
+    let (told, mut heard) = mpsc::channel::<(String, Told)>(AHEAD);
+    let mut places = Places::default();
+    for (key, one) in listening {
+        // Known from the beginning, so that whoever comes back knows where each log was, also one that was quiet.
+        places.0.insert(key.clone(), one.start().to_owned());
+        let told = told.clone();
+        tokio::spawn(async move {
+            let (to, mut line) = mpsc::channel(1);
+            let passing = async {
+                while let Some(what) = line.recv().await {
+                    if told.send((key.clone(), what)).await.is_err() {
+                        break;
+                    }
+                }
+                drop(line);
+            };
+            tokio::join!(one.run(to), passing);
+        });
+    }
+    drop(told);
+    let (out, lines) = mpsc::channel::<Bytes>(AHEAD);
+    tokio::spawn(async move {
+        // A browser shows that the stream is open only when something came.
+        let mut next = Some(Bytes::from_static(b": tenure\n\n"));
+        loop {
+            if let Some(line) = next.take() {
+                if out.send(line).await.is_err() {
+                    return;
+                }
+            }
+            tokio::select! {
+                () = out.closed() => return,
+                told = heard.recv() => match told {
+                    Some((key, Told::Event(line))) => {
+                        places.0.insert(key.clone(), line.cursor.clone());
+                        next = Some(event(&places.encode(), &line.kind, &named(&key, &line.json)));
+                    }
+                    Some((key, Told::Over(error))) => {
+                        let problem = named(&key, &error.to_json().to_string());
+                        let _ = out.send(event(&places.encode(), "over", &problem)).await;
+                        return;
+                    }
+                    None => return,
+                },
+                () = tokio::time::sleep(HEARTBEAT) => next = Some(Bytes::from_static(b": \n\n")),
+            }
+        }
+    });
+    let mut response = Response::new(Body::from_stream(Lines { lines, _place: place }));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that gather answers would keep events back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// One event of the stream. JSON on one line has no newline in it, so nothing can end an event early.
+fn event(id: &str, kind: &str, data: &str) -> Bytes {
+    Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {data}\n\n"))
+}
+
+/// A document with the project it is of.
+fn named(key: &str, json: &str) -> String {
+    let rest = json.strip_prefix('{').unwrap_or("}");
+    let comma = if rest == "}" { "" } else { "," };
+    format!("{{\"project\":{}{comma}{rest}", serde_json::Value::from(key))
+}
+
+/// The lines of a stream, as a body; the listener's place is free when it is dropped.
+struct Lines {
+    lines: mpsc::Receiver<Bytes>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl futures_core::Stream for Lines {
+    type Item = std::result::Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.lines.poll_recv(context).map(|line| line.map(Ok))
+    }
+}
+
+/// `GET /api/v1/wait?project=P&place=W`: how a place in the waiting line stands, once it has changed or a while has
+/// passed.
+pub(super) async fn wait(State(server): Shared, query: RawQuery, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let caller = server.caller(&asked).await?;
+    let given = Given::read(query.0.as_deref(), &["project", "place"])?;
+    let place = given.text("place").unwrap_or_default().to_owned();
+    if place.is_empty() {
+        return Err(Error::usage("bad_parameter", "the address names no place in the waiting line").into());
+    }
+    let project = server.project(&caller, &project_named(&asked, &given, &caller)?, false).await?;
+    server.allow(&caller, &project.key, "turn", role::query_needs("turn", &project.key)).await?;
+    let call = server.call(&caller, project, None)?;
+    let question = Query::Turn(asked::AtPlace { place, before: None });
+    let _listener = server.doors.listen()?;
+    let ends = tokio::time::Instant::now() + WAIT.min(server.limits.time / 2);
+    let mut rounds = server.queue.rounds();
+    let mut first = None;
+    loop {
+        rounds.borrow_and_update();
+        let (call, question) = (call.clone(), question.clone());
+        let body = server.blocking(move |kernel| kernel.answer(&call, &question)).await?;
+        let changed = first.as_ref().is_some_and(|first| *first != body);
+        let served = body.contains("\"offered\"") || body.contains("\"over\"");
+        if changed || served || tokio::time::Instant::now() >= ends {
+            return Ok(json(body));
+        }
+        first.get_or_insert(body);
+        let _ = tokio::time::timeout(server.kernel.store().poll(), rounds.changed()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_name_their_project() {
+        assert_eq!(named("name:p", r#"{"number":1}"#), r#"{"project":"name:p","number":1}"#);
+        assert_eq!(named("a\"b", "{}"), r#"{"project":"a\"b"}"#);
+    }
+}

@@ -1,0 +1,66 @@
+//! Whether a server lives, whether it can be used, and what it has done.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use serde_json::json as value;
+use tenure_core::access::{EVERY_PROJECT, Role};
+use tenure_core::{Error, Kind, Stage};
+
+use super::door::Asked;
+use super::{Answer, Shared, json};
+use crate::metrics::Figure;
+
+/// How long the store may take to answer before it counts as out of reach.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// `GET /livez`: the process answers. It says nothing about the store: restarting a server does not bring one back.
+pub(super) async fn live() -> Answer {
+    Ok(json(value!({ "live": true }).to_string()))
+}
+
+/// `GET /readyz`: the store answers a question.
+pub(super) async fn ready(State(server): Shared) -> Answer {
+    let asked = server.blocking(|kernel| kernel.store().identity());
+    let found = tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| {
+        Err(Error::new(Kind::Busy, "store_silent", Stage::Read, "the store does not answer"))
+    });
+    Ok(match found {
+        Ok(_) => json(value!({ "ready": true }).to_string()),
+        Err(error) => {
+            let mut response = json(value!({ "ready": false, "code": error.code() }).to_string());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            response
+        }
+    })
+}
+
+/// `GET /metrics`: for whoever watches all projects.
+pub(super) async fn metrics(State(server): Shared, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let caller = server.caller(&Asked::of(&parts)).await?;
+    // No project is called this; whoever is a member of every one has a role in any.
+    let everywhere = caller.grants.members.contains_key(EVERY_PROJECT) && caller.grants.scope.projects.is_none();
+    if !everywhere {
+        return Err(super::no_such_address().into());
+    }
+    debug_assert!(Role::ALL[0] == Role::Viewer);
+    let counts = server.queue.counts();
+    let count = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as f64;
+    let figure = |name, help, sort, value| Figure { name, help, sort, value };
+    let figures = [
+        figure("ops_total", "Ops that were answered.", "counter", count(&counts.ops)),
+        figure("batches_total", "Transactions that ops shared.", "counter", count(&counts.batches)),
+        figure("ops_not_run_total", "Ops whose asker had left.", "counter", count(&counts.unwanted)),
+        figure("ops_turned_away_total", "Ops that found the line full.", "counter", count(&counts.turned_away)),
+        figure("line", "Ops in line.", "gauge", server.queue.len() as f64),
+        figure("http_requests", "Requests being answered.", "gauge", server.doors.requests() as f64),
+        figure("http_listeners", "Listeners to events.", "gauge", server.doors.listeners() as f64),
+    ];
+    let mut response = json(server.metrics.text(&figures));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}

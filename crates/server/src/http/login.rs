@@ -1,0 +1,106 @@
+//! Signing a browser in with a one-time link, and out.
+//!
+//! Opening the link changes nothing: what fetches a page before a person sees it must not use the link up. The page has
+//! one button, and that takes it.
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::access::{self, Secret};
+use tenure_kernel::op::{login_close, login_take};
+use tenure_kernel::{Actor, Call, Door, Op, RequestId};
+use tenure_store::OsEntropy;
+use tenure_store::table::project;
+
+use super::door::{Asked, COOKIE, CSRF_COOKIE};
+use super::{Answer, Shared, body_of_form, empty};
+
+/// `GET /login/{link}`
+pub(super) async fn page(Path(link): Path<String>) -> Answer {
+    let link = checked(&link)?;
+    // The link is letters and digits, so it can stand in a page as it is.
+    Ok(html(&format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Tenure</title>\
+         <h1>Tenure</h1><form method=\"post\" action=\"/login\"><input type=\"hidden\" name=\"link\" value=\"{link}\">\
+         <button>Sign in</button></form></html>"
+    )))
+}
+
+/// `POST /login`
+pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
+    let (parts, content) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let form = body_of_form(content).await?;
+    let link = form.strip_prefix("link=").map(checked).transpose()?.ok_or_else(no_link)?;
+    let (session, csrf) = (Secret::draw(&OsEntropy), Secret::draw(&OsEntropy));
+    let op = login_take::Request {
+        link: access::hash(link),
+        session: session.hash(),
+        csrf: csrf.hash(),
+        expires_in_s: None,
+    };
+    if let Err(error) = server.run(ours(), Op::LoginTake(op)).await {
+        server.audit(&error, None, "", "sign in", "", &asked.from).await;
+        return Err(error.into());
+    }
+    let mut response = empty(StatusCode::SEE_OTHER);
+    let headers = response.headers_mut();
+    headers.insert(header::LOCATION, HeaderValue::from_static("/"));
+    headers.append(header::SET_COOKIE, cookie(COOKIE, session.expose(), "HttpOnly; ")?);
+    // The pages read this one and send it back with what they change.
+    headers.append(header::SET_COOKIE, cookie(CSRF_COOKIE, csrf.expose(), "")?);
+    Ok(response)
+}
+
+/// `POST /logout`
+pub(super) async fn close(State(server): Shared, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let asked = Asked::of(&parts);
+    server.caller(&asked).await?;
+    let shown = asked.header(header::COOKIE.as_str())?.and_then(super::door::cookie).map(access::hash);
+    let op = login_close::Request { session: Some(shown.ok_or_else(no_link)?), principal: None };
+    server.run(ours(), Op::LoginClose(op)).await?;
+    let mut response = empty(StatusCode::SEE_OTHER);
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/livez"));
+    response.headers_mut().append(header::SET_COOKIE, cookie(COOKIE, "", "HttpOnly; Max-Age=0; ")?);
+    Ok(response)
+}
+
+/// A call of the server itself about what belongs to the whole store.
+pub(super) fn ours() -> Call {
+    Call {
+        project: project::whole_store(),
+        actor: Actor { door: Door::Http, ..Actor::named("service:tenure") },
+        request_id: RequestId::draw(&OsEntropy),
+        checkout: None,
+        pinned_store: None,
+        keep_events: None,
+        proven_dead: Vec::new(),
+    }
+}
+
+fn cookie(name: &str, value: &str, flags: &str) -> Result<HeaderValue> {
+    HeaderValue::from_str(&format!("{name}={value}; Path=/; {flags}Secure; SameSite=Strict"))
+        .map_err(|error| Error::bug(format!("a cookie is no header: {error}")))
+}
+
+/// A link as it was made: letters, digits, and the mark of a secret.
+fn checked(link: &str) -> Result<&str> {
+    let fits = (16..=128).contains(&link.len())
+        && link.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if fits { Ok(link) } else { Err(no_link()) }
+}
+
+fn no_link() -> Error {
+    Error::new(Kind::Denied, "login_refused", Stage::Arguments, "this is not a link to sign in with")
+        .hint("Ask for a new one: each is good once, and for minutes.")
+}
+
+fn html(page: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(page.to_owned()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,266 @@
+//! The description of the API (OpenAPI 3.1), made from the same lists that serve it.
+
+use axum::extract::{Request, State};
+use serde_json::{Map, Value, json as value};
+use tenure_kernel::Door;
+use tenure_kernel::op;
+
+use super::door::{AGENT, Asked, CHECKOUT, IDEMPOTENCY, PROJECT};
+use super::reads::{RESOURCES, Resource, Sort};
+use super::{Answer, Shared, json, problem};
+use crate::wire::VERSION;
+
+/// `GET /api/v1/openapi.json`
+pub(super) async fn serve(State(server): Shared, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    server.caller(&Asked::of(&parts)).await?;
+    Ok(json(document().to_string()))
+}
+
+/// The whole document.
+pub fn document() -> Value {
+    let mut parts = Parts::default();
+    let mut paths = Map::new();
+    for about in op::ALL.iter().filter(|about| about.doors.contains(&Door::Http)) {
+        paths.insert(format!("/api/v1/ops/{}", about.name), value!({ "post": parts.op(about) }));
+    }
+    let project_list = parts.schema("projects", &value!({
+        "type": "object",
+        "required": ["items", "more"],
+        "properties": { "items": { "type": "array", "items": { "type": "object" } }, "more": { "type": "boolean" } },
+    }));
+    paths.insert(
+        "/api/v1/projects".to_owned(),
+        value!({ "get": read("projects", "Projects that you have a role in", paging(), project_list) }),
+    );
+    for resource in RESOURCES {
+        let path = format!("/api/v1/projects/{{project}}/{}", resource.path);
+        paths.insert(path, value!({ "get": parts.resource(resource) }));
+    }
+    paths.insert("/api/v1/events".to_owned(), value!({ "get": events() }));
+    for (path, what) in [("/livez", "Whether the process answers"), ("/readyz", "Whether the store answers")] {
+        let answer = value!({ "description": what, "content": { "application/json": { "schema": { "type": "object" } } } });
+        let responses = value!({ "200": answer, "503": answer, "default": { "$ref": "#/components/responses/problem" } });
+        let name = path.trim_start_matches('/');
+        paths.insert(
+            path.to_owned(),
+            value!({ "get": { "operationId": name, "summary": what, "security": [], "responses": responses } }),
+        );
+    }
+    parts.schemas.insert("problem".to_owned(), problem_schema());
+    value!({
+        "openapi": "3.1.0",
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "info": {
+            "title": "Tenure",
+            "version": VERSION,
+            "description": "The coordination kernel for fleets of AI coding agents.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+        },
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "schemas": parts.schemas,
+            "responses": { "problem": {
+                "description": "What went wrong, and what to do",
+                "content": { problem::TYPE: { "schema": { "$ref": "#/components/schemas/problem" } } },
+            } },
+        },
+    })
+}
+
+#[derive(Default)]
+struct Parts {
+    schemas: Map<String, Value>,
+}
+
+impl Parts {
+    fn op(&mut self, about: &op::About) -> Value {
+        let request = self.schema(&format!("{}_request", about.name), (about.schema)().as_value());
+        value!({
+            "operationId": about.name,
+            "summary": about.what,
+            "tags": ["ops"],
+            "parameters": [
+                { "name": "project", "in": "query", "schema": { "type": "string" },
+                  "description": "The project, by its name or key; needed by whoever belongs to several" },
+                header(IDEMPOTENCY, "The id that every retry of this request carries", "^[!-~]{1,128}$"),
+                header(AGENT, "The agent of yours that acts", "^[a-z0-9][a-z0-9._:-]{0,63}$"),
+                header(PROJECT, "The project, where the address does not name it", "^[!-~]{1,500}$"),
+                header(CHECKOUT, "The working tree that paths are in, as HOST:PATH", "^[!-~]{1,2000}$"),
+            ],
+            "requestBody": { "required": true, "content": { "application/json": { "schema": request } } },
+            "responses": {
+                "200": {
+                    "description": "Done",
+                    "headers": { "idempotency-replayed": {
+                        "schema": { "type": "string" }, "description": "`true` where an earlier answer was repeated",
+                    } },
+                    "content": { "application/json": { "schema": { "type": ["object", "null"] } } },
+                },
+                "default": { "$ref": "#/components/responses/problem" },
+            },
+        })
+    }
+
+    fn resource(&mut self, resource: &Resource) -> Value {
+        let name = resource.path.replace("/{id}", "_one").replace('/', "_");
+        let answer = self.schema(&format!("{name}_answer"), (resource.answer)().as_value());
+        let mut parameters = vec![value!({
+            "name": "project", "in": "path", "required": true, "schema": { "type": "string" },
+            "description": "The project, by its name or key",
+        })];
+        if !resource.id.is_empty() {
+            parameters.push(value!({
+                "name": "id", "in": "path", "required": true, "schema": { "type": "string" }, "description": "Which one",
+            }));
+        }
+        for param in resource.params {
+            let schema = match param.sort {
+                Sort::Text => value!({ "type": "string" }),
+                Sort::Texts => value!({ "type": "array", "items": { "type": "string" } }),
+                Sort::Number => value!({ "type": "integer", "minimum": 1, "maximum": 1_000 }),
+                Sort::Flag => value!({ "type": "boolean" }),
+            };
+            parameters.push(value!({ "name": param.name, "in": "query", "schema": schema, "description": param.what }));
+        }
+        read(&name, resource.what, parameters, answer)
+    }
+
+    /// Puts a schema among the components, with what it is made of under names of its own, and refers to it.
+    fn schema(&mut self, name: &str, schema: &Value) -> Value {
+        let mut schema = schema.clone();
+        let parts = schema.as_object_mut().and_then(|fields| {
+            fields.remove("$schema");
+            fields.remove("$defs")
+        });
+        for (part, mut inner) in parts.and_then(|parts| parts.as_object().cloned()).unwrap_or_default() {
+            refer(&mut inner, name);
+            self.schemas.insert(format!("{name}_{part}"), inner);
+        }
+        refer(&mut schema, name);
+        self.schemas.insert(name.to_owned(), schema);
+        value!({ "$ref": format!("#/components/schemas/{name}") })
+    }
+}
+
+/// References to parts of a schema become references to components.
+fn refer(schema: &mut Value, name: &str) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(target)) = fields.get_mut("$ref") {
+                if let Some(part) = target.strip_prefix("#/$defs/") {
+                    *target = format!("#/components/schemas/{name}_{part}");
+                }
+            }
+            fields.values_mut().for_each(|inner| refer(inner, name));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|inner| refer(inner, name)),
+        _ => {}
+    }
+}
+
+fn read(name: &str, what: &str, parameters: Vec<Value>, answer: Value) -> Value {
+    value!({
+        "operationId": format!("get_{name}"),
+        "summary": what,
+        "tags": ["reads"],
+        "parameters": parameters,
+        "responses": {
+            "200": { "description": what, "content": { "application/json": { "schema": answer } } },
+            "304": { "description": "The version that you have is the one there is" },
+            "default": { "$ref": "#/components/responses/problem" },
+        },
+    })
+}
+
+fn paging() -> Vec<Value> {
+    vec![
+        value!({ "name": "limit", "in": "query", "schema": { "type": "integer", "minimum": 1, "maximum": 1_000 } }),
+        value!({ "name": "cursor", "in": "query", "schema": { "type": "string" } }),
+    ]
+}
+
+fn header(name: &str, what: &str, pattern: &str) -> Value {
+    value!({ "name": name, "in": "header", "schema": { "type": "string", "pattern": pattern }, "description": what })
+}
+
+fn events() -> Value {
+    value!({
+        "operationId": "events",
+        "summary": "Events as they happen (server-sent events); `id` of each is where to go on from",
+        "tags": ["live"],
+        "parameters": [
+            { "name": "project", "in": "query", "schema": { "type": "array", "items": { "type": "string" } },
+              "description": "One or several projects" },
+            { "name": "since", "in": "query", "schema": { "type": "string" },
+              "description": "The id of the last event seen, a number, or 0 for all there is" },
+            header("last-event-id", "The same, as browsers send it", "^[!-~]{1,8000}$"),
+        ],
+        "responses": {
+            "200": { "description": "A stream without an end", "content": { "text/event-stream": { "schema": { "type": "string" } } } },
+            "default": { "$ref": "#/components/responses/problem" },
+        },
+    })
+}
+
+fn problem_schema() -> Value {
+    value!({
+        "type": "object",
+        "required": ["type", "title", "status", "code", "kind", "message", "retryable", "details"],
+        "properties": {
+            "type": { "type": "string" },
+            "title": { "type": "string" },
+            "status": { "type": "integer" },
+            "detail": { "type": ["string", "null"] },
+            "instance": { "type": "string" },
+            "code": { "type": "string" },
+            "kind": { "type": "string" },
+            "message": { "type": "string" },
+            "hint": { "type": ["string", "null"] },
+            "retryable": { "type": "boolean" },
+            "details": { "type": "object" },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let document = document();
+        let mut missing = Vec::new();
+        look(&document, &mut |target| {
+            let pointer = target.trim_start_matches('#');
+            if document.pointer(pointer).is_none() {
+                missing.push(target.to_owned());
+            }
+        });
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn every_resource_has_an_answer_and_a_query() {
+        for resource in RESOURCES {
+            assert!((resource.answer)().as_object().is_some_and(|fields| !fields.is_empty()), "{}", resource.path);
+            let known = tenure_kernel::query::question::ALL.iter().any(|about| about.name == resource.query);
+            assert!(known, "{}", resource.query);
+        }
+    }
+
+    fn look(value: &Value, see: &mut impl FnMut(&str)) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(Value::String(target)) = fields.get("$ref") {
+                    see(target);
+                }
+                fields.values().for_each(|inner| look(inner, see));
+            }
+            Value::Array(items) => items.iter().for_each(|inner| look(inner, see)),
+            _ => {}
+        }
+    }
+}

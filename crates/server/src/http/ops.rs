@@ -1,0 +1,137 @@
+//! Ops over HTTP: `POST /api/v1/ops/{name}`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use serde_json::Value;
+use tenure_core::{Error, Result};
+use tenure_kernel::op::{self, confirm, role};
+use tenure_kernel::{Call, Door, Op, RequestId};
+use tenure_store::OsEntropy;
+
+use super::door::{Asked, Caller, PROJECT};
+use super::reads::Given;
+use super::{Answer, Server, Shared, body, json};
+
+/// Most answers whose offers wait to be confirmed. What is forgotten is offered again, which is allowed.
+const OFFERS: usize = 10_000;
+
+/// `POST /api/v1/ops/{name}`
+pub(super) async fn run(State(server): Shared, Path(name): Path<String>, query: RawQuery, request: Request) -> Answer {
+    let (parts, content) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let caller = server.caller(&asked).await?;
+    let given = Given::read(query.0.as_deref(), &["project"])?;
+    let content = body(&server, &parts, content).await?;
+    let op = offered(&name, &if_match(&asked, &name, content)?)?;
+    let named = project_named(&asked, &given, &caller)?;
+    let project = server.project(&caller, &named, true).await?;
+    server.allow(&caller, &project.key, op.name(), role::needs(&op, &project.key)).await?;
+    let call = server.call(&caller, project, Some(&asked))?;
+    server.confirm(&call).await;
+    let offers = matches!(op, Op::Resume(_) | Op::Inbox(_));
+    let reply = server.run(call.clone(), op).await?;
+    if offers {
+        server.offers.note(&call, &reply.body);
+    }
+    let mut response = json(reply.body);
+    if reply.replayed {
+        response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+    }
+    tagged(&mut response, None);
+    Ok(response)
+}
+
+/// The op of a name, if it is one that this door has.
+fn offered(name: &str, content: &str) -> Result<Op> {
+    let here = op::ALL.iter().any(|about| about.name == name && about.doors.contains(&Door::Http));
+    let read = Op::read(name, content);
+    match read {
+        // One that other doors have is unknown here, and named in the same words.
+        Ok(_) if !here => Op::read(&format!("{name} "), "{}"),
+        Err(error) if !here && error.code() != "unknown_op" => Op::read(&format!("{name} "), "{}"),
+        other => other,
+    }
+}
+
+/// `If-Match` says which version is meant, for the op that can be told.
+fn if_match(asked: &Asked<'_>, name: &str, content: String) -> Result<String> {
+    let Some(version) = asked.header(header::IF_MATCH.as_str())?.filter(|_| name == "edit") else { return Ok(content) };
+    let version: i64 = version.trim().trim_matches('"').parse().map_err(|_| {
+        Error::usage("bad_header", "If-Match does not name a version").hint("Give the ETag that the task was read with.")
+    })?;
+    let mut content: Value = serde_json::from_str(&content)
+        .map_err(|error| Error::usage("bad_arguments", format!("the request is not JSON: {error}")))?;
+    if let Some(fields) = content.as_object_mut() {
+        fields.entry("expect_version").or_insert(version.into());
+    }
+    Ok(content.to_string())
+}
+
+/// The project that a request names; one who belongs to one only need not name it.
+pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -> Result<String> {
+    if let Some(named) = given.text("project") {
+        return Ok(named.to_owned());
+    }
+    if let Some(named) = asked.header(PROJECT)? {
+        return Ok(named.to_owned());
+    }
+    let mut own = caller.grants.members.keys();
+    match (own.next(), own.next()) {
+        (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.clone()),
+        _ => Err(Error::usage("project_missing", "the request does not say which project it is about")
+            .hint(format!("Add ?project=NAME to the address, or the header `{PROJECT}`."))),
+    }
+}
+
+/// Marks a response with the version of the task in it.
+pub(super) fn tagged(response: &mut Response<Body>, version: Option<i64>) {
+    if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+}
+
+/// Offers that whoever got them has not yet confirmed: the next request of the same caller says that they were read.
+#[derive(Default)]
+pub(crate) struct Offers(Mutex<HashMap<(String, String), Offered>>);
+
+#[derive(Clone)]
+struct Offered {
+    /// The id of the request that they answered: made again, it says that the answer was not read.
+    request_id: String,
+    events: Option<i64>,
+    mail: Option<i64>,
+}
+
+impl Offers {
+    fn note(&self, call: &Call, body: &str) {
+        let Ok(body) = serde_json::from_str::<Value>(body) else { return };
+        let (events, mail) = (body["news"]["offered"].as_i64(), body["mail"]["offered"].as_i64());
+        let mail = mail.or_else(|| body["offered"].as_i64());
+        let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if (events.is_some() || mail.is_some()) && offers.len() < OFFERS {
+            let offered = Offered { request_id: call.request_id.as_str().to_owned(), events, mail };
+            offers.insert((call.actor.name.clone(), call.project.key.clone()), offered);
+        }
+    }
+
+    fn take(&self, call: &Call) -> Option<Offered> {
+        let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (call.actor.name.clone(), call.project.key.clone());
+        let is_again = offers.get(&key).is_some_and(|offered| offered.request_id == call.request_id.as_str());
+        if is_again { None } else { offers.remove(&key) }
+    }
+}
+
+impl Server {
+    /// Confirms what the caller was offered before this request. At worst the same is told twice, marked.
+    async fn confirm(&self, call: &Call) {
+        let Some(offered) = self.offers.take(call) else { return };
+        let call = Call { request_id: RequestId::draw(&OsEntropy), ..call.clone() };
+        let op = Op::Confirm(confirm::Request { events: offered.events, mail: offered.mail });
+        let _ = self.queue.run(call, op, Arc::new(|| true), self.deadline()).await;
+    }
+}

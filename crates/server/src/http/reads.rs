@@ -1,0 +1,409 @@
+//! Reads over HTTP: what a query answers, at an address of its own.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::{StatusCode, header};
+use schemars::{Schema, schema_for};
+use serde_json::{Map, Value, json as value};
+use tenure_core::{Error, Result, text};
+use tenure_kernel::op::role;
+use tenure_kernel::shape::{self, Page};
+use tenure_kernel::{Call, Query};
+
+use super::door::{Asked, Caller};
+use super::ops::tagged;
+use super::{Answer, Server, Shared, empty, json, no_such_address};
+
+/// How the value of a parameter is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// As it is.
+    Text,
+    /// A whole number.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// Once or several times.
+    Texts,
+}
+
+/// A parameter in the address.
+pub(super) struct Param {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) sort: Sort,
+}
+
+const fn param(name: &'static str, sort: Sort, what: &'static str) -> Param {
+    Param { name, what, sort }
+}
+
+/// Something that can be read.
+pub(super) struct Resource {
+    /// Below `/api/v1/projects/{project}/`; `{id}` stands for one segment.
+    pub(super) path: &'static str,
+    /// In one line.
+    pub(super) what: &'static str,
+    /// The query that answers it.
+    pub(super) query: &'static str,
+    /// What `{id}` is called in the query.
+    pub(super) id: &'static str,
+    /// What else may be said.
+    pub(super) params: &'static [Param],
+    /// What it answers.
+    pub(super) answer: fn() -> Schema,
+}
+
+const LIMIT: Param = param("limit", Sort::Number, "Items on a page, 1 to 1000");
+const CURSOR: Param = param("cursor", Sort::Text, "`next` of the page before");
+
+/// All that can be read of a project.
+pub(super) const RESOURCES: &[Resource] = &[
+    Resource {
+        path: "tasks",
+        what: "Tasks in the order of choice",
+        query: "list",
+        id: "",
+        params: &[
+            param("states", Sort::Texts, "Only in these states"),
+            param("all", Sort::Flag, "With done and cancelled ones"),
+            param("labels", Sort::Texts, "Only with all of these labels"),
+            param("assignee", Sort::Text, "Only for this agent"),
+            param("holder", Sort::Text, "Only held by this agent"),
+            LIMIT,
+            CURSOR,
+        ],
+        answer: || schema_for!(Page<shape::Task>),
+    },
+    Resource {
+        path: "tasks/{id}",
+        what: "One task with its notes, dependents and newest events",
+        query: "show",
+        id: "id",
+        params: &[],
+        answer: || schema_for!(shape::Shown),
+    },
+    Resource {
+        path: "tasks/{id}/story",
+        what: "What happened to a task",
+        query: "why",
+        id: "id",
+        params: &[],
+        answer: || schema_for!(shape::Story),
+    },
+    Resource {
+        path: "holds",
+        what: "Live holds, the next to end first, and who waits",
+        query: "holds",
+        id: "",
+        params: &[
+            param("holder", Sort::Text, "Only those of an agent"),
+            param("kind", Sort::Text, "Only those of a kind: task, path or name"),
+            LIMIT,
+            CURSOR,
+        ],
+        answer: || schema_for!(Page<shape::Hold>),
+    },
+    Resource {
+        path: "holds/{id}",
+        what: "One hold, ended or not",
+        query: "show_hold",
+        id: "id",
+        params: &[],
+        answer: || schema_for!(shape::Hold),
+    },
+    Resource {
+        path: "events",
+        what: "Events by number; the newest page without `since`",
+        query: "log",
+        id: "",
+        params: &[
+            param("subject", Sort::Text, "Only about this"),
+            param("agent", Sort::Text, "Only by this agent"),
+            param("kind", Sort::Text, "Only of this kind"),
+            param("since", Sort::Text, "After this number or cursor"),
+            LIMIT,
+        ],
+        answer: || schema_for!(Page<shape::Event>),
+    },
+    Resource {
+        path: "agents",
+        what: "Agents by name",
+        query: "agents",
+        id: "",
+        params: &[LIMIT, CURSOR],
+        answer: || schema_for!(Page<shape::Agent>),
+    },
+    Resource {
+        path: "memories",
+        what: "Memories, the newest first",
+        query: "memories",
+        id: "",
+        params: &[
+            param("kind", Sort::Text, "Only of this kind"),
+            param("scope", Sort::Text, "Only of this scope"),
+            param("pinned", Sort::Flag, "Only pinned ones"),
+            LIMIT,
+            CURSOR,
+        ],
+        answer: || schema_for!(Page<shape::Memory>),
+    },
+    Resource {
+        path: "memories/{id}",
+        what: "One memory",
+        query: "memory",
+        id: "id",
+        params: &[],
+        answer: || schema_for!(shape::Memory),
+    },
+    Resource {
+        path: "locks/{id}",
+        what: "The lock of a name as it is now, or null",
+        query: "lock_of",
+        id: "name",
+        params: &[],
+        answer: || schema_for!(Option<shape::Hold>),
+    },
+    Resource {
+        path: "status",
+        what: "The project at a glance",
+        query: "status",
+        id: "",
+        params: &[],
+        answer: || schema_for!(shape::Overview),
+    },
+    Resource {
+        path: "next",
+        what: "What a claim would choose now, and why",
+        query: "next",
+        id: "",
+        params: &[param("labels", Sort::Texts, "Only with all of these labels")],
+        answer: || schema_for!(shape::Next),
+    },
+    Resource {
+        path: "mail",
+        what: "New mail of whoever asks; it stays new",
+        query: "mail",
+        id: "",
+        params: &[LIMIT],
+        answer: || schema_for!(shape::Inbox),
+    },
+];
+
+/// The parameters of an address, each at most once unless it is a list.
+pub(crate) struct Given(BTreeMap<String, Vec<String>>);
+
+impl Given {
+    /// Reads them; a name that is not among those known is refused.
+    pub(crate) fn read(query: Option<&str>, known: &[&str]) -> Result<Given> {
+        let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(text)) = (decoded(name), decoded(text)) else {
+                return Err(Error::usage("bad_parameter", "a parameter of the address is not UTF-8"));
+            };
+            if !known.contains(&name.as_str()) {
+                let name = text::excerpt(&name);
+                return Err(Error::usage("unknown_parameter", format!("there is no parameter `{name}` here"))
+                    .entity(name)
+                    .hint(format!("The parameters are {}.", known.join(", "))));
+            }
+            given.entry(name).or_default().push(text);
+        }
+        Ok(Given(given))
+    }
+
+    /// The last value of a parameter.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.last().map(String::as_str)
+    }
+
+    /// All values.
+    pub(crate) fn texts(&self, name: &str) -> &[String] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The request of a query.
+    fn request(&self, params: &[Param]) -> Result<Map<String, Value>> {
+        let mut request = Map::new();
+        for param in params {
+            let values = self.texts(param.name);
+            let Some(last) = values.last() else { continue };
+            let bad = |what: &str| {
+                Error::usage("bad_parameter", format!("`{}` of `{}` is not {what}", text::excerpt(last), param.name))
+                    .entity(param.name)
+            };
+            let read = match param.sort {
+                Sort::Text => value!(last),
+                Sort::Texts => value!(values),
+                Sort::Number => value!(last.parse::<u32>().map_err(|_| bad("a number"))?),
+                Sort::Flag => match last.as_str() {
+                    "true" => value!(true),
+                    "false" => value!(false),
+                    _ => return Err(bad("true or false")),
+                },
+            };
+            request.insert(param.name.to_owned(), read);
+        }
+        Ok(request)
+    }
+}
+
+/// `%XX` and `+` of an address.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// `GET /api/v1/projects`
+pub(super) async fn projects(State(server): Shared, query: RawQuery, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let caller = server.caller(&asked).await?;
+    let given = Given::read(query.0.as_deref(), &["limit", "cursor"])?;
+    let request = given.request(&[LIMIT, CURSOR])?;
+    let limit = request.get("limit").and_then(Value::as_u64).unwrap_or(50);
+    let call = server.call(&caller, tenure_store::table::project::whole_store(), None)?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let cursor = given.text("cursor").map(str::to_owned);
+    Ok(json(server.projects_of(&caller, call, limit, cursor).await?))
+}
+
+impl Server {
+    /// A page of the projects that somebody has a role in. Of the others nothing is said, not even how many there are.
+    pub(super) async fn projects_of(
+        &self,
+        caller: &Caller,
+        call: Call,
+        limit: usize,
+        cursor: Option<String>,
+    ) -> Result<String> {
+        tenure_kernel::query::limit(limit)?;
+        let grants = caller.grants.clone();
+        self.blocking(move |kernel| {
+            let (mut items, mut after) = (Vec::new(), cursor.clone());
+            let next = loop {
+                let page = kernel.projects(&call, tenure_kernel::query::LIMIT_MAX, after.as_deref())?;
+                let own = page.items.into_iter().filter(|project| grants.role(&project.key).is_some());
+                items.extend(own.take(limit + 1 - items.len()));
+                match page.next {
+                    Some(next) if items.len() <= limit => after = Some(next),
+                    _ if items.len() > limit => {
+                        items.truncate(limit);
+                        break items.last().map(|project| project.key.clone());
+                    }
+                    _ => break None,
+                }
+            };
+            let total = (next.is_none() && cursor.is_none()).then_some(items.len());
+            let more = next.is_some();
+            let page = value!({ "items": items, "total": total, "more": more, "next": next });
+            Ok(page.to_string())
+        })
+        .await
+    }
+}
+
+/// `GET /api/v1/projects/{project}/{resource}`
+pub(super) async fn list(
+    State(server): Shared,
+    Path((project, resource)): Path<(String, String)>,
+    query: RawQuery,
+    request: Request,
+) -> Answer {
+    read(&server, &project, &resource, "", query, request).await
+}
+
+/// `GET /api/v1/projects/{project}/{resource}/{id}`
+pub(super) async fn one(
+    State(server): Shared,
+    Path((project, resource, id)): Path<(String, String, String)>,
+    query: RawQuery,
+    request: Request,
+) -> Answer {
+    read(&server, &project, &format!("{resource}/{{id}}"), &id, query, request).await
+}
+
+/// `GET /api/v1/projects/{project}/{resource}/{id}/{part}`
+pub(super) async fn part(
+    State(server): Shared,
+    Path((project, resource, id, part)): Path<(String, String, String, String)>,
+    query: RawQuery,
+    request: Request,
+) -> Answer {
+    read(&server, &project, &format!("{resource}/{{id}}/{part}"), &id, query, request).await
+}
+
+async fn read(server: &Server, project: &str, path: &str, id: &str, query: RawQuery, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let caller = server.caller(&asked).await?;
+    let resource = RESOURCES.iter().find(|resource| resource.path == path).ok_or_else(no_such_address)?;
+    let known: Vec<&str> = resource.params.iter().map(|param| param.name).collect();
+    let given = Given::read(query.0.as_deref(), &known)?;
+    let mut wanted = given.request(resource.params)?;
+    if !resource.id.is_empty() {
+        wanted.insert(resource.id.to_owned(), value!(id));
+    }
+    let question = Query::read(resource.query, &shaped(resource, wanted).to_string())?;
+    let project = server.project(&caller, project, false).await?;
+    server.allow(&caller, &project.key, resource.query, role::query_needs(resource.query, &project.key)).await?;
+    let call = server.call(&caller, project, Some(&asked))?;
+    let body = server.blocking(move |kernel| kernel.answer(&call, &question)).await?;
+    let version = (resource.query == "show").then(|| version(&body)).flatten();
+    let seen = asked.header(header::IF_NONE_MATCH.as_str())?;
+    let mut response = match version {
+        Some(version) if seen.is_some_and(|seen| seen.trim().trim_matches('"') == version.to_string()) => {
+            empty(StatusCode::NOT_MODIFIED)
+        }
+        _ => json(body),
+    };
+    tagged(&mut response, version);
+    Ok(response)
+}
+
+/// What the query is asked with: some of it stands deeper than in the address.
+fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
+    match resource.query {
+        "holds" => {
+            let mut filter = Map::new();
+            for name in ["holder", "kind"] {
+                if let Some(value) = wanted.remove(name) {
+                    filter.insert(name.to_owned(), value);
+                }
+            }
+            wanted.insert("filter".to_owned(), Value::Object(filter));
+        }
+        "log" => {
+            if let Some(Value::String(since)) = wanted.remove("since") {
+                let since = match since.parse::<i64>() {
+                    Ok(number) => value!({ "number": number }),
+                    Err(_) => value!({ "cursor": since }),
+                };
+                wanted.insert("since".to_owned(), since);
+            }
+        }
+        _ => {}
+    }
+    Value::Object(wanted)
+}
+
+fn version(body: &str) -> Option<i64> {
+    #[derive(serde::Deserialize)]
+    struct Versioned {
+        version: i64,
+    }
+    serde_json::from_str::<Versioned>(body).ok().map(|found| found.version)
+}

@@ -1,0 +1,34 @@
+//! The server's log: one JSON object a line, for whoever looks for the cause of a problem.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+/// Where lines go. It must not fail, and must not block for long.
+pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The log.
+#[derive(Clone)]
+pub struct Log {
+    sink: Sink,
+    /// The time now, as text: the library reads no clock.
+    clock: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl Log {
+    /// A log that writes to `sink` with the time that `clock` tells.
+    pub fn new(sink: Sink, clock: Arc<dyn Fn() -> String + Send + Sync>) -> Log {
+        Log { sink, clock }
+    }
+
+    /// Writes a line. Texts are quoted as JSON, so nothing that a caller sent can make a line of its own.
+    pub fn line(&self, level: &str, fields: &[(&str, &str)]) {
+        let mut line = Map::new();
+        line.insert("at".into(), Value::String((self.clock)()));
+        line.insert("level".into(), Value::String(level.to_owned()));
+        for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+            line.insert((*name).to_owned(), Value::String((*value).to_owned()));
+        }
+        (self.sink)(&Value::Object(line).to_string());
+    }
+}

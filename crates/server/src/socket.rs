@@ -1,0 +1,211 @@
+//! The unix socket beside an embedded store: commands of this machine hand their ops to the server, which shares one
+//! transaction among them.
+//!
+//! Whoever may open the socket may open the store, so a call is believed as it is. A client that does not get its answer
+//! in time closes the socket and goes to the store by itself; so before an op is begun, and again before it is committed,
+//! the server looks whether its client is still there. The look is at the connection itself, under the write lock, and not
+//! at what some task has noticed so far: a server that was stopped meanwhile has noticed nothing.
+
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::Reply;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
+
+use crate::http::Server;
+use crate::wire::{self, Asked, Hello, NOT_RUN};
+
+/// Most connections at once; more wait in the kernel's line.
+const CONNECTIONS: usize = 1_024;
+/// How long an answer is of use to a client that does not say.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How much is read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// A socket that is listened to; its file is removed with it.
+pub(crate) struct Listening {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Listening {
+    /// Listens at a path, where no other server does. A file that nobody listens to is what a server left that was killed.
+    pub(crate) fn at(path: PathBuf) -> Result<Listening> {
+        let failed = |error: std::io::Error| {
+            Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot listen beside the store")
+                .entity(path.display().to_string())
+                .cause(error)
+        };
+        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+            return Err(Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
+                .entity(path.display().to_string())
+                .hint("Use that one, or end it first."));
+        }
+        match std::fs::remove_file(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        // Made where nobody else looks, closed to others, and only then put in its place: at no moment can another user
+        // connect.
+        let mut draft = path.clone().into_os_string();
+        draft.push(format!("-{}", std::process::id()));
+        let draft = PathBuf::from(draft);
+        let _ = std::fs::remove_file(&draft);
+        let listener = UnixListener::bind(&draft).map_err(failed)?;
+        let closed = std::fs::set_permissions(&draft, std::os::unix::fs::PermissionsExt::from_mode(0o600));
+        closed.and_then(|()| std::fs::rename(&draft, &path)).map_err(|error| {
+            let _ = std::fs::remove_file(&draft);
+            failed(error)
+        })?;
+        Ok(Listening { listener, path })
+    }
+
+    /// Serves until told to end.
+    pub(crate) async fn serve(self, server: Arc<Server>, hello: Hello, mut ends: watch::Receiver<bool>) {
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let hello = Arc::new(format!("{}\n", hello.to_line()));
+        loop {
+            let Ok(place) = room.clone().acquire_owned().await else { break };
+            let accepted = tokio::select! {
+                _ = ends.wait_for(|over| *over) => break,
+                accepted = self.listener.accept() => accepted,
+            };
+            let Ok((stream, _)) = accepted else {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let (server, hello, ends) = (server.clone(), hello.clone(), ends.clone());
+            tokio::spawn(async move {
+                // A client that is gone is no error.
+                let _ = converse(&server, Arc::new(stream), &hello, ends).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn converse(
+    server: &Server,
+    stream: Arc<UnixStream>,
+    hello: &str,
+    mut ends: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    write(&stream, hello.as_bytes()).await?;
+    let mut lines = Lines { stream: stream.clone(), read: Vec::new(), at: 0 };
+    loop {
+        let line = tokio::select! {
+            _ = ends.wait_for(|over| *over) => return Ok(()),
+            line = lines.next() => line?,
+        };
+        let Some(line) = line else { return Ok(()) };
+        let mut answer = wire::answer(answered(server, &stream, &line).await);
+        answer.push('\n');
+        write(&stream, answer.as_bytes()).await?;
+    }
+}
+
+async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> Result<Reply> {
+    let request = wire::Request::read(line)?;
+    let patience = request.call.deadline_ms.map_or(PATIENCE, Duration::from_millis);
+    #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
+    let deadline = Instant::now() + patience.min(PATIENCE * 6);
+    match request.asked()? {
+        Asked::Op(op) => {
+            let peer = stream.clone();
+            let answer = server.queue.run(request.call.call, op, Arc::new(move || is_there(&peer)), deadline).await;
+            // A line that is too long is no reason to give up: the client goes to the store by itself.
+            answer.map_err(|error| match error.code() {
+                "overloaded" => not_run(),
+                _ => error,
+            })
+        }
+        Asked::Query(query) => {
+            let call = request.call.call;
+            let body = server.blocking(move |kernel| kernel.answer(&call, &query)).await?;
+            Ok(Reply { body, replayed: false })
+        }
+    }
+}
+
+fn not_run() -> Error {
+    Error::new(Kind::Busy, NOT_RUN, Stage::Lock, "the server has too much to do")
+}
+
+/// Whether the client still holds its end open.
+fn is_there(stream: &UnixStream) -> bool {
+    let mut asked = [PollFd::from_borrowed_fd(stream.as_fd(), hung_up())];
+    match poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
+        Ok(0) => true,
+        Ok(_) => !asked[0].revents().intersects(hung_up() | PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL),
+        // Not knowing is no reason to do something for somebody who may have left.
+        Err(_) => false,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn hung_up() -> PollFlags {
+    PollFlags::RDHUP
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hung_up() -> PollFlags {
+    PollFlags::HUP
+}
+
+/// Lines from a stream that others look at too.
+struct Lines {
+    stream: Arc<UnixStream>,
+    read: Vec<u8>,
+    /// How far no newline was found.
+    at: usize,
+}
+
+impl Lines {
+    async fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(end) = self.read[self.at..].iter().position(|byte| *byte == b'\n') {
+                let rest = self.read.split_off(self.at + end + 1);
+                let mut line = std::mem::replace(&mut self.read, rest);
+                line.pop();
+                self.at = 0;
+                return Ok(Some(line));
+            }
+            self.at = self.read.len();
+            if self.read.len() > wire::REQUEST_MAX {
+                return Err(std::io::Error::from(std::io::ErrorKind::InvalidData));
+            }
+            self.stream.readable().await?;
+            self.read.reserve(CHUNK);
+            match self.stream.try_read_buf(&mut self.read) {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+async fn write(stream: &UnixStream, mut bytes: &[u8]) -> std::io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.try_write(bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => stream.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
