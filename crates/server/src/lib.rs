@@ -2,4 +2,6 @@
 //! binary's; what stands between them here is [`mcp::Desk`].
 
 pub mod mcp;
+pub mod reach;
 pub mod signals;
+pub mod wire;
