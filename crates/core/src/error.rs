@@ -1,15 +1,17 @@
 //! The one error type and the one table that maps a kind of error to exit code, HTTP status and retry advice.
 
+mod whole;
+
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// What every fallible function of Tenure returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in the terms that decide what a caller does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The request itself is malformed or over a limit.
@@ -83,7 +85,7 @@ impl Kind {
 }
 
 /// Where in the life of a request it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Reading arguments, input or configuration.

@@ -49,7 +49,7 @@ pub enum Context {
 }
 
 /// A session as the store knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Seen {
     /// The tool's process, with an empty host where unknown.
     pub process: Process,
@@ -178,7 +178,8 @@ pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str
 }
 
 /// Whose a command is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Whose {
     /// Nothing tells.
     Unknown,

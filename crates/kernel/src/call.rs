@@ -1,12 +1,13 @@
 //! Who asks, where, and under which request id: what a door knows before the kernel is entered.
 
+use serde::{Deserialize, Serialize};
 use tenure_core::agent::Process;
 use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
 /// Everything about a request but its payload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
     /// The project it is about.
     pub project: project::Name,
@@ -15,18 +16,22 @@ pub struct Call {
     /// The id that every retry of it carries.
     pub request_id: RequestId,
     /// The working tree it comes from, if there is one.
+    #[serde(default)]
     pub checkout: Option<Checkout>,
     /// The store that this project is pinned to, if it is.
+    #[serde(default)]
     pub pinned_store: Option<String>,
     /// How long events are kept; for ever without it.
+    #[serde(default, rename = "keep_events_us")]
     pub keep_events: Option<Span>,
     /// Processes that the door has just proven dead. Gathered before the transaction; it can only shorten.
+    #[serde(default)]
     pub proven_dead: Vec<Evidence>,
 }
 
 /// The proof that a process of an agent is dead. It counts only while the agent is that process: a session that came back
 /// in another one since the door looked is not dead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The agent.
     pub agent: String,
@@ -35,20 +40,24 @@ pub struct Evidence {
 }
 
 /// Who asks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Actor {
     /// The name.
     pub name: String,
     /// The tool, empty if unknown.
+    #[serde(default)]
     pub tool: String,
     /// The tool's process, if it is known.
+    #[serde(default)]
     pub process: Option<Process>,
     /// The door it came through.
+    #[serde(default)]
     pub door: Door,
 }
 
 /// A way into the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Door {
     /// A command.
     #[default]
@@ -57,6 +66,40 @@ pub enum Door {
     Hook,
     /// A tool call.
     Mcp,
+}
+
+/// Longest text in a call: paths and keys that are made of them.
+const TEXT_MAX: usize = 8 * 1024;
+/// Most entries of a list in a call.
+const LIST_MAX: usize = 10_000;
+
+impl Call {
+    /// Checks a call that another process made. A door in this process makes calls out of what it found out itself, and
+    /// the kernel relies on that.
+    pub fn check(&self) -> Result<()> {
+        name::check(&self.actor.name)?;
+        let mut texts = vec![&self.project.key, &self.project.label, &self.actor.tool];
+        let mut longest = self.proven_dead.len();
+        texts.extend(&self.pinned_store);
+        let processes = self.actor.process.iter().chain(self.proven_dead.iter().map(|proof| &proof.process));
+        texts.extend(processes.flat_map(|process| [&process.host, &process.boot, &process.pidns]));
+        texts.extend(self.proven_dead.iter().map(|proof| &proof.agent));
+        if let Some(here) = &self.checkout {
+            texts.extend([&here.host, &here.path, &here.tree.head]);
+            texts.extend(here.common.iter().map(|(path, ..)| path));
+            texts.extend(&here.tree.uncommitted);
+            longest = longest.max(here.tree.uncommitted.len());
+            if let Trust::Moved(gone) = &here.trust {
+                texts.extend(gone);
+                longest = longest.max(gone.len());
+            }
+        }
+        let is_fit = |text: &&String| text.len() <= TEXT_MAX && !text.contains('\0');
+        if longest <= LIST_MAX && texts.iter().all(is_fit) {
+            return Ok(());
+        }
+        Err(Error::usage("bad_call", "the call has a text or a list in it that is too long, or a NUL"))
+    }
 }
 
 impl Actor {
@@ -72,10 +115,27 @@ impl Actor {
 }
 
 /// A request id: drawn once, before the first attempt, by the outermost process; never computed from the payload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "AsSent")]
 pub struct RequestId {
     value: String,
     given: bool,
+}
+
+/// A request id before it was looked at.
+#[derive(Deserialize)]
+struct AsSent {
+    value: String,
+    #[serde(default)]
+    given: bool,
+}
+
+impl TryFrom<AsSent> for RequestId {
+    type Error = Error;
+
+    fn try_from(sent: AsSent) -> Result<RequestId> {
+        Ok(RequestId { given: sent.given, ..RequestId::given(&sent.value)? })
+    }
 }
 
 impl RequestId {
@@ -106,22 +166,25 @@ impl RequestId {
 }
 
 /// The working tree a call comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Checkout {
     /// The machine.
     pub host: String,
     /// Top of the working tree.
     pub path: String,
     /// The common git directory: path, device, inode.
+    #[serde(default)]
     pub common: Option<(String, i64, i64)>,
     /// What the door found out about it.
     pub trust: Trust,
     /// What the door saw in it. Only ops that tell or keep it ask for it.
+    #[serde(default)]
     pub tree: Tree,
 }
 
 /// The state of a working tree, as a door saw it before the transaction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Tree {
     /// The commit it is at; empty if unknown.
     pub head: String,
@@ -132,7 +195,8 @@ pub struct Tree {
 }
 
 /// Whether a project may be used from a place where it has not been seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The project is shared by name or address: any place may use it.
     Any,
@@ -205,4 +269,54 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
 pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
     let here = call.checkout.as_ref().and_then(|here| recorded.iter().find(|row| row.path == here.path));
     here.map(|row| row.id.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> Call {
+        let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 9 };
+        Call {
+            project: project::Name { key: "id:x".into(), label: "x".into() },
+            actor: Actor { process: Some(process.clone()), door: Door::Hook, ..Actor::named("a") },
+            request_id: RequestId::given("r-1").unwrap(),
+            checkout: Some(Checkout {
+                host: "h".into(),
+                path: "/w".into(),
+                common: Some(("/w/.git".into(), 1, 2)),
+                trust: Trust::Moved(vec!["/old".into()]),
+                tree: Tree { head: "c0ffee".into(), uncommitted: vec!["a".into()], uncommitted_more: 3 },
+            }),
+            pinned_store: Some("s-1".into()),
+            keep_events: Some(Span::days(3)),
+            proven_dead: vec![Evidence { agent: "b".into(), process }],
+        }
+    }
+
+    #[test]
+    fn a_call_that_was_sent_is_the_same() {
+        let sent = serde_json::to_value(call()).unwrap();
+        let read: Call = serde_json::from_value(sent.clone()).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{:?}", call()));
+        assert_eq!(sent["keep_events_us"], Span::days(3).0);
+        assert_eq!(sent["actor"]["door"], "hook");
+        assert_eq!(sent["request_id"], serde_json::json!({ "value": "r-1", "given": true }));
+        let least = r#"{"project":{"key":"name:p","label":"p"},"actor":{"name":"a"},"request_id":{"value":"q"}}"#;
+        let least: Call = serde_json::from_str(least).unwrap();
+        assert!(!least.request_id.is_given() && least.check().is_ok() && call().check().is_ok());
+    }
+
+    #[test]
+    fn a_call_of_another_process_is_looked_at() {
+        let nul = Actor { tool: "a\0".into(), ..Actor::named("a") };
+        assert_eq!(Call { actor: nul, ..call() }.check().unwrap_err().code(), "bad_call");
+        assert_eq!(Call { actor: Actor::named("No Name"), ..call() }.check().unwrap_err().code(), "bad_name");
+        let long = project::Name { key: "k".repeat(TEXT_MAX + 1), label: String::new() };
+        assert_eq!(Call { project: long, ..call() }.check().unwrap_err().code(), "bad_call");
+        let many = vec![call().proven_dead.remove(0); LIST_MAX + 1];
+        assert_eq!(Call { proven_dead: many, ..call() }.check().unwrap_err().code(), "bad_call");
+        let read = |id: &str| serde_json::from_value::<RequestId>(serde_json::json!({ "value": id, "given": true }));
+        assert!(read("").is_err() && read("a b").is_err() && read("ok").is_ok());
+    }
 }

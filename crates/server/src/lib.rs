@@ -3,7 +3,12 @@
 
 pub mod feed;
 pub mod http;
+pub mod log;
 pub mod mcp;
 pub mod metrics;
 pub mod queue;
+pub mod reach;
+pub mod serve;
 pub mod signals;
+mod socket;
+pub mod wire;

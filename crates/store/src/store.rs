@@ -94,7 +94,7 @@ impl Default for Options {
 }
 
 /// Which store this is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
     /// Drawn when the store was made.
     pub id: String,

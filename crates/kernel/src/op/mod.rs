@@ -21,6 +21,7 @@ pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
 pub mod off;
+mod read;
 pub mod release;
 mod release_lock;
 mod release_paths;
@@ -389,8 +390,8 @@ impl Op {
         }
     }
 
-    /// The request as sent, in one spelling.
-    pub(crate) fn canonical(&self) -> Result<String> {
+    /// The request as sent, in one spelling: what its fingerprint is made of, and what [`Op::read`] reads.
+    pub fn canonical(&self) -> Result<String> {
         match self {
             Op::Add(request) => json(request),
             Op::AddMany(request) => json(request),

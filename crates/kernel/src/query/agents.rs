@@ -1,5 +1,6 @@
 //! Agents: the list that people read, and the processes that a door looks at before an op.
 
+use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Process, Sign};
 use tenure_core::{Result, Span, name};
 use tenure_store::Tx;
@@ -11,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::shape::{Agent, Page};
 
 /// An agent that holds something, and the process it can be judged by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Suspect {
     /// The agent.
     pub name: String,

@@ -1,5 +1,7 @@
 //! `check`: whether paths are free for the asker, and who has them if not.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::hold::{Mode, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::Wanted;
@@ -15,7 +17,8 @@ use crate::paths;
 use crate::shape::Checked;
 
 /// What is asked about paths.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Question {
     /// Patterns relative to the top of the checkout.
     pub paths: Vec<String>,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::pattern::Pattern;
@@ -22,7 +24,8 @@ const PAST_MAX: usize = 1_000;
 const SINCE_MAX: usize = 2_000;
 
 /// What is asked about a commit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Question {
     /// The files, relative to the top of the checkout.
     pub paths: Vec<String>,
@@ -31,11 +34,13 @@ pub struct Question {
 }
 
 /// A commit that is about to be pushed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Made {
     /// Its id.
     pub id: String,
     /// When it was made.
+    #[schemars(with = "String")]
     pub at: Time,
     /// Its files.
     pub paths: Vec<String>,

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
 use tenure_core::hold::{Mode, lapsed};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::Wanted;
@@ -21,7 +22,7 @@ use crate::paths;
 use crate::shape::{Checked, Guards};
 
 /// How an edit stands before anything is written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outlook {
     /// What is known of the session.
     pub standing: Standing,

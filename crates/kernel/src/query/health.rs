@@ -1,5 +1,6 @@
 //! What `doctor` asks about a project's own rows.
 
+use serde::{Deserialize, Serialize};
 use tenure_core::{Result, Time, hold as rule};
 use tenure_store::table::{event, hold, project};
 
@@ -9,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::query::export::read_through;
 
 /// The health of a project's rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Health {
     /// Whether the project has any event: whether it is switched on.
     pub switched_on: bool,

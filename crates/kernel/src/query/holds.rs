@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Result, Time, id, name};
 use tenure_store::Tx;
@@ -15,7 +17,8 @@ use crate::paths;
 use crate::shape::{Hold, Page, Place};
 
 /// Which holds are shown.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Filter {
     /// Only those of an agent.
     pub holder: Option<String>,

@@ -1,5 +1,7 @@
 //! `list`: tasks in the order of choice, a page at a time.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Rank, merge};
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, id, name, text};
@@ -12,7 +14,8 @@ use crate::kernel::Kernel;
 use crate::shape::{Page, Task};
 
 /// Which tasks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Filter {
     /// Only in these states; empty for all.
     pub states: Vec<State>,

@@ -1,5 +1,7 @@
 //! `log`: the events of a project, by number.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
 use tenure_store::Tx;
 use tenure_store::table::event;
@@ -10,18 +12,20 @@ use crate::kernel::Kernel;
 use crate::shape::{Event, Page};
 
 /// From where events are read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Since {
     /// After a number.
     Number(i64),
     /// At or after an instant.
-    Time(Time),
+    Time(#[schemars(with = "String")] Time),
     /// After a cursor that an earlier page gave.
     Cursor(String),
 }
 
 /// Which events.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Filter {
     /// About this subject or hold.
     pub subject: Option<String>,
@@ -32,6 +36,7 @@ pub struct Filter {
     /// From here forward; without it the newest page.
     pub since: Option<Since>,
     /// Page size.
+    #[serde(default = "super::usual")]
     pub limit: usize,
 }
 

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::memory::{self as rule, Candidate, Corpus, Scope, order, score};
 use tenure_core::{Kind, Result, Time, id, words};
 use tenure_store::Tx;
@@ -31,7 +33,8 @@ impl Effort {
 }
 
 /// Which memories.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Filter {
     /// Of this task, in place of the one in focus.
     pub task: Option<String>,
@@ -40,8 +43,10 @@ pub struct Filter {
     /// Only of this scope, by its word.
     pub scope: Option<String>,
     /// Only pinned ones.
+    #[serde(default)]
     pub pinned: bool,
     /// Page size.
+    #[serde(default = "super::usual")]
     pub limit: usize,
     /// Where the page begins.
     pub cursor: Option<String>,

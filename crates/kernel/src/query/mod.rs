@@ -1,6 +1,8 @@
 //! Queries: they read one snapshot, settle nothing, and show the same view that a write would find.
 
 pub mod agents;
+pub mod answer;
+pub mod asked;
 pub mod check;
 pub mod commit;
 pub mod export;
@@ -17,6 +19,7 @@ pub mod memory;
 pub mod next;
 pub mod peek;
 pub mod projects;
+pub mod question;
 pub mod session;
 pub mod show;
 pub mod status;
@@ -70,6 +73,11 @@ impl Scene<'_> {
 
 /// Most rows on a page.
 pub const LIMIT_MAX: usize = 1_000;
+
+/// The page size where none is given.
+fn usual() -> usize {
+    50
+}
 
 /// Checks a page size.
 pub fn limit(rows: usize) -> Result<usize> {

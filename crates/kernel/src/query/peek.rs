@@ -1,5 +1,6 @@
 //! `resume --peek`: what `resume` would take, and the brief of it. It takes, offers and confirms nothing.
 
+use serde::{Deserialize, Serialize};
 use tenure_core::choice::Rule;
 use tenure_core::task::State;
 use tenure_core::{Result, text};
@@ -18,7 +19,8 @@ use crate::op::resume::{EVENTS, MAIL, Request, kept_from, lost, news};
 use crate::shape;
 
 /// What a session is shown when it begins.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Beginning {
     /// It holds a task: the brief of it.
     Brief(String),

@@ -1,5 +1,7 @@
 //! Sessions: what a hook must know before it does anything, and who a command is that runs inside a tool.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::agent::Process;
 use tenure_core::session::{Above, Seen, Whose, by_id, nearest};
 use tenure_core::task::Status;
@@ -32,7 +34,8 @@ pub struct Look<'a> {
 }
 
 /// How much a hook must know. Each statement is one that a process of one call prepares anew, so none is run in vain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Depth {
     /// Who the session is: it begins or ends, which is written anyway.
     Who,
@@ -43,7 +46,7 @@ pub enum Depth {
 }
 
 /// What a hook finds in a project that is switched on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Standing {
     /// The sessions of its process, of its id, and of the agent it is; those of its process alone where it is registered
     /// and neither begins nor ends.
@@ -57,7 +60,7 @@ pub struct Standing {
 }
 
 /// A registered session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mine {
     /// The agent it is.
     pub agent: String,
@@ -77,7 +80,7 @@ pub struct Mine {
 }
 
 /// A task that an agent believes to hold and that another has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// The task.
     pub task: String,

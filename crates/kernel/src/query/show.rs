@@ -36,6 +36,8 @@ pub struct Graph {
 }
 
 /// What an id was of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Found {
     /// A task.
     Task(Box<Shown>),

@@ -78,7 +78,7 @@ impl Blocker {
 }
 
 /// How a place stands, for those who look again and again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// The place.
     pub id: String,
@@ -91,6 +91,7 @@ pub struct Turn {
     /// The newest event when this was found out.
     pub last_event: i64,
     /// When something in its way runs out of time.
+    #[schemars(with = "String")]
     pub look_at: Time,
 }
 

@@ -6,7 +6,7 @@ use crate::store::Identity;
 use crate::tx::{Sql, Tx, Value, first};
 
 /// What names a project before it is known whether it exists.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Name {
     /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
     pub key: String,

@@ -1,6 +1,7 @@
 //! The conformance suite: what every engine must do alike. Each case runs on each of its engines, none is skipped.
 
 mod agents;
+mod asking;
 mod atomicity;
 mod backups;
 mod bulk;
@@ -87,6 +88,7 @@ pub fn cases() -> Vec<&'static Case> {
     [
         fencing::CASES,
         agents::CASES,
+        asking::CASES,
         bulk::CASES,
         choice::CASES,
         delivery::CASES,

@@ -2,14 +2,9 @@
 
 use std::cell::RefCell;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
-use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
-    lock, memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end,
-    session_start, switch_on, tool_used, transfer, unblock,
-};
+use tenure_kernel::op::{add_many, import, inbox, remember, send};
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Op, op};
 
@@ -139,44 +134,7 @@ pub(super) fn requests(input: &[u8]) {
 
 /// The request of an op, if the text is one.
 fn parse(name: &str, body: &str) -> Option<Op> {
-    fn of<T: DeserializeOwned>(body: &str, make: fn(T) -> Op) -> Option<Op> {
-        serde_json::from_str(body).ok().map(make)
-    }
-    match name {
-        "add" => of::<add::Request>(body, Op::Add),
-        "add_many" => of::<add_many::Request>(body, Op::AddMany),
-        "edit" => of::<edit::Request>(body, Op::Edit),
-        "claim" => of::<claim::Request>(body, Op::Claim),
-        "note" => of::<note::Request>(body, Op::Note),
-        "resume" => of::<resume::Request>(body, Op::Resume),
-        "confirm" => of::<confirm::Request>(body, Op::Confirm),
-        "done" => of::<done::Request>(body, Op::Done),
-        "block" => of::<block::Request>(body, Op::Block),
-        "unblock" => of::<unblock::Request>(body, Op::Unblock),
-        "release" => of::<release::Request>(body, Op::Release),
-        "reserve" => of::<reserve::Request>(body, Op::Reserve),
-        "lock" => of::<lock::Request>(body, Op::Lock),
-        "reopen" => of::<reopen::Request>(body, Op::Reopen),
-        "cancel" => of::<cancel::Request>(body, Op::Cancel),
-        "transfer" => of::<transfer::Request>(body, Op::Transfer),
-        "import" => of::<import::Request>(body, Op::Import),
-        "remember" => of::<remember::Request>(body, Op::Remember),
-        "memory_pin" => of::<memory_pin::Request>(body, Op::MemoryPin),
-        "memory_forget" => of::<memory_forget::Request>(body, Op::MemoryForget),
-        "send" => of::<send::Request>(body, Op::Send),
-        "inbox" => of::<inbox::Request>(body, Op::Inbox),
-        "session_start" => of::<session_start::Request>(body, Op::SessionStart),
-        "session_end" => of::<session_end::Request>(body, Op::SessionEnd),
-        "tool_used" => of::<tool_used::Request>(body, Op::ToolUsed),
-        "committed" => of::<committed::Request>(body, Op::Committed),
-        "lessons" => of::<lessons::Request>(body, Op::Lessons),
-        "join" => of::<join::Request>(body, Op::Join),
-        "forget" => of::<forget::Request>(body, Op::Forget),
-        "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
-        "off" => of::<off::Request>(body, Op::Off),
-        "guard" => of::<guard::Request>(body, Op::Guard),
-        _ => None,
-    }
+    Op::read(name, body).ok()
 }
 
 /// A target that never met an op would not have looked at it.

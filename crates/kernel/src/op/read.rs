@@ -1,0 +1,86 @@
+//! An op from its name and its request as JSON, as a door gets them that is not a command line.
+
+use tenure_core::{Error, Kind, Result, Stage, text};
+
+use super::{ALL, Op};
+use crate::read::request;
+
+impl Op {
+    /// The op of a name with a request. Fields that it does not have are refused by their names, so that nothing that
+    /// was said is silently left out.
+    pub fn read(name: &str, json: &str) -> Result<Op> {
+        Ok(match name {
+            "add" => Op::Add(request(json)?),
+            "add_many" => Op::AddMany(request(json)?),
+            "edit" => Op::Edit(request(json)?),
+            "claim" => Op::Claim(request(json)?),
+            "resume" => Op::Resume(request(json)?),
+            "confirm" => Op::Confirm(request(json)?),
+            "note" => Op::Note(request(json)?),
+            "done" => Op::Done(request(json)?),
+            "block" => Op::Block(request(json)?),
+            "unblock" => Op::Unblock(request(json)?),
+            "release" => Op::Release(request(json)?),
+            "reserve" => Op::Reserve(request(json)?),
+            "lock" => Op::Lock(request(json)?),
+            "reopen" => Op::Reopen(request(json)?),
+            "cancel" => Op::Cancel(request(json)?),
+            "transfer" => Op::Transfer(request(json)?),
+            "import" => Op::Import(request(json)?),
+            "remember" => Op::Remember(request(json)?),
+            "memory_pin" => Op::MemoryPin(request(json)?),
+            "memory_forget" => Op::MemoryForget(request(json)?),
+            "send" => Op::Send(request(json)?),
+            "inbox" => Op::Inbox(request(json)?),
+            "session_start" => Op::SessionStart(request(json)?),
+            "session_end" => Op::SessionEnd(request(json)?),
+            "tool_used" => Op::ToolUsed(request(json)?),
+            "committed" => Op::Committed(request(json)?),
+            "lessons" => Op::Lessons(request(json)?),
+            "join" => Op::Join(request(json)?),
+            "forget" => Op::Forget(request(json)?),
+            "switch_on" => Op::SwitchOn(request(json)?),
+            "off" => Op::Off(request(json)?),
+            "guard" => Op::Guard(request(json)?),
+            _ => return Err(unknown(name)),
+        })
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    let shown = text::excerpt(name);
+    let error = Error::new(Kind::NotFound, "unknown_op", Stage::Arguments, format!("there is no op `{shown}`"));
+    let known = ALL.map(|about| about.name);
+    match tenure_core::name::nearest(name, known) {
+        Some(near) => error.entity(shown).hint(format!("The nearest is `{near}`.")),
+        None => error.entity(shown).hint(format!("The ops are {}.", known.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_is_read_by_its_name() {
+        for about in ALL {
+            match Op::read(about.name, "{}") {
+                Ok(op) => assert_eq!(op.name(), about.name),
+                // Its request has fields that must be there: it was found all the same.
+                Err(error) => assert_eq!((about.name, error.code()), (about.name, "bad_arguments")),
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_op_does_not_know_is_refused_by_name() {
+        let error = Op::read("claim", r#"{"tusk":"t-1"}"#).unwrap_err();
+        assert_eq!((error.kind(), error.about()), (Kind::Usage, Some("tusk")));
+        let error = Op::read("clam", "{}").unwrap_err();
+        assert_eq!((error.kind(), error.code(), error.about()), (Kind::NotFound, "unknown_op", Some("clam")));
+        assert!(error.advice().unwrap().contains("claim"));
+        for bad in ["", "[", "null", "[]", "1", "{} {}"] {
+            assert_eq!(Op::read("claim", bad).unwrap_err().kind(), Kind::Usage, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The ways to a kernel: in this process, through the server beside an embedded store, or on a server far away. What
+//! stands above does not know which: the same methods, the same answers, the same errors.
+
+mod http;
+mod near;
+pub mod place;
+mod queries;
+mod socket;
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Call, Kernel, Op, Query, Reply};
+use tenure_store::{Bell, Identity};
+
+pub use self::http::{Address, Http, token};
+pub use self::near::Near;
+pub use self::socket::{Expected, Socket};
+use crate::wire::{Hello, Request};
+
+/// How often one looks again who waits for something that a server far away knows.
+const FAR_POLL: Duration = Duration::from_millis(500);
+
+/// A way to a kernel.
+pub enum Reach {
+    /// The kernel is in this process.
+    Direct(Box<Kernel>),
+    /// The kernel is in this process, and a server beside the store carries out ops quicker.
+    Near(Box<Near>),
+    /// The kernel is elsewhere.
+    Far(Box<dyn Far>),
+}
+
+/// A server that requests are sent to.
+pub trait Far {
+    /// Which store is there.
+    fn hello(&self) -> Result<Hello>;
+
+    /// Sends a request and returns its answer. The outer error says that there was none: whether the request was carried
+    /// out is not known then, and the same request id finds out. It may be sent more than once.
+    fn send(&self, request: &Request) -> Result<Result<Reply>>;
+
+    /// What people call it.
+    fn name(&self) -> String;
+
+    /// For how many milliseconds an answer is of use.
+    fn deadline_ms(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Reach {
+    /// Runs an op: all of it or nothing, once for each request id.
+    pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
+        match self {
+            Reach::Direct(kernel) => kernel.run(call, op),
+            Reach::Near(near) => near.run(call, op),
+            Reach::Far(far) => far.send(&Request::op(call, op, far.deadline_ms())?)?,
+        }
+    }
+
+    /// Asks a query: typed where the kernel is here, as a value where it is not.
+    fn ask<T: DeserializeOwned>(
+        &self,
+        call: &Call,
+        direct: impl FnOnce(&Kernel) -> Result<T>,
+        query: impl FnOnce() -> Query,
+    ) -> Result<T> {
+        match self {
+            Reach::Direct(kernel) => direct(kernel),
+            Reach::Near(near) => near.ask(call, direct, query),
+            Reach::Far(far) => read(&far.send(&Request::query(call, &query(), far.deadline_ms())?)??),
+        }
+    }
+
+    /// The kernel, for what needs the store itself.
+    pub fn kernel(&self, what: &str) -> Result<&Kernel> {
+        match self {
+            Reach::Direct(kernel) => Ok(kernel),
+            Reach::Near(near) => Ok(near.kernel()),
+            Reach::Far(far) => Err(Error::new(
+                Kind::Denied,
+                "needs_store",
+                Stage::Resolve,
+                format!("{what} works on the store itself, and this project is on the server {}", far.name()),
+            )
+            .hint("Run it on the machine of the server, with the store that the server uses.")),
+        }
+    }
+
+    /// The kernel, if it is in this process.
+    pub fn local(&self) -> Option<&Kernel> {
+        match self {
+            Reach::Direct(kernel) => Some(kernel),
+            Reach::Near(near) => Some(near.kernel()),
+            Reach::Far(_) => None,
+        }
+    }
+
+    /// The server, if the kernel is there.
+    pub fn server(&self) -> Option<&dyn Far> {
+        match self {
+            Reach::Direct(_) | Reach::Near(_) => None,
+            Reach::Far(far) => Some(far.as_ref()),
+        }
+    }
+
+    /// Which store this is; one of this machine is made if need be.
+    pub fn create(&self) -> Result<Identity> {
+        match (self.local(), self.server()) {
+            (_, Some(far)) => far.hello().map(|hello| Identity { id: hello.store, incarnation: hello.incarnation }),
+            (Some(kernel), None) => kernel.store().create(),
+            (None, None) => Err(Error::bug("a kernel that is nowhere")),
+        }
+    }
+
+    /// Waits until something may have changed, at most for a time. It may return at any moment.
+    #[expect(clippy::disallowed_methods, reason = "the pause between two questions")]
+    pub fn pause(&self, bell: &mut Bell, most: Duration) {
+        match self.local() {
+            Some(kernel) => kernel.store().listen(bell, kernel.store().poll().min(most)),
+            None => std::thread::sleep(FAR_POLL.min(most)),
+        }
+    }
+}
+
+/// Reads the answer to a query.
+fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
+    serde_json::from_str(&reply.body).map_err(|error| {
+        Error::new(Kind::Internal, "bad_answer", Stage::Reply, format!("the server's answer cannot be read: {error}"))
+            .hint("Client and server may be of different versions: use the same.")
+    })
+}
+
+#[cfg(test)]
+mod tests;

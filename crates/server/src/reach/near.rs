@@ -1,0 +1,111 @@
+//! The kernel of an embedded store with a server beside it.
+//!
+//! The server is quicker where many write, and never the authority: whatever goes wrong on the way to it, the op is
+//! carried out here. Two things make that safe. The client closes the connection first, and the server drops what it has
+//! not begun of a peer that has hung up; what it had carried out by then stands in the store under the request id, which
+//! is the same here, so that it is answered from its record. It would stop being safe if a request were sent again under
+//! another id, or if the connection were kept open while the op runs here.
+
+use std::cell::{Cell, OnceCell};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tenure_core::Result;
+use tenure_kernel::{Call, Kernel, Op, Query, Reply};
+use tenure_store::{Location, Options};
+
+use super::socket::{Expected, Socket};
+use super::{place, read};
+use crate::wire::{NOT_RUN, Request};
+
+/// The first line is written before anything is asked, so a server that does not write it at once is stopped or far too
+/// busy. Every call of a client pays this while such a server is there.
+const HELLO_PATIENCE: Duration = Duration::from_millis(500);
+
+/// A kernel with a server beside it.
+pub struct Near {
+    kernel: Kernel,
+    location: Location,
+    options: Options,
+    path: PathBuf,
+    expected: Expected,
+    /// Whether queries go to the server too: for whoever also writes, which spares it the opening of the store.
+    asks: bool,
+    socket: OnceCell<Option<Socket>>,
+    closed: Cell<bool>,
+}
+
+impl Near {
+    /// A kernel on a file, with the server whose socket is at `path`. Nothing is touched yet.
+    pub fn new(database: PathBuf, options: Options, path: PathBuf, store: Option<String>, asks: bool) -> Result<Near> {
+        let expected = Expected { store, file: place::file_identity(&database) };
+        let location = Location::File(database);
+        let kernel = Kernel::new(location.clone(), options.clone())?;
+        let (socket, closed) = (OnceCell::new(), Cell::new(false));
+        Ok(Near { kernel, location, options, path, expected, asks, socket, closed })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Half of the patience is for the server, the other half for going direct.
+    fn half(&self) -> Duration {
+        self.options.patience / 2
+    }
+
+    fn socket(&self) -> Option<&Socket> {
+        if self.closed.get() {
+            return None;
+        }
+        let connect = || Socket::connect(&self.path, &self.expected, HELLO_PATIENCE.min(self.half()));
+        self.socket.get_or_init(connect).as_ref()
+    }
+
+    /// What the server answered; none where it did not, and the connection is closed.
+    fn answered(&self, request: Result<Request>) -> Option<Result<Reply>> {
+        let socket = self.socket()?;
+        let answered = request.and_then(|request| socket.send_within(&request, self.half()));
+        match answered {
+            Ok(Err(error)) if error.code() == NOT_RUN => {}
+            Ok(answer) => return Some(answer),
+            Err(_) => {}
+        }
+        // Before anything is done here, whatever the reason was.
+        socket.close();
+        self.closed.set(true);
+        None
+    }
+
+    pub(super) fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
+        if self.socket().is_none() {
+            return self.kernel.run(call, op);
+        }
+        let milliseconds = u64::try_from(self.half().as_millis()).ok();
+        match self.answered(Request::op(call, op, milliseconds)) {
+            Some(answer) => answer,
+            None => {
+                let options = Options { patience: self.half(), ..self.options.clone() };
+                Kernel::new(self.location.clone(), options)?.run(call, op)
+            }
+        }
+    }
+
+    pub(super) fn ask<T: DeserializeOwned>(
+        &self,
+        call: &Call,
+        direct: impl FnOnce(&Kernel) -> Result<T>,
+        query: impl FnOnce() -> Query,
+    ) -> Result<T> {
+        if !self.asks || self.socket().is_none() {
+            return direct(&self.kernel);
+        }
+        let milliseconds = u64::try_from(self.half().as_millis()).ok();
+        match self.answered(Request::query(call, &query(), milliseconds)) {
+            Some(answer) => read(&answer?),
+            None => direct(&self.kernel),
+        }
+    }
+}
