@@ -11,7 +11,7 @@ use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
-use crate::call::{self, Call, sight};
+use crate::call::{self, Actor, Call, RequestId, sight};
 use crate::op::Op;
 use crate::unit::Unit;
 use crate::{line, mail, retain, settle};
@@ -22,6 +22,10 @@ const KEEP_DRAWN: Span = Span::hours(1);
 const KEEP_GIVEN: Span = Span::days(7);
 /// How far the clock may have gone since the op before for old events to be dropped.
 const RETENTION_STEP: Span = Span::days(1);
+/// In how many projects what is due is settled at once.
+const DUE_PROJECTS: usize = 64;
+/// Who settles where nobody else does anything.
+const SETTLER: &str = "service:tenure";
 /// How many events pass between two looks for answers whose time is over.
 const PRUNE_EVERY: i64 = 64;
 
@@ -238,6 +242,63 @@ impl Kernel {
         }
         project::save(tx, &project)?;
         Ok(Verdict::Commit(answer))
+    }
+
+    /// Ends what has lapsed in projects where nobody has done anything since, at most 64 of them, and says in how many.
+    /// Every op does this for its own project: what is done here is only done sooner.
+    pub fn settle_due(&self) -> Result<usize> {
+        let due = self.store.read("", |tx, entered| project::due(tx, entered.clock, DUE_PROJECTS))?;
+        let offers = Cell::new(0);
+        for name in &due {
+            self.store.write(name, |tx, entered| self.settle_one(tx, entered, name, &offers))?;
+        }
+        if offers.get() > 0 {
+            self.store.ring();
+        }
+        Ok(due.len())
+    }
+
+    fn settle_one(
+        &self,
+        tx: &mut dyn Tx,
+        entered: Entered,
+        name: &project::Name,
+        offers: &Cell<usize>,
+    ) -> Result<Verdict<()>> {
+        let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
+        let (now, stepped) = reading(entered.clock, project.last_time, entered.own_clock && project.last_event > 0);
+        // A clock that was set back is for the next op to write down, which says who met it.
+        if stepped.is_some() {
+            return Ok(Verdict::Undo(()));
+        }
+        let id = project.id.clone();
+        let call = Call {
+            project: name.clone(),
+            actor: Actor::named(SETTLER),
+            request_id: RequestId::draw(self.entropy.as_ref()),
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        };
+        let questions = vec![
+            hold::due_call(&id, now, settle::AT_MOST),
+            agent::due_call(&id, now - tenure_core::hold::TASK_TTL, now),
+            place::due_call(&id, now),
+        ];
+        let answers: [_; 3] =
+            tx.query_all(questions)?.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
+        let [due, quiet, in_line] = answers;
+        let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", now, project, None);
+        settle::holds(&mut unit, hold::many(due)?)?;
+        settle::agents(&mut unit, agent::many(quiet)?)?;
+        line::settle(&mut unit, place::many(in_line)?)?;
+        line::serve(&mut unit)?;
+        mail::end_with_holds(&mut unit)?;
+        offers.set(offers.get() + unit.offers);
+        let Unit { tx, project, .. } = unit;
+        project::save(tx, &project)?;
+        Ok(Verdict::Commit(()))
     }
 
     /// Runs a query over one snapshot; see [`crate::query`].

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Kernel;
+use tenure_store::Location;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::http::{self, Limits, Server};
 use crate::log::Log;
+use crate::reach::place;
 use crate::socket::Listening;
 use crate::wire::{Hello, VERSION};
 
@@ -38,16 +40,19 @@ pub fn serve(kernel: Kernel, settings: Settings, ready: impl FnOnce(Option<Socke
     let kernel = Arc::new(kernel);
     // A store that is out of reach now may come back: a server on PostgreSQL starts all the same, and says so.
     let identity = kernel.store().create();
-    let hello = match (&identity, &settings.socket) {
-        (Ok(identity), _) => Some(Hello {
+    let hello = match &identity {
+        Ok(identity) => Some(Hello {
             tenure: VERSION.to_owned(),
             schema: kernel.store().schema_version()?,
             store: identity.id.clone(),
             incarnation: identity.incarnation.clone(),
-            file: kernel.store().file(),
+            file: match kernel.store().location() {
+                Location::File(path) => place::file_identity(path),
+                Location::Memory | Location::Postgres(_) => None,
+            },
         }),
-        (Err(error), _) if settings.socket.is_some() || !error.retryable() => return Err(error.repeated()),
-        (Err(_), _) => None,
+        Err(error) if settings.socket.is_some() || !error.retryable() => return Err(error.repeated()),
+        Err(_) => None,
     };
     let server = Arc::new(Server::new(kernel, settings.limits, settings.log.clone())?);
     let runtime = tokio::runtime::Builder::new_multi_thread()

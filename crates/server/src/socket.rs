@@ -6,8 +6,12 @@
 //! the server looks whether its client is still there. The look is at the connection itself, under the write lock, and not
 //! at what some task has noticed so far: a server that was stopped meanwhile has noticed nothing.
 
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,31 +36,29 @@ const CHUNK: usize = 16 * 1024;
 pub(crate) struct Listening {
     listener: UnixListener,
     path: PathBuf,
+    /// Freed when the process ends, however it ends.
+    _lock: File,
 }
 
 impl Listening {
-    /// Listens at a path, where no other server does. A file that nobody listens to is what a server left that was killed.
+    /// Listens at a path, where no other server does.
     pub(crate) fn at(path: PathBuf) -> Result<Listening> {
         let failed = |error: std::io::Error| {
             Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot listen beside the store")
                 .entity(path.display().to_string())
                 .cause(error)
         };
-        if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-            return Err(Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
+        // The lock says whether a server is there, and not the file of the socket, which one that was killed leaves behind.
+        let mut beside = path.clone().into_os_string();
+        beside.push("-lock");
+        let lock = lock(Path::new(&beside)).map_err(failed)?.ok_or_else(|| {
+            Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
                 .entity(path.display().to_string())
-                .hint("Use that one, or end it first."));
-        }
-        match std::fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(error)),
-        }
-        // Made where nobody else looks, closed to others, and only then put in its place: at no moment can another user
-        // connect.
-        let mut draft = path.clone().into_os_string();
-        draft.push(format!("-{}", std::process::id()));
-        let draft = PathBuf::from(draft);
+                .hint("Use that one, or end it first.")
+        })?;
+        // Made under another name of the same length, closed to others, and only then put in its place: at no moment can
+        // another user connect.
+        let draft = draft(&path);
         let _ = std::fs::remove_file(&draft);
         let listener = UnixListener::bind(&draft).map_err(failed)?;
         let closed = std::fs::set_permissions(&draft, std::os::unix::fs::PermissionsExt::from_mode(0o600));
@@ -64,7 +66,7 @@ impl Listening {
             let _ = std::fs::remove_file(&draft);
             failed(error)
         })?;
-        Ok(Listening { listener, path })
+        Ok(Listening { listener, path, _lock: lock })
     }
 
     /// Serves until told to end.
@@ -89,6 +91,26 @@ impl Listening {
             });
         }
     }
+}
+
+/// The lock of whoever serves; `None` where another has it.
+fn lock(path: &Path) -> std::io::Result<Option<File>> {
+    #[expect(clippy::disallowed_methods, reason = "a lock file of its own, never the database")]
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// A name beside another, as long as it: a socket's name has a limit.
+fn draft(path: &Path) -> PathBuf {
+    let mut bytes = path.as_os_str().as_bytes().to_vec();
+    if let Some(last) = bytes.last_mut() {
+        *last = b'~';
+    }
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 impl Drop for Listening {

@@ -260,6 +260,19 @@ pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>>
     summaries(tx.query(sql, &[name.into(), limit.into()])?)
 }
 
+/// Projects in which a hold or a place in the waiting line has lapsed and was not ended: one look into an index each.
+pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
+    let sql = Sql::same(
+        "SELECT p.key, p.label FROM project p
+         WHERE EXISTS (SELECT 1 FROM hold h WHERE h.project = p.id AND h.ended_at = 0 AND h.expires_at <= $1)
+            OR (p.waiting > 0
+                AND EXISTS (SELECT 1 FROM place w WHERE w.project = p.id AND w.ended_at = 0 AND w.expires_at <= $1))
+         ORDER BY p.key LIMIT $2",
+    );
+    let name = |mut row: crate::Row| Ok(Name { key: row.text(0)?, label: row.text(1)? });
+    tx.query(sql, &[now.into(), limit.into()])?.into_iter().map(name).collect()
+}
+
 fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
     let decode = |mut row: crate::Row| {
         let mut counts = [0; 7];
