@@ -1,5 +1,6 @@
 //! Who asks, where, and under which request id: what a door knows before the kernel is entered.
 
+use tenure_core::access::Grants;
 use tenure_core::agent::Process;
 use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
@@ -45,6 +46,9 @@ pub struct Actor {
     pub process: Option<Process>,
     /// The door it came through.
     pub door: Door,
+    /// Whose call it is, if it comes through a server, with all that it may: what [`crate::Kernel::who_is`] answered. Calls
+    /// of local programs have none.
+    pub principal: Option<Grants>,
 }
 
 /// A way into the kernel.
@@ -62,7 +66,7 @@ pub enum Door {
 impl Actor {
     /// An actor known by name only.
     pub fn named(name: &str) -> Actor {
-        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli }
+        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli, principal: None }
     }
 
     /// Whether this is a person.

@@ -10,6 +10,7 @@ use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Store, Tx, Verdict};
 
+use crate::access::{self, Doing};
 use crate::call::{self, Call, sight};
 use crate::op::Op;
 use crate::unit::Unit;
@@ -59,6 +60,7 @@ impl Kernel {
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
         tenure_core::name::check(&call.actor.name)?;
         op.check()?;
+        access::admit(call, op)?;
         let fingerprint = fingerprint(op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
@@ -107,8 +109,13 @@ impl Kernel {
         let [kept, due, quiet, actor, places]: [_; 5] =
             answers.try_into().map_err(|_| Error::bug("five questions have five answers"))?;
 
+        let agent = agent::one(actor)?;
+        // Before anything that is kept for this actor is looked at.
+        if let Err(refusal) = access::own(tx, call, agent.as_ref(), Doing::Op) {
+            return Ok(Verdict::Undo(Err(refusal)));
+        }
         if let Some(kept) = request::decode(kept)?.filter(|kept| kept.expires_at > now) {
-            if kept.fingerprint != fingerprint {
+            if kept.fingerprint != fingerprint || !access::may_replay(call, agent.as_ref()) {
                 return Err(mismatch(call.request_id.as_str()));
             }
             return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
@@ -121,7 +128,6 @@ impl Kernel {
         let sighting = sight(call, &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
-        let agent = agent::one(actor)?;
         let dead = call::dead(tx, &project_id, &call.proven_dead)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
         unit.dead = dead;
@@ -182,6 +188,22 @@ impl Kernel {
 
     /// Runs a query over one snapshot; see [`crate::query`].
     pub(crate) fn ask<T>(
+        &self,
+        call: &Call,
+        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+    ) -> Result<T> {
+        access::admit_query(call)?;
+        self.ask_anywhere(call, |tx, scene| {
+            if access::owner_of(call).is_some() {
+                let known = agent::get(tx, scene.project_id(), &call.actor.name)?;
+                access::own(tx, call, known.as_ref(), Doing::Query)?;
+            }
+            body(tx, scene)
+        })
+    }
+
+    /// Runs a query that is about no project in particular: it shows by itself only what its principal may see.
+    pub(crate) fn ask_anywhere<T>(
         &self,
         call: &Call,
         body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,

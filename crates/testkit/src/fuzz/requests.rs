@@ -6,12 +6,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
-    lock, memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end,
-    session_start, switch_on, tool_used, transfer, unblock,
+    access_denied, add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox,
+    join, lessons, lock, login_close, login_offer, login_take, member_set, memory_forget, memory_pin, note, off,
+    principal_set, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on, token_add,
+    token_revoke, tool_used, transfer, unblock,
 };
 use tenure_kernel::query::{list, log};
-use tenure_kernel::{Op, op};
+use tenure_kernel::{Call, Op, op};
+use tenure_store::table::project;
 
 use super::drive::seeds;
 use super::words::readable;
@@ -43,7 +45,12 @@ impl Scene {
         let sent = world.run("b", Op::Send(message)).unwrap();
         let message = sent["id"].as_str().unwrap().to_owned();
         world.run("a", Op::Inbox(inbox::Request::default())).unwrap();
-        Scene { world, ids: vec![first, second, held, done, blocked, memory, message] }
+        let ann = String::from("person:ann");
+        let token = token_add::Request { principal: ann.clone(), hash: "ab".repeat(32), ..Default::default() };
+        let token = world.in_store(&ann, Op::TokenAdd(token)).unwrap()["id"].as_str().unwrap().to_owned();
+        let link = login_offer::Request { principal: ann.clone(), hash: "cd".repeat(32), ..Default::default() };
+        world.in_store(&ann, Op::LoginOffer(link)).unwrap();
+        Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
     }
 
     /// What a refused op may not be, and may not leave behind.
@@ -102,7 +109,8 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     on_scene(engine, |scene| {
         let Some(op) = op(scene) else { return (false, None) };
         let events = scene.world.last_event();
-        match scene.world.run(agent, op) {
+        let answer = if op.is_of_store() { scene.world.in_store(agent, op) } else { scene.world.run(agent, op) };
+        match answer {
             Ok(_) => {
                 scene.accepted();
                 (true, Some(Ok(())))
@@ -115,7 +123,8 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     })
 }
 
-/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory, `$7` for the message.
+/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory, `$7` for the message,
+/// `$8` for the token; the secret of the link is hashed to `cdcd…`.
 pub(super) fn requests(input: &[u8]) {
     let Ok(words) = std::str::from_utf8(input) else { return };
     let Some((head, body)) = words.split_once('\n') else { return };
@@ -138,7 +147,7 @@ pub(super) fn requests(input: &[u8]) {
 }
 
 /// The request of an op, if the text is one.
-fn parse(name: &str, body: &str) -> Option<Op> {
+pub(crate) fn parse(name: &str, body: &str) -> Option<Op> {
     fn of<T: DeserializeOwned>(body: &str, make: fn(T) -> Op) -> Option<Op> {
         serde_json::from_str(body).ok().map(make)
     }
@@ -175,6 +184,14 @@ fn parse(name: &str, body: &str) -> Option<Op> {
         "switch_on" => of::<switch_on::Request>(body, Op::SwitchOn),
         "off" => of::<off::Request>(body, Op::Off),
         "guard" => of::<guard::Request>(body, Op::Guard),
+        "token_add" => of::<token_add::Request>(body, Op::TokenAdd),
+        "token_revoke" => of::<token_revoke::Request>(body, Op::TokenRevoke),
+        "member_set" => of::<member_set::Request>(body, Op::MemberSet),
+        "principal_set" => of::<principal_set::Request>(body, Op::PrincipalSet),
+        "login_offer" => of::<login_offer::Request>(body, Op::LoginOffer),
+        "login_take" => of::<login_take::Request>(body, Op::LoginTake),
+        "login_close" => of::<login_close::Request>(body, Op::LoginClose),
+        "access_denied" => of::<access_denied::Request>(body, Op::AccessDenied),
         _ => None,
     }
 }
@@ -195,7 +212,10 @@ pub(super) fn every_op_has_a_seed() {
                 .enumerate()
                 .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
             let op = parse(about.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
-            let call = scene.world.from("main", &first[head.len()..]);
+            let mut call = scene.world.from("main", &first[head.len()..]);
+            if op.is_of_store() {
+                call = Call { project: project::whole_store(), checkout: None, ..call };
+            }
             scene.world.run_call(&call, &op).is_ok() || about.name == "join"
         });
         assert!(accepted, "no seed of `{}` that goes through", about.name);
