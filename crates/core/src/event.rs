@@ -97,8 +97,31 @@ pub mod kind {
     /// A person switched them on again.
     pub const GUARDS_ON: &str = "guards.on";
 
+    /// Access was given to somebody for the first time.
+    pub const PRINCIPAL_ADDED: &str = "principal.added";
+    /// Nothing of a principal counts any more.
+    pub const PRINCIPAL_DISABLED: &str = "principal.disabled";
+    /// A principal counts again.
+    pub const PRINCIPAL_ENABLED: &str = "principal.enabled";
+    /// A principal has another role in a project than before, or none.
+    pub const MEMBER_SET: &str = "member.set";
+    /// A token was given.
+    pub const TOKEN_ADDED: &str = "token.added";
+    /// A token was revoked.
+    pub const TOKEN_REVOKED: &str = "token.revoked";
+    /// A person was offered a one-time link.
+    pub const LOGIN_OFFERED: &str = "login.offered";
+    /// A one-time link was used.
+    pub const LOGIN_TAKEN: &str = "login.taken";
+    /// Sessions of browsers were closed.
+    pub const LOGIN_CLOSED: &str = "login.closed";
+    /// Somebody was denied something.
+    pub const ACCESS_DENIED: &str = "access.denied";
+    /// An agent that belonged to nobody belongs to a principal.
+    pub const AGENT_OWNED: &str = "agent.owned";
+
     /// All kinds, for filters and documentation.
-    pub const ALL: [&str; 43] = [
+    pub const ALL: [&str; 54] = [
         PROJECT_CREATED,
         PROJECT_RESTORED,
         AGENT_REGISTERED,
@@ -142,6 +165,17 @@ pub mod kind {
         TOOL_WORKED,
         GUARDS_OFF,
         GUARDS_ON,
+        PRINCIPAL_ADDED,
+        PRINCIPAL_DISABLED,
+        PRINCIPAL_ENABLED,
+        MEMBER_SET,
+        TOKEN_ADDED,
+        TOKEN_REVOKED,
+        LOGIN_OFFERED,
+        LOGIN_TAKEN,
+        LOGIN_CLOSED,
+        ACCESS_DENIED,
+        AGENT_OWNED,
     ];
 }
 
@@ -340,8 +374,40 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         }
         kind::GUARDS_OFF => format!("{actor} switched the guards off until {}", text("until")),
         kind::GUARDS_ON => format!("{actor} switched the guards on again"),
-        other => format!("{actor}: {other} {subject}"),
+        kind::AGENT_OWNED => format!("{actor} is an agent of {} from now on", text("owner")),
+        other => access(other, actor, &subject, data).unwrap_or_else(|| format!("{actor}: {other} {subject}")),
     }
+}
+
+/// Tells an event about access.
+fn access(kind: &str, actor: &str, subject: &str, data: &Value) -> Option<String> {
+    let text = |key: &str| cut(data.get(key).and_then(Value::as_str).unwrap_or_default(), 200);
+    let place = |project: String| match project.as_str() {
+        "*" => "every project".to_owned(),
+        _ => project,
+    };
+    Some(match kind {
+        kind::PRINCIPAL_ADDED => format!("{actor} gave {subject} access"),
+        kind::PRINCIPAL_DISABLED => format!("{actor} disabled all access of {subject}"),
+        kind::PRINCIPAL_ENABLED => format!("{actor} let {subject} in again"),
+        kind::MEMBER_SET => match (text("role").as_str(), text("before").as_str()) {
+            ("", before) => format!("{actor} took the role {before} in {} from {subject}", place(text("project"))),
+            (role, _) => format!("{actor} made {subject} {role} in {}", place(text("project"))),
+        },
+        kind::TOKEN_ADDED => format!("{actor} gave {} the token {subject}", text("principal")),
+        kind::TOKEN_REVOKED => format!("{actor} revoked the token {subject} of {}", text("principal")),
+        kind::LOGIN_OFFERED => format!("{actor} offered {subject} a link to sign in"),
+        kind::LOGIN_TAKEN => format!("{subject} signed in"),
+        kind::LOGIN_CLOSED => format!("{subject} was signed out"),
+        kind::ACCESS_DENIED => {
+            let place = match text("project").as_str() {
+                "" => String::new(),
+                project => format!(" in {}", quote(project, 120)),
+            };
+            format!("{subject} was denied {}{place}: {}", quote(&text("what"), 120), text("code"))
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

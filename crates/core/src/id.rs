@@ -29,6 +29,8 @@ pub enum Sort {
     Message,
     /// A place in the waiting line.
     Place,
+    /// A token.
+    Token,
     /// A project.
     Project,
     /// A checkout.
@@ -48,6 +50,8 @@ impl Sort {
             // `m` is taken.
             Sort::Message => 'g',
             Sort::Place => 'w',
+            // `t` is taken.
+            Sort::Token => 'k',
             Sort::Project => 'p',
             Sort::Checkout => 'c',
             Sort::Store => 's',
@@ -63,6 +67,7 @@ impl Sort {
             Sort::Memory => "memory",
             Sort::Message => "message",
             Sort::Place => "place in the line",
+            Sort::Token => "token",
             Sort::Project => "project",
             Sort::Checkout => "checkout",
             Sort::Store => "store",

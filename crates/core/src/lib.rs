@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+pub mod access;
 pub mod agent;
 pub mod brief;
 pub mod choice;

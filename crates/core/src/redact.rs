@@ -4,7 +4,7 @@
 pub const REDACTED: &str = "[redacted]";
 
 /// How tokens begin that say by their beginning what they are, and how long the rest is at least.
-const PREFIXES: [(&str, usize); 27] = [
+const PREFIXES: [(&str, usize); 28] = [
     ("AKIA", 16),
     ("ASIA", 16),
     ("AIza", 30),
@@ -32,6 +32,7 @@ const PREFIXES: [(&str, usize); 27] = [
     ("dop_v1_", 20),
     ("shpat_", 16),
     ("SG.", 20),
+    ("tenure_", 64),
 ];
 
 /// Parts of a name that make its value a secret.

@@ -1,6 +1,7 @@
 //! Who asks, where, and under which request id: what a door knows before the kernel is entered.
 
 use serde::{Deserialize, Serialize};
+use tenure_core::access::Grants;
 use tenure_core::agent::Process;
 use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
@@ -53,6 +54,10 @@ pub struct Actor {
     /// The door it came through.
     #[serde(default)]
     pub door: Door,
+    /// Whose call it is, if it comes through a server, with all that it may: what [`crate::Kernel::who_is`] answered. Calls
+    /// of local programs have none. It never travels: a door finds it out by itself.
+    #[serde(skip)]
+    pub principal: Option<Grants>,
 }
 
 /// A way into the kernel.
@@ -105,7 +110,7 @@ impl Call {
 impl Actor {
     /// An actor known by name only.
     pub fn named(name: &str) -> Actor {
-        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli }
+        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli, principal: None }
     }
 
     /// Whether this is a person.

@@ -11,6 +11,7 @@ use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
+use crate::access::{self, Doing};
 use crate::call::{self, Actor, Call, RequestId, sight};
 use crate::op::Op;
 use crate::unit::Unit;
@@ -171,8 +172,13 @@ impl Kernel {
         let [kept, due, quiet, actor, places]: [_; 5] =
             answers.try_into().map_err(|_| Error::bug("five questions have five answers"))?;
 
+        let agent = agent::one(actor)?;
+        // Before anything that is kept for this actor is looked at.
+        if let Err(refusal) = access::own(tx, call, agent.as_ref(), Doing::Op) {
+            return Ok(Verdict::Undo(Err(refusal)));
+        }
         if let Some(kept) = request::decode(kept)?.filter(|kept| kept.expires_at > now) {
-            if kept.fingerprint != fingerprint {
+            if kept.fingerprint != fingerprint || !access::may_replay(call, agent.as_ref()) {
                 return Err(mismatch(call.request_id.as_str()));
             }
             return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
@@ -185,7 +191,6 @@ impl Kernel {
         let sighting = sight(call, &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
-        let agent = agent::one(actor)?;
         let dead = call::dead(tx, &project_id, &call.proven_dead)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
         unit.dead = dead;
@@ -307,6 +312,22 @@ impl Kernel {
         call: &Call,
         body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
     ) -> Result<T> {
+        access::admit_query(call)?;
+        self.ask_anywhere(call, |tx, scene| {
+            if access::owner_of(call).is_some() {
+                let known = agent::get(tx, scene.project_id(), &call.actor.name)?;
+                access::own(tx, call, known.as_ref(), Doing::Query)?;
+            }
+            body(tx, scene)
+        })
+    }
+
+    /// Runs a query that is about no project in particular: it shows by itself only what its principal may see.
+    pub(crate) fn ask_anywhere<T>(
+        &self,
+        call: &Call,
+        body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
             let last_time = entered.project.as_ref().map_or(Time(0), |project| project.last_time);
@@ -337,6 +358,7 @@ impl Kernel {
 fn checked(call: &Call, op: &Op) -> Result<String> {
     tenure_core::name::check(&call.actor.name)?;
     op.check()?;
+    access::admit(call, op)?;
     fingerprint(op)
 }
 

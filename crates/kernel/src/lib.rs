@@ -3,6 +3,7 @@
 //! The kernel never prints, spawns, opens sockets or reads the environment. A door (the CLI, later a server) parses a
 //! request, resolves who asks and where, and hands both to [`Kernel::run`] or one of the queries.
 
+pub mod access;
 pub mod backup;
 mod brief;
 mod call;

@@ -13,7 +13,7 @@ use tenure_core::task::Status;
 use tenure_core::time::reading;
 use tenure_core::{Error, Kind, Result, Stage, Time, event, id};
 use tenure_store::copy::{self, Backup, Existing, Progress};
-use tenure_store::table::{agent, hold, place, project, task};
+use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
 use tenure_store::{Entered, Present, Tx, Verdict};
 
 use crate::backup::{Taken, check_events, take};
@@ -75,11 +75,13 @@ impl Kernel {
         self.store()
             .rewrite(|tx, present| {
                 let safety = make_room(tx, &present, backup, replace)?;
+                let taken_away = TakenAway::of(tx)?;
                 copy::replace(tx, backup, progress).map_err(|error| match error.kind() {
                     // The rows were refused by the rules of the schema: the file is not what it says it is.
                     Kind::Internal => copy::bad("its rows do not fit together").cause(error),
                     _ => error,
                 })?;
+                taken_away.again(tx)?;
                 project::set_incarnation(tx, &incarnation)?;
                 let mut ended_holds = 0;
                 let mut projects = 0;
@@ -160,6 +162,30 @@ impl Kernel {
         agent::clear_all_focus(tx, &project)?;
         project::save(tx, &row)?;
         Ok(ended)
+    }
+}
+
+/// Access that was taken away since the backup stays taken away: a restore is about work that was lost, and must not let
+/// anybody in whom somebody has shut out. Links and sessions of browsers all end; people sign in again.
+struct TakenAway {
+    tokens: Vec<(String, Time, String)>,
+    principals: Vec<(String, Time)>,
+}
+
+impl TakenAway {
+    fn of(tx: &mut dyn Tx) -> Result<TakenAway> {
+        Ok(TakenAway { tokens: token::revoked(tx)?, principals: principal::disabled(tx)? })
+    }
+
+    fn again(&self, tx: &mut dyn Tx) -> Result<()> {
+        for (id, at, by) in &self.tokens {
+            token::revoke(tx, id, *at, by)?;
+        }
+        for (name, at) in &self.principals {
+            principal::set_disabled(tx, name, *at)?;
+        }
+        login::clear(tx)?;
+        web_session::clear(tx)
     }
 }
 

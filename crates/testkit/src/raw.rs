@@ -11,7 +11,7 @@ use tenure_store::{Location, Sql, Value, Verdict};
 use crate::fixture::World;
 
 /// Every table with the query that reads it in a fixed order. A test compares the names with the schema.
-pub const TABLES: [(&str, &str); 23] = [
+pub const TABLES: [(&str, &str); 28] = [
     ("store", "SELECT * FROM store ORDER BY one"),
     ("project", "SELECT * FROM project ORDER BY key"),
     ("checkout", "SELECT * FROM checkout ORDER BY project, host, path"),
@@ -35,6 +35,11 @@ pub const TABLES: [(&str, &str); 23] = [
     ("fired", "SELECT * FROM fired ORDER BY project, tool, event"),
     ("event", "SELECT * FROM event ORDER BY project, number"),
     ("request", "SELECT * FROM request ORDER BY project, actor, op, request_id"),
+    ("principal", "SELECT * FROM principal ORDER BY name"),
+    ("member", "SELECT * FROM member ORDER BY principal, key"),
+    ("token", "SELECT * FROM token ORDER BY id"),
+    ("login", "SELECT * FROM login ORDER BY hash"),
+    ("web_session", "SELECT * FROM web_session ORDER BY hash"),
 ];
 
 /// Takes away what came after the first schema: a store as the oldest program left it.
@@ -75,6 +80,12 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "ALTER TABLE hold DROP COLUMN asked",
     "ALTER TABLE note DROP COLUMN head",
     "ALTER TABLE agent DROP COLUMN mcp",
+    "ALTER TABLE agent DROP COLUMN owner",
+    "DROP TABLE principal",
+    "DROP TABLE member",
+    "DROP TABLE token",
+    "DROP TABLE login",
+    "DROP TABLE web_session",
 ];
 
 /// The view of the first schema, which the later one is made in place of.

@@ -2,8 +2,10 @@
 
 use clap::Args as _;
 use tenure_core::{Result, Time, name};
+use tenure_kernel::Call;
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::shape::Event;
+use tenure_store::table::project::whole_store;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -20,6 +22,7 @@ pub(super) const SPEC: Spec = Spec {
         "tenure log --since 120 --kind task.done",
         "tenure log --since 2030-01-31T09:00:00Z --by codex-2",
         "tenure log --follow --json",
+        "tenure log --whole-store --kind access.denied",
     ],
     args: Args::augment_args,
     run: |context, matches| {
@@ -45,7 +48,13 @@ pub(super) const SPEC: Spec = Spec {
         if args.follow {
             return follow(context, filter);
         }
-        let page = context.ask(|kernel, call| kernel.log(call, &filter))?;
+        if args.whole_store {
+            context.people_only("`log --whole-store`")?;
+        }
+        let page = context.ask(|kernel, call| match args.whole_store {
+            true => kernel.log(&Call { project: whole_store(), checkout: None, ..call.clone() }, &filter),
+            false => kernel.log(call, &filter),
+        })?;
         if context.out.is_json() {
             context.out.data(&page);
             return Ok(0);
@@ -88,6 +97,9 @@ struct Args {
     /// Go on as events happen; with --json one event a line
     #[arg(long, short)]
     follow: bool,
+    /// What concerns the whole store in place of a project: who was given access, denied it, signed in (people only)
+    #[arg(long, conflicts_with = "follow")]
+    whole_store: bool,
 }
 
 fn parse(text: &str) -> Result<Since> {

@@ -70,6 +70,7 @@ impl Reception {
             // server again.
             process: self.process.clone().filter(|_| who.is_connection),
             door: Door::Mcp,
+            principal: None,
         };
         act(&Context::new(globals, &self.env, &out).acting_as(actor))
     }

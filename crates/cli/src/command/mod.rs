@@ -23,6 +23,7 @@ mod list;
 mod lock;
 mod log;
 mod mcp;
+mod member;
 mod memory;
 mod next;
 mod note;
@@ -41,6 +42,7 @@ mod setup;
 mod show;
 mod status;
 mod thing;
+mod token;
 mod transfer;
 mod unblock;
 mod whoami;
@@ -116,6 +118,8 @@ pub(crate) const ALL: &[Spec] = &[
     memory::SPEC,
     agent::SPEC,
     project::SPEC,
+    token::SPEC,
+    member::SPEC,
     backup::SPEC,
     restore::SPEC,
     export::SPEC,

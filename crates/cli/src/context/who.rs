@@ -100,5 +100,6 @@ pub(super) fn actor(identity: &identity::Identity) -> Actor {
         tool: identity.tool.unwrap_or_default().to_owned(),
         process: None,
         door: Door::Cli,
+        principal: None,
     }
 }

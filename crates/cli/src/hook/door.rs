@@ -208,6 +208,7 @@ impl<'a> Door<'a> {
             tool: self.tool.name.to_owned(),
             process: Some(self.process.clone()).filter(|process| !process.host.is_empty()),
             door: tenure_kernel::Door::Hook,
+            principal: None,
         }
     }
 

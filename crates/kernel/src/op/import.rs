@@ -243,6 +243,7 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
             focus: String::new(),
             mcp: false,
             process,
+            owner: String::new(),
         };
         agent::insert(unit.tx, &project, &row)?;
         unit.append(event::kind::AGENT_REGISTERED, name, "", None, &json!({ "imported": true }))?;

@@ -7,6 +7,7 @@ use tenure_core::memory::Scope;
 use tenure_core::{Result, event, id};
 use tenure_store::table::memory as table;
 
+use crate::access::operator;
 use crate::shape;
 use crate::unit::{Unit, people_only};
 
@@ -23,6 +24,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Mem
     // What everybody is always shown is put there by people, and taken away by them.
     if row.pinned && row.scope.is_shared() && !unit.call.actor.is_person() {
         return Err(people_only("forgetting what is pinned for everybody"));
+    }
+    if row.pinned && row.scope.is_shared() {
+        operator(unit, "memory_forget")?;
     }
     table::delete(unit.tx, &unit.project.id, &row)?;
     let data = json!({ "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(), "kind": row.kind, "text": row.text });

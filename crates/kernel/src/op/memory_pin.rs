@@ -8,6 +8,7 @@ use tenure_core::{Error, Kind, Result, event};
 use tenure_store::table::memory as table;
 
 use super::memory_forget::own;
+use crate::access::operator;
 use crate::shape;
 use crate::unit::{Unit, people_only};
 
@@ -25,6 +26,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Mem
     let mut row = own(unit, &request.memory)?;
     if row.scope.is_shared() && !unit.call.actor.is_person() {
         return Err(people_only("pinning for everybody"));
+    }
+    if row.scope.is_shared() {
+        operator(unit, "memory_pin")?;
     }
     if row.pinned != request.pinned {
         let most = usize::try_from(PINS_MAX).unwrap_or(usize::MAX);

@@ -1,5 +1,6 @@
 //! The ops: a plain list and a match. One op is one file; a reader who knows its name knows the file's.
 
+pub mod access_denied;
 pub mod add;
 pub mod add_many;
 pub mod block;
@@ -17,11 +18,16 @@ pub mod join;
 mod leaving;
 pub mod lessons;
 pub mod lock;
+pub mod login_close;
+pub mod login_offer;
+pub mod login_take;
+pub mod member_set;
 pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
 pub mod off;
 mod read;
+pub mod principal_set;
 pub mod release;
 mod release_lock;
 mod release_paths;
@@ -29,10 +35,13 @@ pub mod remember;
 pub mod reopen;
 pub mod reserve;
 pub mod resume;
+pub mod role;
 pub mod send;
 pub mod session_end;
 pub mod session_start;
 pub mod switch_on;
+pub mod token_add;
+pub mod token_revoke;
 pub mod tool_used;
 pub mod transfer;
 pub mod unblock;
@@ -110,6 +119,22 @@ pub enum Op {
     Off(off::Request),
     /// Takes the files of an edit.
     Guard(guard::Request),
+    /// Gives a principal a token.
+    TokenAdd(token_add::Request),
+    /// Revokes a token.
+    TokenRevoke(token_revoke::Request),
+    /// Gives a principal a role in a project, or takes it away.
+    MemberSet(member_set::Request),
+    /// Disables a principal, or lets it count again.
+    PrincipalSet(principal_set::Request),
+    /// Offers a person a one-time link to sign in.
+    LoginOffer(login_offer::Request),
+    /// Turns a one-time link into a session of a browser, once.
+    LoginTake(login_take::Request),
+    /// Closes sessions of browsers.
+    LoginClose(login_close::Request),
+    /// Writes down that somebody was denied something.
+    AccessDenied(access_denied::Request),
 }
 
 pub use crate::call::Door;
@@ -127,7 +152,7 @@ pub struct About {
 }
 
 /// All ops.
-pub const ALL: [About; 32] = [
+pub const ALL: [About; 40] = [
     About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp], schema: || schema_for!(add::Request) },
     About {
         name: "add_many",
@@ -305,6 +330,54 @@ pub const ALL: [About; 32] = [
         doors: &[Door::Hook],
         schema: || schema_for!(guard::Request),
     },
+    About {
+        name: "token_add",
+        what: "Gives a principal a token; its secret is never in the request",
+        doors: &[Door::Cli],
+        schema: || schema_for!(token_add::Request),
+    },
+    About {
+        name: "token_revoke",
+        what: "Revokes a token",
+        doors: &[Door::Cli],
+        schema: || schema_for!(token_revoke::Request),
+    },
+    About {
+        name: "member_set",
+        what: "Gives a principal a role in a project, or takes it away",
+        doors: &[Door::Cli],
+        schema: || schema_for!(member_set::Request),
+    },
+    About {
+        name: "principal_set",
+        what: "Disables a principal, or lets it count again",
+        doors: &[Door::Cli],
+        schema: || schema_for!(principal_set::Request),
+    },
+    About {
+        name: "login_offer",
+        what: "Offers a person a one-time link to sign in",
+        doors: &[],
+        schema: || schema_for!(login_offer::Request),
+    },
+    About {
+        name: "login_take",
+        what: "Turns a one-time link into a session of a browser, once; doors call it",
+        doors: &[],
+        schema: || schema_for!(login_take::Request),
+    },
+    About {
+        name: "login_close",
+        what: "Closes sessions of browsers: one, or all of a principal",
+        doors: &[],
+        schema: || schema_for!(login_close::Request),
+    },
+    About {
+        name: "access_denied",
+        what: "Writes down that somebody was denied something; doors call it",
+        doors: &[],
+        schema: || schema_for!(access_denied::Request),
+    },
 ];
 
 impl Op {
@@ -343,12 +416,35 @@ impl Op {
             Op::SwitchOn(_) => "switch_on",
             Op::Off(_) => "off",
             Op::Guard(_) => "guard",
+            Op::TokenAdd(_) => "token_add",
+            Op::TokenRevoke(_) => "token_revoke",
+            Op::MemberSet(_) => "member_set",
+            Op::PrincipalSet(_) => "principal_set",
+            Op::LoginOffer(_) => "login_offer",
+            Op::LoginTake(_) => "login_take",
+            Op::LoginClose(_) => "login_close",
+            Op::AccessDenied(_) => "access_denied",
         }
     }
 
     /// Whether it is an op of hooks, which happens in the background and never switches a project on.
     pub(crate) fn is_hooks(&self) -> bool {
         matches!(self, Op::SessionStart(_) | Op::SessionEnd(_) | Op::ToolUsed(_) | Op::Guard(_) | Op::Committed(_))
+    }
+
+    /// Whether it concerns the whole store: it is asked for there, and nowhere else.
+    pub fn is_of_store(&self) -> bool {
+        matches!(
+            self,
+            Op::TokenAdd(_)
+                | Op::TokenRevoke(_)
+                | Op::MemberSet(_)
+                | Op::PrincipalSet(_)
+                | Op::LoginOffer(_)
+                | Op::LoginTake(_)
+                | Op::LoginClose(_)
+                | Op::AccessDenied(_)
+        )
     }
 
     /// Checks what can be checked without the store. [`crate::Kernel::run`] does it too; a door asks first where it
@@ -378,6 +474,14 @@ impl Op {
             Op::Inbox(request) => request.check(),
             Op::Off(request) => request.check(),
             Op::Guard(request) => request.check(),
+            Op::TokenAdd(request) => request.check(),
+            Op::TokenRevoke(request) => request.check(),
+            Op::MemberSet(request) => request.check(),
+            Op::PrincipalSet(request) => request.check(),
+            Op::LoginOffer(request) => request.check(),
+            Op::LoginTake(request) => request.check(),
+            Op::LoginClose(request) => request.check(),
+            Op::AccessDenied(request) => request.check(),
             Op::Done(_)
             | Op::Confirm(_)
             | Op::Lessons(_)
@@ -425,6 +529,14 @@ impl Op {
             Op::SwitchOn(request) => json(request),
             Op::Off(request) => json(request),
             Op::Guard(request) => json(request),
+            Op::TokenAdd(request) => json(request),
+            Op::TokenRevoke(request) => json(request),
+            Op::MemberSet(request) => json(request),
+            Op::PrincipalSet(request) => json(request),
+            Op::LoginOffer(request) => json(request),
+            Op::LoginTake(request) => json(request),
+            Op::LoginClose(request) => json(request),
+            Op::AccessDenied(request) => json(request),
         }
     }
 
@@ -463,6 +575,14 @@ impl Op {
             Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
             Op::Off(request) => json(&off::apply(unit, request)?),
             Op::Guard(request) => json(&guard::apply(unit, request)?),
+            Op::TokenAdd(request) => json(&token_add::apply(unit, request)?),
+            Op::TokenRevoke(request) => json(&token_revoke::apply(unit, request)?),
+            Op::MemberSet(request) => json(&member_set::apply(unit, request)?),
+            Op::PrincipalSet(request) => json(&principal_set::apply(unit, request)?),
+            Op::LoginOffer(request) => json(&login_offer::apply(unit, request)?),
+            Op::LoginTake(request) => json(&login_take::apply(unit, request)?),
+            Op::LoginClose(request) => json(&login_close::apply(unit, request)?),
+            Op::AccessDenied(request) => json(&access_denied::apply(unit, request)?),
         }
     }
 }

@@ -42,6 +42,14 @@ impl Op {
             "switch_on" => Op::SwitchOn(request(json)?),
             "off" => Op::Off(request(json)?),
             "guard" => Op::Guard(request(json)?),
+            "token_add" => Op::TokenAdd(request(json)?),
+            "token_revoke" => Op::TokenRevoke(request(json)?),
+            "member_set" => Op::MemberSet(request(json)?),
+            "principal_set" => Op::PrincipalSet(request(json)?),
+            "login_offer" => Op::LoginOffer(request(json)?),
+            "login_take" => Op::LoginTake(request(json)?),
+            "login_close" => Op::LoginClose(request(json)?),
+            "access_denied" => Op::AccessDenied(request(json)?),
             _ => return Err(unknown(name)),
         })
     }

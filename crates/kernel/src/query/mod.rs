@@ -1,5 +1,6 @@
 //! Queries: they read one snapshot, settle nothing, and show the same view that a write would find.
 
+pub mod access;
 pub mod agents;
 pub mod answer;
 pub mod asked;

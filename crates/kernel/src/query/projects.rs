@@ -1,10 +1,13 @@
 //! The projects of a store.
 
+use tenure_core::access::unknown_project;
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Error, Result};
+use tenure_store::Tx;
 use tenure_store::table::project;
 
 use super::limit;
+use crate::access;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Page, Project};
@@ -18,8 +21,8 @@ impl Kernel {
     /// A page of the projects in this store, by key.
     pub fn projects(&self, call: &Call, rows: usize, cursor: Option<&str>) -> Result<Page<Project>> {
         limit(rows)?;
-        self.ask(call, |tx, _| {
-            let mut found = project::list(tx, cursor.unwrap_or_default(), rows + 1)?;
+        self.ask_anywhere(call, |tx, _| {
+            let mut found = visible(tx, call, cursor.unwrap_or_default(), rows + 1)?;
             let more = found.len() > rows;
             found.truncate(rows);
             let next = more.then(|| found.last().map(|row| row.key.clone())).flatten();
@@ -31,7 +34,8 @@ impl Kernel {
     /// The one project that has this key or is called this; one that was forgotten only where it is asked for, by whoever
     /// makes the call again that forgot it.
     pub fn project_called(&self, call: &Call, name: &str, also_forgotten: bool) -> Result<project::Name> {
-        let mut found = self.ask(call, |tx, _| project::called(tx, name, CALLED_MAX))?;
+        let mut found = self.ask_anywhere(call, |tx, _| project::called(tx, name, CALLED_MAX))?;
+        found.retain(|row| access::sees(call, &row.key));
         if !also_forgotten || found.iter().any(|row| row.events > 0) {
             found.retain(|row| row.events > 0);
         }
@@ -40,14 +44,7 @@ impl Kernel {
         match (exact, found.len()) {
             (Some(at), _) => Ok(named(found.swap_remove(at))),
             (None, 1) => Ok(named(found.swap_remove(0))),
-            (None, 0) => Err(Error::new(
-                Kind::NotFound,
-                "unknown_project",
-                Stage::Read,
-                format!("no project of this store is called `{}`", excerpt(name)),
-            )
-            .entity(excerpt(name))
-            .attempt("tenure project list")),
+            (None, 0) => Err(unknown_project(name)),
             (None, _) => {
                 let keys: Vec<String> = found.into_iter().take(CANDIDATES).map(|row| row.key).collect();
                 Err(Error::usage("ambiguous_project", format!("several projects are called `{}`", excerpt(name)))
@@ -57,4 +54,22 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Projects that the caller may see, by key: the others are as if they did not exist.
+fn visible(tx: &mut dyn Tx, call: &Call, after: &str, limit: usize) -> Result<Vec<project::Summary>> {
+    let mut seen = Vec::new();
+    let mut after = after.to_owned();
+    loop {
+        let page = project::list(tx, &after, limit)?;
+        let last = page.last().map(|row| row.key.clone());
+        let whole = page.len() == limit;
+        seen.extend(page.into_iter().filter(|row| access::sees(call, &row.key)));
+        match last {
+            Some(last) if whole && seen.len() < limit => after = last,
+            _ => break,
+        }
+    }
+    seen.truncate(limit);
+    Ok(seen)
 }

@@ -8,6 +8,7 @@ use tenure_core::task::{State, Status, view};
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
 
+mod access;
 mod commit;
 pub mod export;
 mod guards;
@@ -18,6 +19,7 @@ mod report;
 mod resumed;
 mod session;
 
+pub use access::{Denied, LoginOffered, LoginTaken, LoginsClosed, Member, Membership, Principal, Token, TokenState};
 pub use commit::{Committed, Committing, Late, Lost, Pushing, Taken};
 pub use guards::{Elsewhere, Guarded, Guards};
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};

@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 use tenure_core::choice::Rank;
 use tenure_core::hold::Ending;
 use tenure_core::{Error, Kind, Result, Time, event, id};
-use tenure_store::table::{agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task};
+use tenure_store::table::{
+    agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
+};
 use tenure_store::{Entropy, Sql, Tx};
 
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
+use crate::access::owner_of;
 use crate::call::{Call, Door, Sighting};
 use crate::mail::Over;
 
@@ -134,6 +137,7 @@ impl<'a> Unit<'a> {
                 focus: String::new(),
                 mcp: actor.door == Door::Mcp,
                 process: process.unwrap_or_default(),
+                owner: owner_of(self.call).unwrap_or_default().to_owned(),
             };
             agent::insert(self.tx, &project, &row)?;
             let number =
@@ -142,6 +146,12 @@ impl<'a> Unit<'a> {
             let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
             delivery::put(self.tx, &project, &actor.name, &begins)?;
             self.agent = Some(row);
+        } else if let (Some(owner), Some(row)) =
+            (owner_of(self.call), self.agent.as_mut().filter(|row| row.owner.is_empty()))
+        {
+            owner.clone_into(&mut row.owner);
+            agent::own(self.tx, &project, &self.call.actor.name, owner)?;
+            self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &json!({ "owner": owner }))?;
         }
         if let (Sighting::New(gone), Some(here)) = (sighting, &self.call.checkout) {
             for common in &gone {
@@ -198,6 +208,15 @@ impl<'a> Unit<'a> {
     ) -> log::Row {
         self.project.last_event += 1;
         self.project.events += 1;
+        // Who stands behind an agent is part of what happened: of force above all.
+        let data = match (owner_of(self.call), data) {
+            (Some(owner), Value::Object(fields)) => {
+                let mut fields = fields.clone();
+                fields.insert("principal".to_owned(), owner.into());
+                Value::Object(fields).to_string()
+            }
+            _ => data.to_string(),
+        };
         log::Row {
             number: self.project.last_event,
             at: self.now,
@@ -208,7 +227,7 @@ impl<'a> Unit<'a> {
             op: self.op.to_owned(),
             request_id: self.call.request_id.as_str().to_owned(),
             cause,
-            data: data.to_string(),
+            data,
         }
     }
 
@@ -296,6 +315,7 @@ fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_s
         id::Sort::Memory => memory::exists_call(project, drawn),
         id::Sort::Message => message::exists_call(project, drawn),
         id::Sort::Place => place::exists_call(project, drawn),
+        id::Sort::Token => token::exists_call(drawn),
         _ => task::exists_call(project, drawn),
     }
 }

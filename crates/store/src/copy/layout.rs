@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// All tables; `store` and `project` come first, so that whoever reads a copy knows early whose it is.
-pub(crate) const TABLES: [Table; 23] = [
+pub(crate) const TABLES: [Table; 28] = [
     Table {
         name: "store",
         columns: &[Int("one"), Text("id"), Text("incarnation"), Int("schema_version"), Int("created_at")],
@@ -98,6 +98,7 @@ pub(crate) const TABLES: [Table; 23] = [
             Int("pid"),
             Int("started"),
             Int("mcp"),
+            Text("owner"),
         ],
         key: &["project", "name"],
     },
@@ -368,6 +369,57 @@ pub(crate) const TABLES: [Table; 23] = [
             Int("expires_at"),
         ],
         key: &["project", "actor", "op", "request_id"],
+    },
+    Table {
+        name: "principal",
+        columns: &[Text("name"), Text("subject"), Int("created_at"), Text("created_by"), Int("disabled_at")],
+        key: &["name"],
+    },
+    Table {
+        name: "member",
+        columns: &[Text("principal"), Text("key"), Text("role"), Int("set_at"), Text("set_by")],
+        key: &["principal", "key"],
+    },
+    Table {
+        name: "token",
+        columns: &[
+            Text("id"),
+            Text("hash"),
+            Text("principal"),
+            Text("label"),
+            Text("role"),
+            Text("projects"),
+            Int("created_at"),
+            Text("created_by"),
+            Int("expires_at"),
+            Int("revoked_at"),
+            Text("revoked_by"),
+        ],
+        key: &["id"],
+    },
+    Table {
+        name: "login",
+        columns: &[
+            Text("hash"),
+            Text("principal"),
+            Int("created_at"),
+            Text("created_by"),
+            Int("expires_at"),
+            Int("used_at"),
+        ],
+        key: &["hash"],
+    },
+    Table {
+        name: "web_session",
+        columns: &[
+            Text("hash"),
+            Text("principal"),
+            Text("csrf"),
+            Int("created_at"),
+            Int("expires_at"),
+            Int("revoked_at"),
+        ],
+        key: &["hash"],
     },
 ];
 

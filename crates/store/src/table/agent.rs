@@ -24,6 +24,8 @@ pub struct Row {
     pub process: Process,
     /// Whether it calls through MCP.
     pub mcp: bool,
+    /// The principal that acts as it through a server, empty for none.
+    pub owner: String,
 }
 
 impl Row {
@@ -34,23 +36,23 @@ impl Row {
 }
 
 const GET: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner
      FROM agent WHERE project = $1 AND name = $2",
 );
 
 const LIST: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner
      FROM agent WHERE project = $1 AND name > $2 ORDER BY name LIMIT $3",
 );
 
 const RECENT: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp
+    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner
      FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3",
 );
 
 /// An agent with a live hold is there for as long as that hold, however long ago its last op was.
 const DUE: Sql = Sql::same(
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
      FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
        AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND +h.expires_at > $3)
      ORDER BY a.last_seen, a.name LIMIT 1000",
@@ -64,14 +66,14 @@ const HOLDERS: Sql = Sql::pair(
          UNION ALL
          SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
          FROM h WHERE h.holder IS NOT NULL)
-     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
      FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
     "WITH RECURSIVE h (holder) AS (
          SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
          UNION ALL
          SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
          FROM h WHERE h.holder IS NOT NULL)
-     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
      FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
 );
 
@@ -91,6 +93,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
             started: row.int(10)?,
         },
         mcp: row.flag(11)?,
+        owner: row.text(12)?,
     })
 }
 
@@ -174,10 +177,10 @@ pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
 /// Agents of one machine that wait for something.
 pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
          FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
          CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000",
-        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp
+        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
          FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
          JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000",
     );
@@ -190,11 +193,17 @@ pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     tx.defer(sql, vec![project.into(), name.into()])
 }
 
+/// The agent belongs to a principal from now on.
+pub fn own(tx: &mut dyn Tx, project: &str, name: &str, owner: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE agent SET owner = $3 WHERE project = $1 AND name = $2 AND owner = ''");
+    tx.defer(sql, vec![project.into(), name.into(), owner.into()])
+}
+
 /// Registers an agent.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
-        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started, mcp)
-         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10, $11)",
+        "INSERT INTO agent (project, name, tool, registered_at, last_seen, ended_at, gone, focus, host, boot, pidns, pid, started, mcp, owner)
+         VALUES ($1, $2, $3, $4, $4, 0, 0, $5, $6, $7, $8, $9, $10, $11, $12)",
     );
     let args = vec![
         project.into(),
@@ -208,6 +217,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         row.process.pid.into(),
         row.process.started.into(),
         row.mcp.into(),
+        (&row.owner).into(),
     ];
     tx.defer(sql, args)
 }

@@ -15,7 +15,7 @@ pub struct Name {
 }
 
 /// The key of the reserved project: what belongs to the whole store is written in it.
-pub const WHOLE_STORE: &str = "_";
+pub const WHOLE_STORE: &str = tenure_core::access::WHOLE_STORE;
 
 /// The reserved project.
 pub fn whole_store() -> Name {

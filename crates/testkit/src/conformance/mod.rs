@@ -1,5 +1,7 @@
 //! The conformance suite: what every engine must do alike. Each case runs on each of its engines, none is skipped.
 
+mod access;
+mod access_roles;
 mod agents;
 mod asking;
 mod atomicity;
@@ -87,6 +89,8 @@ impl Case {
 pub fn cases() -> Vec<&'static Case> {
     [
         fencing::CASES,
+        access::CASES,
+        access_roles::CASES,
         agents::CASES,
         asking::CASES,
         bulk::CASES,

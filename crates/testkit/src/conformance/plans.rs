@@ -97,7 +97,7 @@ fn fill(world: &World) -> Vec<String> {
         "note SELECT p.id, 'n-' || n, 't-' || n, n, 'a', 1, 'x', '', 0, ''",
         "shown SELECT p.id, 'a' || n, 't-' || n, n",
         "checkout SELECT p.id, 'host' || n, '/repo', 'c-' || n, '/repo/.git', 1, n, 1",
-        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0, 0",
+        "agent SELECT p.id, 'a' || n, '', 1, n, 0, 1, '', '', '', '', 0, 0, 0, ''",
         "hold SELECT p.id, 'h-' || n, 'task', 't-' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, '', '', 0, '', ''",
         "hold SELECT p.id, 'h-p' || n, 'path', 'src/' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 0, 'c-1', 'src/' || n, 0, 't-' || n, ''",
         "place SELECT p.id, 'w-' || n, n, 'a' || n, 'path', 'exclusive', 'c-1', 0, '[]', '', 1, n, 1000000, 1000000, 'ended', 2, 'lapsed'",

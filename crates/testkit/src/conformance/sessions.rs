@@ -36,7 +36,13 @@ pub(super) fn process(pid: i64) -> Process {
 
 /// A call of a hook in a process.
 pub(super) fn hook(world: &World, agent: &str, pid: i64) -> Call {
-    let actor = Actor { name: agent.into(), tool: "claude".into(), process: Some(process(pid)), door: Door::Hook };
+    let actor = Actor {
+        name: agent.into(),
+        tool: "claude".into(),
+        process: Some(process(pid)),
+        door: Door::Hook,
+        principal: None,
+    };
     Call { actor, ..world.call(agent) }
 }
 

@@ -10,6 +10,7 @@ use tenure_kernel::op::{add, block, cancel, claim, done, edit, note, release, re
 use tenure_kernel::query::list;
 use tenure_kernel::shape::{Agent, Next, Task};
 use tenure_kernel::{Call, Evidence, Kernel, Op};
+use tenure_store::table::project;
 
 use crate::fixture::{Engine, World};
 
@@ -160,6 +161,11 @@ impl World {
     }
 
     /// Runs an op of that call.
+    /// Runs an op about the whole store.
+    pub(crate) fn in_store(&self, agent: &str, op: Op) -> Result<Value> {
+        self.run_call(&Call { project: project::whole_store(), ..self.call(agent) }, &op)
+    }
+
     pub(crate) fn run_call(&self, call: &Call, op: &Op) -> Result<Value> {
         self.kernel.run(call, op).map(|reply| serde_json::from_str(&reply.body).unwrap())
     }

@@ -1,12 +1,14 @@
 //! A walk through every op once, for what must be true of each of them.
 
 use serde_json::{Value, json};
+use tenure_core::access::Role;
 use tenure_core::session::Start;
 use tenure_core::{Result, tool};
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox, join, lessons,
-    lock, memory_forget, memory_pin, note, off, release, remember, reopen, reserve, resume, send, session_end,
-    session_start, switch_on, tool_used, transfer, unblock,
+    access_denied, add, add_many, block, cancel, claim, committed, confirm, done, edit, forget, guard, import, inbox,
+    join, lessons, lock, login_close, login_offer, login_take, member_set, memory_forget, memory_pin, note, off,
+    principal_set, release, remember, reopen, reserve, resume, send, session_end, session_start, switch_on, token_add,
+    token_revoke, tool_used, transfer, unblock,
 };
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 use tenure_store::table::project;
@@ -133,6 +135,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         Op::Lock(lock::Request { name: "deploy".into(), reason: "v2".into(), ..lock::Request::default() }),
     );
     send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
+    access(world, &mut send);
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let forget = forget::Request { key: elsewhere.key.clone(), force: false };
     send(Call { project: elsewhere, ..world.call(ann) }, Op::Forget(forget));
@@ -144,6 +147,36 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     all.sort_unstable();
     assert_eq!(met, all, "the walk meets every op");
     walked
+}
+
+/// The ops about the whole store.
+fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
+    let mut go = |agent: &str, op: Op| send(Call { project: project::whole_store(), ..world.call(agent) }, op);
+    let (ann, bob) = ("person:ann", String::from("person:bob"));
+    let [secret, link, session, csrf] = ["1a", "2b", "3c", "4d"].map(|two| two.repeat(32));
+    let only = Some(words(&["name:p", "name:q"]));
+    let (label, role) = (String::from("nightly"), Some(Role::Worker));
+    let token = token_add::Request {
+        principal: "service:ci".into(),
+        hash: secret,
+        label,
+        role,
+        projects: only,
+        ..Default::default()
+    };
+    let token = id(&go(ann, Op::TokenAdd(token)));
+    go(ann, Op::TokenRevoke(token_revoke::Request { token }));
+    let member = member_set::Request { principal: bob.clone(), project: "*".into(), role: Some(Role::Operator) };
+    go(ann, Op::MemberSet(member));
+    go(ann, Op::LoginOffer(login_offer::Request { principal: bob.clone(), hash: link.clone(), expires_in_s: None }));
+    let taken = login_take::Request { link, session: session.clone(), csrf, expires_in_s: Some(60) };
+    go("service:tenure", Op::LoginTake(taken));
+    go(&bob, Op::LoginClose(login_close::Request { session: Some(session), principal: None }));
+    go(ann, Op::PrincipalSet(principal_set::Request { principal: bob.clone(), disabled: true }));
+    go(ann, Op::PrincipalSet(principal_set::Request { principal: bob.clone(), disabled: false }));
+    let (what, project, code) = (String::from("add"), String::from("name:p"), String::from("unknown_project"));
+    let denied = access_denied::Request { principal: bob, what, project, code, ..Default::default() };
+    go("service:tenure", Op::AccessDenied(denied));
 }
 
 /// Two tasks and a note from elsewhere, one of the tasks for somebody whom nobody has seen.

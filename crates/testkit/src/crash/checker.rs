@@ -292,6 +292,15 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Forget(_) => own.is_empty(),
         Op::SwitchOn(_) => own.is_empty(),
         Op::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
+        // Their events are in the log of the whole store.
+        Op::TokenAdd(_)
+        | Op::TokenRevoke(_)
+        | Op::MemberSet(_)
+        | Op::PrincipalSet(_)
+        | Op::LoginOffer(_)
+        | Op::LoginTake(_)
+        | Op::LoginClose(_)
+        | Op::AccessDenied(_) => own.is_empty(),
     }
 }
 

@@ -13,6 +13,7 @@ mod requests;
 mod shell;
 mod words;
 
+pub(crate) use self::requests::parse as request;
 use crate::evidence::{Check, Soak};
 
 /// One function that takes any bytes.

@@ -6,7 +6,8 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{add_many, import, inbox, remember, send};
 use tenure_kernel::query::{list, log};
-use tenure_kernel::{Op, op};
+use tenure_kernel::{Call, Op, op};
+use tenure_store::table::project;
 
 use super::drive::seeds;
 use super::words::readable;
@@ -38,7 +39,12 @@ impl Scene {
         let sent = world.run("b", Op::Send(message)).unwrap();
         let message = sent["id"].as_str().unwrap().to_owned();
         world.run("a", Op::Inbox(inbox::Request::default())).unwrap();
-        Scene { world, ids: vec![first, second, held, done, blocked, memory, message] }
+        let ann = String::from("person:ann");
+        let token = token_add::Request { principal: ann.clone(), hash: "ab".repeat(32), ..Default::default() };
+        let token = world.in_store(&ann, Op::TokenAdd(token)).unwrap()["id"].as_str().unwrap().to_owned();
+        let link = login_offer::Request { principal: ann.clone(), hash: "cd".repeat(32), ..Default::default() };
+        world.in_store(&ann, Op::LoginOffer(link)).unwrap();
+        Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
     }
 
     /// What a refused op may not be, and may not leave behind.
@@ -97,7 +103,8 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     on_scene(engine, |scene| {
         let Some(op) = op(scene) else { return (false, None) };
         let events = scene.world.last_event();
-        match scene.world.run(agent, op) {
+        let answer = if op.is_of_store() { scene.world.in_store(agent, op) } else { scene.world.run(agent, op) };
+        match answer {
             Ok(_) => {
                 scene.accepted();
                 (true, Some(Ok(())))
@@ -110,7 +117,8 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     })
 }
 
-/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory, `$7` for the message.
+/// `OP AGENT`, a newline, the request as JSON. `$1` to `$5` stand for the tasks there are, `$6` for the memory, `$7` for the message,
+/// `$8` for the token; the secret of the link is hashed to `cdcd…`.
 pub(super) fn requests(input: &[u8]) {
     let Ok(words) = std::str::from_utf8(input) else { return };
     let Some((head, body)) = words.split_once('\n') else { return };
@@ -153,7 +161,10 @@ pub(super) fn every_op_has_a_seed() {
                 .enumerate()
                 .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
             let op = parse(about.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
-            let call = scene.world.from("main", &first[head.len()..]);
+            let mut call = scene.world.from("main", &first[head.len()..]);
+            if op.is_of_store() {
+                call = Call { project: project::whole_store(), checkout: None, ..call };
+            }
             scene.world.run_call(&call, &op).is_ok() || about.name == "join"
         });
         assert!(accepted, "no seed of `{}` that goes through", about.name);

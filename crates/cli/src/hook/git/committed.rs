@@ -21,6 +21,7 @@ pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
         tool: identity.tool.unwrap_or_default().to_owned(),
         process: None,
         door: tenure_kernel::Door::Hook,
+        principal: None,
     });
     let Some((commit, mut files)) = ask::head()?.filter(|(_, files)| !files.is_empty()) else {
         return Ok(Outcome::Fine);

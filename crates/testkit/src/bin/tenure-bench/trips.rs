@@ -42,7 +42,13 @@ pub(crate) fn trips() -> Table {
 /// What the hooks of a session ask and say. Only what is under the lock has a bound.
 fn hooks(caller: &Caller, table: &mut Table) {
     let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 1, started: 1 };
-    let actor = Actor { name: "claude-s".into(), tool: "claude".into(), process: Some(process), door: Door::Hook };
+    let actor = Actor {
+        name: "claude-s".into(),
+        tool: "claude".into(),
+        process: Some(process),
+        door: Door::Hook,
+        principal: None,
+    };
     let call = || Call { actor: actor.clone(), ..caller.call() };
     let (tool, session) = ("claude".to_owned(), "s".to_owned());
     let says = tool_used::Request { tool: tool.clone(), session: session.clone(), ..tool_used::Request::default() };

@@ -79,6 +79,14 @@ impl Model {
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
             Op::Off(_) | Op::Guard(_) => unreachable!("no plan has guards"),
             Op::Lock(_) => unreachable!("no plan takes locks"),
+            Op::TokenAdd(_)
+            | Op::TokenRevoke(_)
+            | Op::MemberSet(_)
+            | Op::PrincipalSet(_)
+            | Op::LoginOffer(_)
+            | Op::LoginTake(_)
+            | Op::LoginClose(_)
+            | Op::AccessDenied(_) => unreachable!("no plan gives access"),
         }
     }
 

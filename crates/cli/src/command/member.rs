@@ -1,0 +1,175 @@
+//! `tenure member`
+
+use clap::{Args as _, Subcommand};
+use tenure_core::access::{EVERY_PROJECT, Role};
+use tenure_core::{Error, Result};
+use tenure_kernel::Op;
+use tenure_kernel::op::{member_set, principal_set};
+use tenure_kernel::query::access::Of;
+use tenure_kernel::shape::{Membership, Principal};
+use tenure_store::table::project;
+
+use super::token::project_key;
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::table::table;
+use crate::output::time::short;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "member",
+    aliases: &["members"],
+    group: Group::People,
+    about: "Say who may do what through a server; people only",
+    examples: &[
+        "tenure member set person:ann --role admin --everywhere",
+        "tenure member set service:ci --role worker --in web",
+        "tenure member set person:bob --role none",
+        "tenure member list",
+        "tenure member disable person:bob",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let Args { verb } = read(matches)?;
+        context.people_only("`member`")?;
+        match verb {
+            Verb::Set(new) => set(context, &new),
+            Verb::List(which) => list(context, &which),
+            Verb::Disable { principal } => disable(context, principal, true),
+            Verb::Enable { principal } => disable(context, principal, false),
+        }
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Give somebody a role in a project, or take it away
+    Set(New),
+    /// List who has which role where
+    List(Which),
+    /// Let nothing of somebody count any more: tokens, links, sessions
+    Disable {
+        /// person:NAME, service:NAME or an agent
+        #[arg(value_name = "PRINCIPAL")]
+        principal: String,
+    },
+    /// Let somebody count again
+    Enable {
+        /// person:NAME, service:NAME or an agent
+        #[arg(value_name = "PRINCIPAL")]
+        principal: String,
+    },
+}
+
+#[derive(clap::Args)]
+struct New {
+    /// person:NAME, service:NAME or an agent
+    #[arg(value_name = "PRINCIPAL")]
+    principal: String,
+    /// viewer, worker, operator or admin; none takes the role away
+    #[arg(long, value_name = "ROLE")]
+    role: String,
+    /// In this project, by key or name; in the one you are in by default
+    #[arg(long = "in", value_name = "PROJECT")]
+    project: Option<String>,
+    /// In every project in which they have no role of their own
+    #[arg(long, conflicts_with = "project")]
+    everywhere: bool,
+}
+
+#[derive(clap::Args)]
+struct Which {
+    /// Only in this project, by key or name
+    #[arg(long = "in", value_name = "PROJECT")]
+    project: Option<String>,
+    /// Only of this principal
+    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "project")]
+    principal: Option<String>,
+    #[command(flatten)]
+    page: super::list::Paging,
+}
+
+fn set(context: &Context<'_>, new: &New) -> Result<u8> {
+    context.will_write();
+    let role = match new.role.as_str() {
+        "none" => None,
+        word => Some(Role::parse(word)?),
+    };
+    let project = match &new.project {
+        _ if new.everywhere => EVERY_PROJECT.to_owned(),
+        Some(typed) => project_key(context, typed)?,
+        None => context.place()?.project.key.clone().ok_or_else(|| {
+            Error::usage("no_project_yet", "nothing has happened in this project yet, so it has no key")
+                .hint("Name the project with --in, or say --everywhere.")
+        })?,
+    };
+    let request = member_set::Request { principal: new.principal.clone(), project, role };
+    let reply = context.run_in(project::whole_store(), &Op::MemberSet(request))?;
+    if context.out.is_json() {
+        context.out.body(&reply.body);
+        return Ok(0);
+    }
+    let now: Membership = super::answer(&reply)?;
+    let place = if now.project == EVERY_PROJECT { "every project" } else { &now.project };
+    context.out.text(&match now.role {
+        Some(role) => format!("{} is {} in {place}", now.principal, role.as_str()),
+        None => format!("{} has no role in {place}", now.principal),
+    });
+    Ok(0)
+}
+
+fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
+    let limit = which.page.limit()?;
+    let key = which.project.as_deref().map(|typed| project_key(context, typed)).transpose()?;
+    let of = match (&key, &which.principal) {
+        (Some(key), _) => Of::Project(key),
+        (None, Some(principal)) => Of::Principal(principal),
+        (None, None) => Of::All,
+    };
+    let page = context.ask(|kernel, call| kernel.members(call, of, limit, which.page.cursor.as_deref()))?;
+    if context.out.is_json() {
+        context.out.data(&page);
+        return Ok(0);
+    }
+    if page.items.is_empty() {
+        context.out.text("No members.");
+        return Ok(0);
+    }
+    let rows: Vec<Vec<String>> = page
+        .items
+        .iter()
+        .map(|member| {
+            vec![
+                member.principal.clone(),
+                member.role.as_str().to_owned(),
+                short(&member.set_at),
+                member.set_by.clone(),
+                member.project.clone(),
+            ]
+        })
+        .collect();
+    context.out.text(&table(&["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], &rows, context.out.width()));
+    if let Some(next) = &page.next {
+        context.out.text(&format!("more: --cursor \"{next}\""));
+    }
+    Ok(0)
+}
+
+fn disable(context: &Context<'_>, principal: String, disabled: bool) -> Result<u8> {
+    context.will_write();
+    let op = Op::PrincipalSet(principal_set::Request { principal, disabled });
+    let reply = context.run_in(project::whole_store(), &op)?;
+    if context.out.is_json() {
+        context.out.body(&reply.body);
+    } else {
+        let now: Principal = super::answer(&reply)?;
+        let word = if now.disabled { "Disabled" } else { "Enabled" };
+        context.out.text(&format!("{word} {}", now.name));
+    }
+    Ok(0)
+}

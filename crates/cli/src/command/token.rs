@@ -1,0 +1,206 @@
+//! `tenure token`
+
+use clap::{Args as _, Subcommand};
+use serde_json::Value;
+use tenure_core::access::{EVERY_PROJECT, Role};
+use tenure_core::{Error, Result, Span, Stage};
+use tenure_kernel::Op;
+use tenure_kernel::access::Secret;
+use tenure_kernel::op::{token_add, token_revoke};
+use tenure_kernel::query::access::Of;
+use tenure_kernel::shape::Token;
+use tenure_store::OsEntropy;
+use tenure_store::table::project;
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+use crate::output::table::table;
+use crate::output::time::short;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "token",
+    aliases: &["tokens"],
+    group: Group::People,
+    about: "Give, list and revoke tokens for a server; people only",
+    examples: &[
+        "tenure token add --for person:ann",
+        "tenure token add --for service:ci --role worker --in web --expires 30d --label \"nightly\"",
+        "tenure token list",
+        "tenure token revoke k-7k3fq",
+    ],
+    args: Args::augment_args,
+    run: |context, matches| {
+        let Args { verb } = read(matches)?;
+        context.people_only("`token`")?;
+        match verb {
+            Verb::Add(new) => add(context, &new),
+            Verb::List(which) => list(context, &which),
+            Verb::Revoke { id } => revoke(context, &id),
+        }
+    },
+};
+
+#[derive(clap::Args)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Make a token and show its secret, this once
+    Add(New),
+    /// List tokens; never their secrets
+    List(Which),
+    /// Revoke a token: from now on it is nothing
+    Revoke {
+        /// A token: any unique beginning of its id
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+#[derive(clap::Args)]
+struct New {
+    /// Whose it is: person:NAME, service:NAME or an agent; you by default
+    #[arg(long = "for", value_name = "PRINCIPAL")]
+    principal: Option<String>,
+    /// The most it may, whatever its principal may: viewer, worker, operator or admin
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+    /// Only good in this project, by key or name; may be repeated; in all projects of its principal by default
+    #[arg(long = "in", value_name = "PROJECT")]
+    projects: Vec<String>,
+    /// For how long, up to 365d
+    #[arg(long, value_name = "DURATION", default_value = "90d", allow_hyphen_values = true)]
+    expires: String,
+    /// What it is for
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    label: String,
+}
+
+#[derive(clap::Args)]
+struct Which {
+    /// Only of this principal
+    #[arg(long = "for", value_name = "PRINCIPAL")]
+    principal: Option<String>,
+    #[command(flatten)]
+    page: super::list::Paging,
+}
+
+fn add(context: &Context<'_>, new: &New) -> Result<u8> {
+    context.will_write();
+    let me = context.people_only("`token add`")?.name;
+    let mut typed = new.projects.clone();
+    typed.extend(context.globals.project.clone());
+    let mut projects = typed.iter().map(|typed| project_key(context, typed)).collect::<Result<Vec<_>>>()?;
+    projects.sort();
+    projects.dedup();
+    // Everywhere is what it is without any list.
+    let everywhere = projects.is_empty() || projects.iter().any(|key| key == EVERY_PROJECT);
+    // The secret is made here and goes no further than the screen: what is stored is its hash.
+    let secret = Secret::draw(&OsEntropy);
+    let request = token_add::Request {
+        principal: new.principal.clone().unwrap_or(me),
+        hash: secret.hash(),
+        label: new.label.clone(),
+        role: new.role.as_deref().map(Role::parse).transpose()?,
+        projects: (!everywhere).then_some(projects),
+        expires_in_s: Some(Span::parse(&new.expires)?.as_seconds()),
+    };
+    let reply = context.run_in(project::whole_store(), &Op::TokenAdd(request))?;
+    let token: Token = super::answer(&reply)?;
+    if context.out.is_json() {
+        let mut data: Value = serde_json::from_str(&reply.body)
+            .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
+        data["secret"] = secret.expose().into();
+        context.out.data(&data);
+    } else if context.out.is_quiet() {
+        // It is what was asked for, and there is no second time.
+        context.out.raw(format!("{}\n", secret.expose()).as_bytes());
+    } else {
+        let good = token.projects.as_ref().map_or("all its projects".to_owned(), |keys| keys.join(", "));
+        let most = token.role.map_or(String::new(), |role| format!(", at most as {}", role.as_str()));
+        context.out.text(&format!(
+            "Token {} of {}: until {}, in {good}{most}\n\n    {}\n\nKeep it now: it is not shown again.",
+            token.id,
+            token.principal,
+            short(&token.expires_at),
+            secret.expose()
+        ));
+        let members = context.ask(|kernel, call| kernel.members(call, Of::Principal(&token.principal), 1, None))?;
+        if members.items.is_empty() {
+            context.out.text(&format!(
+                "{0} has no role anywhere yet: `tenure member set {0} --role worker`.",
+                token.principal
+            ));
+        }
+    }
+    Ok(0)
+}
+
+fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
+    let limit = which.page.limit()?;
+    let cursor = which.page.cursor.as_deref();
+    let page = context.ask(|kernel, call| kernel.tokens(call, which.principal.as_deref(), limit, cursor))?;
+    if context.out.is_json() {
+        context.out.data(&page);
+        return Ok(0);
+    }
+    if page.items.is_empty() {
+        context.out.text("No tokens.");
+        return Ok(0);
+    }
+    let rows: Vec<Vec<String>> = page
+        .items
+        .iter()
+        .map(|token| {
+            vec![
+                token.id.clone(),
+                token.principal.clone(),
+                token.state.as_str().to_owned(),
+                short(&token.expires_at),
+                token.role.map(|role| role.as_str().to_owned()).unwrap_or_default(),
+                token.projects.as_ref().map(|keys| keys.join(", ")).unwrap_or_default(),
+                token.label.clone(),
+            ]
+        })
+        .collect();
+    let heads = ["ID", "PRINCIPAL", "IS", "UNTIL", "AT MOST", "ONLY IN", "LABEL"];
+    context.out.text(&table(&heads, &rows, context.out.width()));
+    if let Some(next) = &page.next {
+        context.out.text(&format!("more: --cursor {next}"));
+    }
+    Ok(0)
+}
+
+fn revoke(context: &Context<'_>, typed: &str) -> Result<u8> {
+    context.will_write();
+    let token = context.ask(|kernel, call| kernel.token_id(call, typed))?;
+    let op = Op::TokenRevoke(token_revoke::Request { token });
+    let reply = context.run_in(project::whole_store(), &op)?;
+    if context.out.is_json() {
+        context.out.body(&reply.body);
+    } else {
+        let token: Token = super::answer(&reply)?;
+        context.out.text(&format!("Revoked {} of {}", token.id, token.principal));
+    }
+    Ok(0)
+}
+
+/// The key of a project that somebody typed: `*`, a key, or what a project of this store is called. One that nothing has
+/// happened in yet is named by its key.
+pub(super) fn project_key(context: &Context<'_>, typed: &str) -> Result<String> {
+    if typed == EVERY_PROJECT {
+        return Ok(typed.to_owned());
+    }
+    match context.ask(|kernel, call| kernel.project_called(call, typed, false)) {
+        Ok(found) => Ok(found.key),
+        Err(error) if error.code() == "unknown_project" && is_key(typed) => Ok(typed.to_owned()),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_key(typed: &str) -> bool {
+    ["name:", "id:", "url:", "dir:"].iter().any(|head| typed.strip_prefix(head).is_some_and(|rest| !rest.is_empty()))
+}

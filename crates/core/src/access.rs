@@ -1,0 +1,348 @@
+//! Who may do what: principals, their roles, and what a token narrows. Whatever is not allowed here is denied.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Kind, Result, Stage};
+use crate::name;
+use crate::text::{cut, excerpt};
+use crate::time::Span;
+
+/// Stands for every project in memberships.
+pub const EVERY_PROJECT: &str = "*";
+
+/// The key of the reserved project: what belongs to the whole store is written in it.
+pub const WHOLE_STORE: &str = "_";
+
+/// Prefix of the names of services.
+pub const SERVICE: &str = "service:";
+
+/// What every secret of a token begins with, so that people and scanners know one when they see it.
+pub const SECRET: &str = "tenure_";
+
+/// How long a token lives unless it is said.
+pub const TOKEN_TTL: Span = Span::days(90);
+/// How long a token lives at most.
+pub const TOKEN_MAX: Span = Span::days(365);
+/// How long a one-time link lives unless it is said.
+pub const LOGIN_TTL: Span = Span::minutes(10);
+/// How long a one-time link lives at most.
+pub const LOGIN_MAX: Span = Span::hours(1);
+/// How long a session of a browser lives unless it is said.
+pub const SESSION_TTL: Span = Span::hours(12);
+/// How long a session of a browser lives at most.
+pub const SESSION_MAX: Span = Span::days(30);
+
+/// Most projects that one token is narrowed to.
+pub const PROJECTS_MAX: usize = 100;
+/// Longest key of a project that access is given to, in bytes.
+pub const KEY_MAX: usize = 500;
+/// Longest label of a token, in characters.
+pub const LABEL_MAX: usize = 200;
+
+/// What a principal may do in a project. Each may what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Sees everything and changes nothing.
+    Viewer,
+    /// Works: what agents do all day.
+    Worker,
+    /// Overrides others: force, dependencies, guards, what everybody is shown.
+    Operator,
+    /// Says who else may, and lets projects go.
+    Admin,
+}
+
+impl Role {
+    /// All roles, the least first.
+    pub const ALL: [Role; 4] = [Role::Viewer, Role::Worker, Role::Operator, Role::Admin];
+
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Worker => "worker",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(text: &str) -> Result<Role> {
+        Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
+            Error::usage("bad_role", format!("`{}` is not a role", excerpt(text)))
+                .hint("A role is viewer, worker, operator or admin.")
+        })
+    }
+}
+
+/// What a principal is: its name says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// `person:ann`: acts as itself, and as agents of its own.
+    Person,
+    /// `service:ci`: acts as itself.
+    Service,
+    /// Any other name: acts as itself.
+    Agent,
+}
+
+impl Sort {
+    /// What the name of a principal says.
+    pub fn of(name: &str) -> Sort {
+        if name::is_person(name) {
+            Sort::Person
+        } else if name.starts_with(SERVICE) {
+            Sort::Service
+        } else {
+            Sort::Agent
+        }
+    }
+}
+
+/// Checks the name of a principal.
+pub fn principal(name: &str) -> Result<&str> {
+    name::check(name)?;
+    if name == SERVICE {
+        return Err(Error::usage("bad_name", "`service:` is not a name").hint("Put a name after it: service:ci."));
+    }
+    Ok(name)
+}
+
+/// Checks the key of a project that access is given to; `*` is every project. What belongs to the whole store is under
+/// no key of its own: it is for whoever is admin of every project.
+pub fn project(key: &str) -> Result<&str> {
+    let bad = |why: &str| {
+        Err(Error::usage("bad_project_key", format!("`{}` is not a project: {why}", excerpt(key)))
+            .hint("Give the key as `tenure project list` shows it, or `*` for every project."))
+    };
+    match key {
+        "" => bad("it is empty"),
+        WHOLE_STORE => bad("the whole store is for admins of every project"),
+        _ if key.len() > KEY_MAX => bad("it is too long"),
+        _ if cut(key, KEY_MAX) != key => bad("it has control characters"),
+        _ => Ok(key),
+    }
+}
+
+/// Checks that a text is the SHA-256 of a secret in hexadecimal: no request carries a secret itself.
+pub fn hash(text: &str) -> Result<&str> {
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
+        return Ok(text);
+    }
+    // Whatever it is, it may be the secret itself: it is not repeated.
+    Err(Error::usage("bad_hash", "that is not a SHA-256 in hexadecimal")
+        .hint("Send the hash of the secret, never the secret."))
+}
+
+/// Checks how long something may live.
+pub fn lifetime(asked: Option<i64>, usual: Span, most: Span) -> Result<Span> {
+    match asked {
+        None => Ok(usual),
+        // Compared in seconds: in microseconds a large number would not fit.
+        Some(seconds) if (1..=most.as_seconds()).contains(&seconds) => Ok(Span::seconds(seconds)),
+        Some(_) => Err(Error::usage("bad_lifetime", format!("that is not a lifetime of 1s to {most}"))
+            .hint(format!("Give 1s to {most}; without it, it is {usual}."))),
+    }
+}
+
+/// What a token narrows its principal to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Scope {
+    /// The most it may, whatever its principal may.
+    pub role: Option<Role>,
+    /// The keys of the projects it is good for; all without it.
+    pub projects: Option<Vec<String>>,
+}
+
+/// A principal that has shown who it is, with all that it may. Only the kernel makes one of a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grants {
+    /// The principal.
+    pub principal: String,
+    /// Its role by project; `*` is every project that has no row of its own.
+    pub members: BTreeMap<String, Role>,
+    /// What the token that was shown narrows.
+    pub scope: Scope,
+}
+
+impl Grants {
+    /// The role in a project: the least of what the principal is there and what the token narrows. A project outside the
+    /// token's list, or without a row, is none.
+    pub fn role(&self, project: &str) -> Option<Role> {
+        // No project has this key. Were one made, its row would be taken for that of all others.
+        if project == EVERY_PROJECT {
+            return None;
+        }
+        if self.scope.projects.as_ref().is_some_and(|only| !only.iter().any(|key| key == project)) {
+            return None;
+        }
+        // The row of the project itself counts where there is one, also where it says less than that of all projects.
+        let own = self.members.get(project).filter(|_| project != WHOLE_STORE);
+        let member = own.or_else(|| self.members.get(EVERY_PROJECT)).copied()?;
+        Some(self.scope.role.map_or(member, |most| most.min(member)))
+    }
+
+    /// Lets through who may do in a project what needs a role; `None` is what nobody may ask for. A project in which the
+    /// principal has no role is as one that does not exist.
+    pub fn check(&self, project: &str, what: &str, needed: Option<Role>) -> Result<Role> {
+        let Some(role) = self.role(project) else { return Err(unknown_project(project)) };
+        match needed {
+            Some(needed) if role >= needed => Ok(role),
+            Some(needed) => Err(role_too_low(what, role, needed)),
+            None => Err(Error::new(
+                Kind::Denied,
+                "not_offered",
+                Stage::Resolve,
+                format!("nobody may ask for `{}` there", excerpt(what)),
+            )
+            .entity(excerpt(what))),
+        }
+    }
+}
+
+/// The refusal of a principal whose role is not enough.
+pub fn role_too_low(what: &str, role: Role, needed: Role) -> Error {
+    let (role, needed) = (role.as_str(), needed.as_str());
+    Error::new(
+        Kind::Denied,
+        "role_too_low",
+        Stage::Resolve,
+        format!("`{}` is for the role {needed}, and yours is {role}", excerpt(what)),
+    )
+    .entity(excerpt(what))
+    .hint("Ask an admin of the project, or use a token that may.")
+    .detail("needed", needed)
+    .detail("role", role)
+}
+
+/// The answer about a project that does not exist, and about one that is none of the caller's business: one text, so that
+/// nobody can tell them apart.
+pub fn unknown_project(name: &str) -> Error {
+    Error::new(
+        Kind::NotFound,
+        "unknown_project",
+        Stage::Read,
+        format!("no project of this store is called `{}`", excerpt(name)),
+    )
+    .entity(excerpt(name))
+    .attempt("tenure project list")
+}
+
+/// The refusal of whoever has not shown who it is: no secret, one that nobody knows, one that has expired or was revoked,
+/// one of a principal that is disabled. Which of these it is, is not said.
+pub fn not_known() -> Error {
+    Error::new(Kind::Denied, "not_signed_in", Stage::Resolve, "no token or session that is valid was shown")
+        .hint("Show a token: a person makes one with `tenure token add`.")
+}
+
+/// The refusal of a name that belongs to somebody else.
+pub fn not_yours(name: &str) -> Error {
+    let name = excerpt(name);
+    Error::new(Kind::Denied, "not_yours", Stage::Resolve, format!("`{name}` is not an agent of yours"))
+        .entity(name)
+        .hint("Act under your own name, or name an agent that nobody else has used.")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn grants(members: &[(&str, Role)], role: Option<Role>, projects: Option<&[&str]>) -> Grants {
+        Grants {
+            principal: "person:ann".into(),
+            members: members.iter().map(|(key, role)| ((*key).to_owned(), *role)).collect(),
+            scope: Scope { role, projects: projects.map(|keys| keys.iter().map(|key| (*key).to_owned()).collect()) },
+        }
+    }
+
+    #[test]
+    fn inv_s1_whatever_is_not_given_is_denied() {
+        assert_eq!(grants(&[], None, None).role("name:p"), None);
+        assert_eq!(grants(&[], Some(Role::Admin), Some(&["name:p"])).role("name:p"), None, "a token alone is nothing");
+        assert_eq!(grants(&[("name:q", Role::Admin)], None, None).role("name:p"), None);
+        assert_eq!(grants(&[("name:q", Role::Admin)], None, None).role(WHOLE_STORE), None);
+        assert_eq!(grants(&[("*", Role::Admin)], None, Some(&["name:p"])).role("name:q"), None);
+        assert_eq!(grants(&[("*", Role::Admin)], None, Some(&["name:p"])).role(WHOLE_STORE), None);
+        assert_eq!(grants(&[("*", Role::Admin)], None, None).role("*"), None);
+    }
+
+    #[test]
+    fn inv_s1_the_least_of_membership_and_token_counts() {
+        let narrowed = grants(&[("name:p", Role::Admin)], Some(Role::Worker), Some(&["name:p"]));
+        assert_eq!(narrowed.role("name:p"), Some(Role::Worker));
+        let raised = grants(&[("name:p", Role::Viewer)], Some(Role::Admin), None);
+        assert_eq!(raised.role("name:p"), Some(Role::Viewer), "a token gives nothing that its principal has not");
+        let both = grants(&[("*", Role::Admin), ("name:p", Role::Viewer)], None, None);
+        assert_eq!((both.role("name:p"), both.role("name:q")), (Some(Role::Viewer), Some(Role::Admin)));
+        assert_eq!(both.role(WHOLE_STORE), Some(Role::Admin));
+    }
+
+    #[test]
+    fn inv_s2_no_role_reads_as_no_project() {
+        let none = grants(&[], None, None);
+        let denied = none.check("name:p", "add", Some(Role::Viewer)).unwrap_err();
+        assert_eq!(denied.to_json(), unknown_project("name:p").to_json());
+        assert_eq!(none.check("name:p", "add", None).unwrap_err().to_json(), unknown_project("name:p").to_json());
+        let viewer = grants(&[("name:p", Role::Viewer)], None, None);
+        assert_eq!(viewer.check("name:p", "add", Some(Role::Worker)).unwrap_err().code(), "role_too_low");
+        assert_eq!(viewer.check("name:p", "x", None).unwrap_err().code(), "not_offered");
+        assert_eq!(viewer.check("name:p", "list", Some(Role::Viewer)).unwrap(), Role::Viewer);
+    }
+
+    #[test]
+    fn inv_s10_what_is_not_a_hash_is_not_repeated() {
+        let secret = format!("{SECRET}{}", "ab".repeat(32));
+        for bad in ["", secret.as_str(), &"AB".repeat(32), &"a".repeat(63), &"g".repeat(64)] {
+            let error = hash(bad).unwrap_err();
+            assert!(bad.is_empty() || !error.to_json().to_string().contains(bad));
+        }
+        assert!(hash(&"0f".repeat(32)).is_ok());
+    }
+
+    #[test]
+    fn lifetimes_have_an_end() {
+        assert_eq!(lifetime(None, TOKEN_TTL, TOKEN_MAX).unwrap(), TOKEN_TTL);
+        assert_eq!(lifetime(Some(1), TOKEN_TTL, TOKEN_MAX).unwrap(), Span::seconds(1));
+        for bad in [0, -1, i64::MIN, i64::MAX, TOKEN_MAX.as_seconds() + 1] {
+            assert_eq!(lifetime(Some(bad), TOKEN_TTL, TOKEN_MAX).unwrap_err().code(), "bad_lifetime");
+        }
+    }
+
+    #[test]
+    fn keys_and_principals_are_checked_at_one_door() {
+        assert!(project("*").is_ok() && project("name:p").is_ok() && principal("service:ci").is_ok());
+        for bad in ["", "_", "a\nb", &"x".repeat(KEY_MAX + 1)] {
+            assert_eq!(project(bad).unwrap_err().code(), "bad_project_key");
+        }
+        for bad in ["", "service:", "person:", "Ann"] {
+            assert_eq!(principal(bad).unwrap_err().code(), "bad_name");
+        }
+        let sorts = ["person:ann", "service:ci", "claude-1"].map(Sort::of);
+        assert_eq!(sorts, [Sort::Person, Sort::Service, Sort::Agent]);
+    }
+
+    proptest! {
+        #[test]
+        fn inv_s1_a_token_never_adds_to_what_its_principal_may(
+            own in proptest::option::of(0..4usize), all in proptest::option::of(0..4usize),
+            most in proptest::option::of(0..4usize), listed in proptest::option::of(proptest::bool::ANY),
+        ) {
+            let mut members = Vec::new();
+            members.extend(own.map(|at| ("name:p", Role::ALL[at])));
+            members.extend(all.map(|at| ("*", Role::ALL[at])));
+            let keys = listed.map(|listed| if listed { ["name:p"] } else { ["name:q"] });
+            let wide = grants(&members, None, None);
+            let narrow = grants(&members, most.map(|at| Role::ALL[at]), keys.as_ref().map(|keys| &keys[..]));
+            for project in ["name:p", "name:q", WHOLE_STORE] {
+                prop_assert!(narrow.role(project) <= wide.role(project));
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Access: whose call it is, and whether it may be made. Calls of local programs have no principal and are trusted, as
+//! whoever may open the store is; calls through a server have one, and pass through here or nowhere.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use tenure_core::access::{self, EVERY_PROJECT, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
+use tenure_core::{Error, Kind, Result, Stage, Time, event, name};
+use tenure_store::table::{agent, principal};
+use tenure_store::{Entropy, Tx};
+
+use crate::call::Call;
+use crate::op::{Op, role};
+use crate::unit::{Unit, people_only};
+
+/// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
+/// the kernel is only ever given its hash, so that no answer, event, record, log or backup has it.
+pub struct Secret(String);
+
+impl Secret {
+    /// Draws one.
+    pub fn draw(entropy: &dyn Entropy) -> Secret {
+        let mut bytes = [0; 32];
+        entropy.fill(&mut bytes);
+        Secret(format!("{SECRET}{}", hex(&bytes)))
+    }
+
+    /// The secret itself, for whoever it is made for.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// What is stored of it.
+    pub fn hash(&self) -> String {
+        hash(&self.0)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// What is stored of a secret. A plain SHA-256 is enough: 256 random bits cannot be guessed, however fast the guesses are.
+pub fn hash(secret: &str) -> String {
+    hex(&Sha256::digest(secret.as_bytes()))
+}
+
+/// Whether a text is the secret of a hash, in a time that does not depend on where they differ.
+pub fn is_secret_of(text: &str, wanted: &str) -> bool {
+    let found = hash(text);
+    let differs = found.bytes().zip(wanted.bytes()).fold(0, |seen, (one, other)| seen | (one ^ other));
+    // Both are hashes; one that is cut short would agree with anything as far as it goes.
+    found.len() == wanted.len() && differs == 0
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Lets an op through if its principal may ask for it in this project.
+pub(crate) fn admit(call: &Call, op: &Op) -> Result<()> {
+    match &call.actor.principal {
+        None => Ok(()),
+        Some(grants) => grants.check(&call.project.key, op.name(), role::needs(op, &call.project.key)).map(drop),
+    }
+}
+
+/// Lets a query through if its principal sees this project at all. Which role a query needs beyond that is in
+/// [`role::query_needs`], and its door asks there: the kernel does not know queries by name.
+pub(crate) fn admit_query(call: &Call) -> Result<()> {
+    match &call.actor.principal {
+        None => Ok(()),
+        Some(grants) => {
+            let least = if call.project.key == WHOLE_STORE { Role::Admin } else { Role::Viewer };
+            grants.check(&call.project.key, "query", Some(least)).map(drop)
+        }
+    }
+}
+
+/// Whether what is looked at is the actor's own to look at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// An op: an agent that belongs to nobody becomes the principal's.
+    Op,
+    /// A query, which makes nothing anybody's.
+    Query,
+}
+
+/// Refuses an actor that is not its principal's: identity is bound to what was shown. A principal is itself; a person also
+/// is any agent of its own. `known` is the actor's row.
+pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: Doing) -> Result<()> {
+    let Some(grants) = &call.actor.principal else { return Ok(()) };
+    let (me, actor) = (grants.principal.as_str(), call.actor.name.as_str());
+    let owner = known.map_or("", |row| row.owner.as_str());
+    if actor == me {
+        // Its name may have been somebody's agent before it became a principal: then it is that one still.
+        return if owner.is_empty() || owner == me { Ok(()) } else { Err(access::not_yours(actor)) };
+    }
+    if Sort::of(me) != Sort::Person || name::is_person(actor) || actor.starts_with(SERVICE) {
+        return Err(access::not_yours(actor));
+    }
+    match (owner, known) {
+        (owner, _) if owner == me => Ok(()),
+        // Nobody's yet, by a name that is no principal's.
+        ("", None) => free(tx, actor),
+        ("", Some(_)) if doing == Doing::Op => free(tx, actor),
+        _ => Err(access::not_yours(actor)),
+    }
+}
+
+fn free(tx: &mut dyn Tx, actor: &str) -> Result<()> {
+    match principal::get(tx, actor)? {
+        None => Ok(()),
+        Some(_) => Err(access::not_yours(actor)),
+    }
+}
+
+/// Whether an answer that is kept for this actor is the caller's to read. Of an agent that has only just become the
+/// principal's, what was answered before was answered to somebody else.
+pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
+    match &call.actor.principal {
+        None => true,
+        Some(grants) => grants.principal == call.actor.name || known.is_some_and(|row| row.owner == grants.principal),
+    }
+}
+
+/// The principal that an agent belongs to, where that is somebody else than itself.
+pub(crate) fn owner_of(call: &Call) -> Option<&str> {
+    let principal = call.actor.principal.as_ref().map(|grants| grants.principal.as_str());
+    principal.filter(|principal| *principal != call.actor.name)
+}
+
+/// Checks that an op about access is asked for in the whole store, by a person where it is not asked for by a principal:
+/// of that one the role was looked at before.
+pub(crate) fn of_store(unit: &Unit<'_>, what: &str) -> Result<()> {
+    in_store(unit, what)?;
+    if unit.call.actor.principal.is_none() && !unit.call.actor.is_person() {
+        return Err(people_only(what));
+    }
+    Ok(())
+}
+
+/// Checks that an op about access is asked for in the whole store.
+pub(crate) fn in_store(unit: &Unit<'_>, what: &str) -> Result<()> {
+    if unit.project.key == WHOLE_STORE {
+        return Ok(());
+    }
+    Err(Error::usage("whole_store_only", format!("{what} concerns the whole store, and this is a project of it"))
+        .entity(&unit.project.key))
+}
+
+/// The row of a principal, made where it is not known yet.
+pub(crate) fn known(unit: &mut Unit<'_>, name: &str) -> Result<principal::Row> {
+    if let Some(row) = principal::get(unit.tx, name)? {
+        return Ok(row);
+    }
+    let row = principal::Row {
+        name: name.to_owned(),
+        subject: String::new(),
+        created_at: unit.now,
+        created_by: unit.me().to_owned(),
+        disabled_at: Time(0),
+    };
+    principal::insert(unit.tx, &row)?;
+    unit.append(event::kind::PRINCIPAL_ADDED, name, "", None, &serde_json::json!({}))?;
+    Ok(row)
+}
+
+/// The refusal of a principal that nobody has heard of.
+pub(crate) fn unknown_principal(name: &str) -> Error {
+    Error::refused(Kind::NotFound, "unknown_principal", format!("nobody called `{name}` has any access"))
+        .entity(name)
+        .attempt("tenure member list")
+}
+
+/// Refuses what only an operator may do, where that turns out inside an op.
+pub(crate) fn operator(unit: &Unit<'_>, what: &str) -> Result<()> {
+    match &unit.call.actor.principal {
+        None => Ok(()),
+        Some(grants) => grants
+            .check(&unit.project.key, what, Some(Role::Operator))
+            .map(drop)
+            .map_err(|error| error.at(Stage::Decide)),
+    }
+}
+
+/// Whether a principal sees a project.
+pub(crate) fn sees(call: &Call, key: &str) -> bool {
+    key != EVERY_PROJECT && call.actor.principal.as_ref().is_none_or(|grants| grants.role(key).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Same;
+
+    impl Entropy for Same {
+        fn fill(&self, buffer: &mut [u8]) {
+            buffer.fill(0xab);
+        }
+    }
+
+    #[test]
+    fn inv_s10_a_secret_is_shown_by_nothing_but_its_own_call() {
+        let secret = Secret::draw(&Same);
+        assert_eq!(secret.expose(), format!("tenure_{}", "ab".repeat(32)));
+        assert_eq!(format!("{secret:?}"), "Secret(…)");
+        assert_eq!((secret.hash().len(), secret.hash()), (64, hash(secret.expose())));
+        assert_eq!(tenure_core::redact::redact(secret.expose()), tenure_core::redact::REDACTED);
+    }
+
+    #[test]
+    fn inv_s3_secrets_are_compared_whole() {
+        let wanted = hash("a");
+        assert!(is_secret_of("a", &wanted));
+        assert!(!is_secret_of("b", &wanted) && !is_secret_of("a", "") && !is_secret_of("a", &wanted[..63]));
+    }
+}

@@ -1,0 +1,59 @@
+//! Writes down that somebody was denied something: the audit. The door runs it in its own name after a refusal; whoever was
+//! denied cannot ask for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::text::cut;
+use tenure_core::{Result, event};
+
+use crate::access::in_store;
+use crate::shape;
+use crate::unit::Unit;
+
+/// How much of each word is kept: whoever is denied chooses them.
+const KEPT: usize = 200;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The principal, empty for somebody who has not shown who it is.
+    #[serde(default)]
+    pub principal: String,
+    /// As whom it wanted to act, empty for itself.
+    #[serde(default)]
+    pub agent: String,
+    /// The op, the query or the page.
+    pub what: String,
+    /// The project's key, empty for none.
+    #[serde(default)]
+    pub project: String,
+    /// The code of the refusal.
+    pub code: String,
+    /// Where it came from, as the door saw it; empty if unknown.
+    #[serde(default)]
+    pub from: String,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Denied> {
+    in_store(unit, "the audit")?;
+    let subject = match request.principal.as_str() {
+        "" => "nobody".to_owned(),
+        principal => cut(principal, KEPT),
+    };
+    let mut data = json!({ "what": cut(&request.what, KEPT), "code": cut(&request.code, KEPT) });
+    for (key, value) in [("agent", &request.agent), ("project", &request.project), ("from", &request.from)] {
+        if !value.is_empty() {
+            data[key] = cut(value, KEPT).into();
+        }
+    }
+    let number = unit.append(event::kind::ACCESS_DENIED, &subject, "", None, &data)?;
+    Ok(shape::Denied { number })
+}

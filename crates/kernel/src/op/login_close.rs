@@ -1,0 +1,59 @@
+//! Closes sessions of browsers: one, by whoever has it, or all of a principal. From the commit on they are nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::{Error, Result, access, event};
+use tenure_store::table::{principal, web_session};
+
+use crate::access::{in_store, of_store, unknown_principal};
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request: one of the two.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The SHA-256 of what the cookie of one session says: having it is the right to close it.
+    #[serde(default)]
+    pub session: Option<String>,
+    /// Whose sessions are all closed.
+    #[serde(default)]
+    pub principal: Option<String>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        match (&self.session, &self.principal) {
+            (Some(session), None) => access::hash(session).map(drop),
+            (None, Some(principal)) => access::principal(principal).map(drop),
+            _ => Err(Error::usage("bad_login_close", "name one session, or one principal")),
+        }
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::LoginsClosed> {
+    let (whose, closed) = match (&request.session, &request.principal) {
+        (Some(session), _) => {
+            in_store(unit, "closing a session")?;
+            let found = web_session::get(unit.tx, session)?;
+            let closed = web_session::close(unit.tx, session, unit.now)?;
+            // Of a session that never was, it is as closed as it can be; nothing is said about whose it was.
+            (found.map(|row| row.principal).unwrap_or_default(), closed)
+        }
+        (None, Some(name)) => {
+            // Everybody may leave everywhere; for others it takes who may disable them.
+            if unit.me() != name {
+                of_store(unit, "closing the sessions of others")?;
+            }
+            in_store(unit, "closing sessions")?;
+            principal::get(unit.tx, name)?.ok_or_else(|| unknown_principal(name))?;
+            (name.clone(), web_session::close_all(unit.tx, name, unit.now)?)
+        }
+        (None, None) => return Err(Error::bug("a request that was checked names nothing")),
+    };
+    if closed > 0 {
+        unit.append(event::kind::LOGIN_CLOSED, &whose, "", None, &json!({ "closed": closed }))?;
+    }
+    Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
+}

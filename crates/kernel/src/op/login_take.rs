@@ -1,0 +1,70 @@
+//! Takes a one-time link: it becomes a session of a browser, once. The door runs it for whoever shows the link, and draws
+//! what the cookie and the forms will say; the request has the hashes only.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::{Error, Kind, Result, Span, Time, access, event, hold};
+use tenure_store::table::{login, principal, web_session};
+
+use crate::access::in_store;
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The SHA-256 of the link's secret, in hexadecimal.
+    pub link: String,
+    /// The SHA-256 of what the cookie will say.
+    pub session: String,
+    /// The SHA-256 of what the forms will say.
+    pub csrf: String,
+    /// How long the session lives, 1 second to 30 days; 12 hours without it.
+    #[serde(default)]
+    pub expires_in_s: Option<i64>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        [&self.link, &self.session, &self.csrf].into_iter().try_for_each(|hash| access::hash(hash).map(drop))?;
+        self.lifetime().map(drop)
+    }
+
+    fn lifetime(&self) -> Result<Span> {
+        access::lifetime(self.expires_in_s, access::SESSION_TTL, access::SESSION_MAX)
+    }
+}
+
+/// Writers of the whole store take turns, so between the look at `used_at` and its writing nobody else comes: of any number
+/// who take one link at once, one has it.
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::LoginTaken> {
+    in_store(unit, "taking a link")?;
+    let link = login::get(unit.tx, &request.link)?;
+    let link =
+        link.filter(|link| link.used_at.0 == 0 && !hold::lapsed(unit.now, link.expires_at)).ok_or_else(refused)?;
+    let whose = principal::get(unit.tx, &link.principal)?;
+    whose.filter(|row| row.disabled_at.0 == 0).ok_or_else(refused)?;
+    if web_session::get(unit.tx, &request.session)?.is_some() {
+        return Err(refused());
+    }
+    login::used(unit.tx, &request.link, unit.now)?;
+    let row = web_session::Row {
+        principal: link.principal,
+        csrf: request.csrf.clone(),
+        created_at: unit.now,
+        expires_at: unit.now + request.lifetime()?,
+        revoked_at: Time(0),
+    };
+    web_session::insert(unit.tx, &request.session, &row)?;
+    let data = json!({ "expires_at": row.expires_at });
+    unit.append(event::kind::LOGIN_TAKEN, &row.principal, "", None, &data)?;
+    Ok(shape::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
+}
+
+/// One answer for a link that never was, one that is over and one that was used: nobody learns which.
+fn refused() -> Error {
+    Error::refused(Kind::Denied, "login_refused", "this link is not valid: it is used up, has expired, or never was")
+        .hint("Ask for a new one: each is good once, and for minutes.")
+}

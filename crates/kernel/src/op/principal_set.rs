@@ -1,0 +1,45 @@
+//! Disables a principal, or lets it count again. While it is disabled none of its tokens, links and sessions is anything;
+//! its sessions are closed for good.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::{Result, Time, access, event};
+use tenure_store::table::{principal, web_session};
+
+use crate::access::{of_store, unknown_principal};
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Who.
+    pub principal: String,
+    /// Whether it is disabled from now on.
+    pub disabled: bool,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        access::principal(&self.principal).map(drop)
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Principal> {
+    of_store(unit, "disabling access")?;
+    let found = principal::get(unit.tx, &request.principal)?;
+    let mut row = found.ok_or_else(|| unknown_principal(&request.principal))?;
+    if (row.disabled_at.0 != 0) != request.disabled {
+        row.disabled_at = if request.disabled { unit.now } else { Time(0) };
+        principal::set_disabled(unit.tx, &row.name, row.disabled_at)?;
+        let closed = if request.disabled { web_session::close_all(unit.tx, &row.name, unit.now)? } else { 0 };
+        let (kind, data) = match request.disabled {
+            true => (event::kind::PRINCIPAL_DISABLED, json!({ "closed": closed })),
+            false => (event::kind::PRINCIPAL_ENABLED, json!({})),
+        };
+        unit.append(kind, &row.name, "", None, &data)?;
+    }
+    Ok(shape::Principal::of(&row))
+}

@@ -1,0 +1,90 @@
+//! Gives a principal a token. The door draws the secret and shows it once; the request has its hash only.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
+use tenure_core::{Error, Kind, Result, Span, Time, event, id, text};
+use tenure_store::table::token;
+
+use crate::access::{known, of_store};
+use crate::shape;
+use crate::unit::Unit;
+
+/// The request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Whose it is: `person:NAME`, `service:NAME` or the name of an agent.
+    pub principal: String,
+    /// The SHA-256 of the secret, in hexadecimal.
+    pub hash: String,
+    /// What it is for: at most 200 characters on one line.
+    #[serde(default)]
+    pub label: String,
+    /// The most it may, whatever its principal may.
+    #[serde(default)]
+    pub role: Option<Role>,
+    /// The keys of the projects it is good for, at most 100; all without it.
+    #[serde(default)]
+    pub projects: Option<Vec<String>>,
+    /// How long it lives, 1 second to 365 days; 90 days without it.
+    #[serde(default)]
+    pub expires_in_s: Option<i64>,
+}
+
+impl Request {
+    pub(crate) fn check(&self) -> Result<()> {
+        access::principal(&self.principal)?;
+        access::hash(&self.hash)?;
+        self.lifetime()?;
+        if self.label.chars().count() > access::LABEL_MAX || text::cut(&self.label, access::LABEL_MAX) != self.label {
+            return Err(Error::usage("bad_token_label", "the label is not one line of at most 200 characters"));
+        }
+        if let Some(keys) = &self.projects {
+            // A token for no project would be none, and a list with `*` in it would not be one.
+            if keys.is_empty() || keys.len() > access::PROJECTS_MAX || keys.iter().any(|key| key == EVERY_PROJECT) {
+                return Err(Error::usage("bad_token_projects", "the projects of a token are 1 to 100 keys")
+                    .hint("Leave them out for a token that is good for all projects of its principal."));
+            }
+            keys.iter().try_for_each(|key| access::project(key).map(drop))?;
+        }
+        Ok(())
+    }
+
+    fn lifetime(&self) -> Result<Span> {
+        access::lifetime(self.expires_in_s, access::TOKEN_TTL, access::TOKEN_MAX)
+    }
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Token> {
+    of_store(unit, "giving tokens")?;
+    if token::of_hash(unit.tx, &request.hash)?.is_some() {
+        return Err(Error::refused(Kind::Conflict, "token_known", "there is a token with this secret already")
+            .hint("Draw another secret."));
+    }
+    known(unit, &request.principal)?;
+    let projects = request.projects.clone().map(|mut keys| {
+        keys.sort();
+        keys.dedup();
+        keys
+    });
+    let row = token::Row {
+        id: unit.redraw(id::Sort::Token)?,
+        principal: request.principal.clone(),
+        label: request.label.clone(),
+        scope: Scope { role: request.role, projects },
+        created_at: unit.now,
+        created_by: unit.me().to_owned(),
+        expires_at: unit.now + request.lifetime()?,
+        revoked_at: Time(0),
+        revoked_by: String::new(),
+    };
+    token::insert(unit.tx, &row, &request.hash)?;
+    let data = json!({
+        "principal": row.principal, "label": row.label, "role": row.scope.role, "projects": row.scope.projects,
+        "expires_at": row.expires_at,
+    });
+    unit.append(event::kind::TOKEN_ADDED, &row.id, "", None, &data)?;
+    Ok(shape::Token::of(&row, unit.now))
+}

@@ -1,0 +1,66 @@
+//! One-time links, by the hash of their secret. A row of the store.
+
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx, first};
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Whom it signs in.
+    pub principal: String,
+    /// When it was made.
+    pub created_at: Time,
+    /// By whom.
+    pub created_by: String,
+    /// From when on it is nothing.
+    pub expires_at: Time,
+    /// When it was used, 0 for one that was not.
+    pub used_at: Time,
+}
+
+/// The link whose secret has this hash.
+pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
+    let sql = Sql::same("SELECT principal, created_at, created_by, expires_at, used_at FROM login WHERE hash = $1");
+    let decode = |mut row: crate::Row| {
+        Ok(Row {
+            principal: row.text(0)?,
+            created_at: row.time(1)?,
+            created_by: row.text(2)?,
+            expires_at: row.time(3)?,
+            used_at: row.time(4)?,
+        })
+    };
+    first(tx.query(sql, &[hash.into()])?).map(decode).transpose()
+}
+
+/// Stores a new link.
+pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO login (hash, principal, created_at, created_by, expires_at, used_at) VALUES ($1, $2, $3, $4, $5, 0)",
+    );
+    let args = vec![
+        hash.into(),
+        (&row.principal).into(),
+        row.created_at.into(),
+        (&row.created_by).into(),
+        row.expires_at.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Says that a link was used.
+pub fn used(tx: &mut dyn Tx, hash: &str, at: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE login SET used_at = $2 WHERE hash = $1");
+    tx.defer(sql, vec![hash.into(), at.into()])
+}
+
+/// Forgets links whose time was over before an instant.
+pub fn prune(tx: &mut dyn Tx, before: Time) -> Result<()> {
+    tx.defer(Sql::same("DELETE FROM login WHERE expires_at < $1"), vec![before.into()])
+}
+
+/// Forgets all links.
+pub fn clear(tx: &mut dyn Tx) -> Result<()> {
+    tx.defer(Sql::same("DELETE FROM login"), Vec::new())
+}

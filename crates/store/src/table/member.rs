@@ -1,0 +1,86 @@
+//! Members: the role of a principal in a project. A row of the store: `key` is a project's key, or `*` for every one.
+
+use tenure_core::access::Role;
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx};
+
+/// A membership.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Who.
+    pub principal: String,
+    /// Where: the key of a project, or `*`.
+    pub key: String,
+    /// As what.
+    pub role: Role,
+    /// Since when.
+    pub set_at: Time,
+    /// Who said so.
+    pub set_by: String,
+}
+
+/// All memberships of a principal, by key.
+pub fn of(tx: &mut dyn Tx, principal: &str) -> Result<Vec<Row>> {
+    let sql = Sql::same("SELECT principal, key, role, set_at, set_by FROM member WHERE principal = $1 ORDER BY key");
+    tx.query(sql, &[principal.into()])?.into_iter().map(decode).collect()
+}
+
+/// A page of memberships by principal and key, of one project where it is named.
+pub fn list(tx: &mut dyn Tx, key: Option<&str>, after: (&str, &str), limit: usize) -> Result<Vec<Row>> {
+    let rows = match key {
+        Some(key) => {
+            let sql = Sql::same(
+                "SELECT principal, key, role, set_at, set_by FROM member WHERE key = $1 AND principal > $2
+                 ORDER BY principal LIMIT $3",
+            );
+            tx.query(sql, &[key.into(), after.0.into(), limit.into()])?
+        }
+        None => {
+            let sql = Sql::same(
+                "SELECT principal, key, role, set_at, set_by FROM member WHERE (principal, key) > ($1, $2)
+                 ORDER BY principal, key LIMIT $3",
+            );
+            tx.query(sql, &[after.0.into(), after.1.into(), limit.into()])?
+        }
+    };
+    rows.into_iter().map(decode).collect()
+}
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row {
+        principal: row.text(0)?,
+        key: row.text(1)?,
+        role: role(&row.text(2)?)?,
+        set_at: row.time(3)?,
+        set_by: row.text(4)?,
+    })
+}
+
+/// A role as it is stored. Any other word is damage, and no role.
+pub(super) fn role(text: &str) -> Result<Role> {
+    Role::parse(text).map_err(|_| crate::error::corrupt("a stored role is none"))
+}
+
+/// Gives a role, in place of the one that was.
+pub fn put(tx: &mut dyn Tx, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO member (principal, key, role, set_at, set_by) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (principal, key) DO UPDATE SET role = excluded.role, set_at = excluded.set_at,
+             set_by = excluded.set_by",
+    );
+    let args = vec![
+        (&row.principal).into(),
+        (&row.key).into(),
+        row.role.as_str().into(),
+        row.set_at.into(),
+        (&row.set_by).into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Takes a role away.
+pub fn delete(tx: &mut dyn Tx, principal: &str, key: &str) -> Result<()> {
+    let sql = Sql::same("DELETE FROM member WHERE principal = $1 AND key = $2");
+    tx.defer(sql, vec![principal.into(), key.into()])
+}

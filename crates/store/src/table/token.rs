@@ -1,0 +1,136 @@
+//! Tokens, by the hash of their secret. A row of the store. No row, and so no backup, has a secret.
+
+use tenure_core::access::Scope;
+use tenure_core::{Result, Time};
+
+use super::member::role;
+use crate::tx::{Sql, Tx, Value, first, list as listed};
+
+/// A token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its id: what people and logs call it.
+    pub id: String,
+    /// Whose it is.
+    pub principal: String,
+    /// What it is for.
+    pub label: String,
+    /// What it narrows its principal to.
+    pub scope: Scope,
+    /// When it was made.
+    pub created_at: Time,
+    /// By whom.
+    pub created_by: String,
+    /// From when on it is nothing.
+    pub expires_at: Time,
+    /// Since when it is nothing, 0 for one that was not revoked.
+    pub revoked_at: Time,
+    /// Who revoked it, empty for nobody.
+    pub revoked_by: String,
+}
+
+const OF_HASH: Sql = Sql::same(
+    "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
+     FROM token WHERE hash = $1",
+);
+
+/// The token whose secret has this hash. Looked up by an index, whose time may tell how much of a hash is right: that is of
+/// no use to anyone, because nobody can choose a secret by its hash.
+pub fn of_hash(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
+    first(tx.query(OF_HASH, &[hash.into()])?).map(decode).transpose()
+}
+
+/// One token.
+pub fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Row>> {
+    let sql = Sql::same(
+        "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
+         FROM token WHERE id = $1",
+    );
+    first(tx.query(sql, &[id.into()])?).map(decode).transpose()
+}
+
+/// A page of tokens by id, of one principal where it is named.
+pub fn list(tx: &mut dyn Tx, principal: Option<&str>, after: &str, limit: usize) -> Result<Vec<Row>> {
+    let rows = match principal {
+        Some(principal) => {
+            let sql = Sql::same(
+                "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
+                 FROM token WHERE principal = $1 AND id > $2 ORDER BY id LIMIT $3",
+            );
+            tx.query(sql, &[principal.into(), after.into(), limit.into()])?
+        }
+        None => {
+            let sql = Sql::same(
+                "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
+                 FROM token WHERE id > $1 ORDER BY id LIMIT $2",
+            );
+            tx.query(sql, &[after.into(), limit.into()])?
+        }
+    };
+    rows.into_iter().map(decode).collect()
+}
+
+/// Ids that begin with a text, in order.
+pub fn beginning(tx: &mut dyn Tx, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM token WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3");
+    let rows = tx.query(sql, &[prefix.into(), format!("{prefix}\u{7f}").into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
+}
+
+/// The statement that finds out whether an id is taken.
+pub fn exists_call(id: &str) -> (Sql, Vec<Value>) {
+    (Sql::same("SELECT 1 FROM token WHERE id = $1"), vec![id.into()])
+}
+
+fn decode(mut row: crate::Row) -> Result<Row> {
+    let (most, projects) = (row.text(3)?, row.text(4)?);
+    let unreadable = |_| crate::error::corrupt("the projects of a token cannot be read");
+    let scope = Scope {
+        role: if most.is_empty() { None } else { Some(role(&most)?) },
+        // An unreadable list is an error, never all projects.
+        projects: if projects.is_empty() { None } else { Some(serde_json::from_str(&projects).map_err(unreadable)?) },
+    };
+    Ok(Row {
+        id: row.text(0)?,
+        principal: row.text(1)?,
+        label: row.text(2)?,
+        scope,
+        created_at: row.time(5)?,
+        created_by: row.text(6)?,
+        expires_at: row.time(7)?,
+        revoked_at: row.time(8)?,
+        revoked_by: row.text(9)?,
+    })
+}
+
+/// Stores a new token under the hash of its secret.
+pub fn insert(tx: &mut dyn Tx, row: &Row, hash: &str) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO token (id, hash, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '')",
+    );
+    let args = vec![
+        (&row.id).into(),
+        hash.into(),
+        (&row.principal).into(),
+        (&row.label).into(),
+        row.scope.role.map_or("", |role| role.as_str()).into(),
+        row.scope.projects.as_ref().map_or_else(|| Value::from(""), |keys| listed(keys)),
+        row.created_at.into(),
+        (&row.created_by).into(),
+        row.expires_at.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Revokes a token that was not revoked before.
+pub fn revoke(tx: &mut dyn Tx, id: &str, at: Time, by: &str) -> Result<()> {
+    let sql = Sql::same("UPDATE token SET revoked_at = $2, revoked_by = $3 WHERE id = $1 AND revoked_at = 0");
+    tx.defer(sql, vec![id.into(), at.into(), by.into()])
+}
+
+/// Those that were revoked: id, when and by whom.
+pub fn revoked(tx: &mut dyn Tx) -> Result<Vec<(String, Time, String)>> {
+    let sql = Sql::same("SELECT id, revoked_at, revoked_by FROM token WHERE revoked_at > 0 ORDER BY id");
+    tx.query(sql, &[])?.into_iter().map(|mut row| Ok((row.text(0)?, row.time(1)?, row.text(2)?))).collect()
+}

@@ -1,0 +1,69 @@
+//! Sessions of browsers, by the hash of what their cookie says. A row of the store.
+
+use tenure_core::{Result, Time};
+
+use crate::tx::{Sql, Tx, first};
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Whose it is.
+    pub principal: String,
+    /// The hash of what its forms say.
+    pub csrf: String,
+    /// When it began.
+    pub created_at: Time,
+    /// From when on it is nothing.
+    pub expires_at: Time,
+    /// Since when it is nothing, 0 for one that was not closed.
+    pub revoked_at: Time,
+}
+
+/// The session whose cookie has this hash.
+pub fn get(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
+    let sql = Sql::same("SELECT principal, csrf, created_at, expires_at, revoked_at FROM web_session WHERE hash = $1");
+    let decode = |mut row: crate::Row| {
+        Ok(Row {
+            principal: row.text(0)?,
+            csrf: row.text(1)?,
+            created_at: row.time(2)?,
+            expires_at: row.time(3)?,
+            revoked_at: row.time(4)?,
+        })
+    };
+    first(tx.query(sql, &[hash.into()])?).map(decode).transpose()
+}
+
+/// Stores a new session.
+pub fn insert(tx: &mut dyn Tx, hash: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "INSERT INTO web_session (hash, principal, csrf, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5, 0)",
+    );
+    let args =
+        vec![hash.into(), (&row.principal).into(), (&row.csrf).into(), row.created_at.into(), row.expires_at.into()];
+    tx.defer(sql, args)
+}
+
+/// Closes a session and says how many that were.
+pub fn close(tx: &mut dyn Tx, hash: &str, at: Time) -> Result<u64> {
+    let sql =
+        Sql::same("UPDATE web_session SET revoked_at = $2 WHERE hash = $1 AND revoked_at = 0 AND expires_at > $2");
+    tx.execute(sql, &[hash.into(), at.into()])
+}
+
+/// Closes all sessions of a principal and says how many that were.
+pub fn close_all(tx: &mut dyn Tx, principal: &str, at: Time) -> Result<u64> {
+    let sql =
+        Sql::same("UPDATE web_session SET revoked_at = $2 WHERE principal = $1 AND revoked_at = 0 AND expires_at > $2");
+    tx.execute(sql, &[principal.into(), at.into()])
+}
+
+/// Forgets sessions whose time was over before an instant.
+pub fn prune(tx: &mut dyn Tx, before: Time) -> Result<()> {
+    tx.defer(Sql::same("DELETE FROM web_session WHERE expires_at < $1"), vec![before.into()])
+}
+
+/// Forgets all sessions.
+pub fn clear(tx: &mut dyn Tx) -> Result<()> {
+    tx.defer(Sql::same("DELETE FROM web_session"), Vec::new())
+}

@@ -1,0 +1,614 @@
+//! Access: what a secret is worth and when it is worth nothing, and who may act as whom.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tenure_core::access::{Grants, Role, Scope, unknown_project};
+use tenure_core::{Result, Span};
+use tenure_kernel::access::{Secret, hash};
+use tenure_kernel::op::{
+    access_denied, add, claim, done, login_close, login_offer, login_take, member_set, note, principal_set, remember,
+    send, token_add, token_revoke,
+};
+use tenure_kernel::query::access::Of;
+use tenure_kernel::query::log;
+use tenure_kernel::restore::Replace;
+use tenure_kernel::{Actor, Call, Op, RequestId};
+use tenure_store::Sql;
+use tenure_store::copy::{Backup, Existing};
+use tenure_store::table::project;
+
+use super::Case;
+use super::shorthand::{id, words};
+use crate::fixture::{Engine, Seeded, World, code_of, refusal};
+use crate::raw::{differing, dump, execute, number};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_s1_a_token_is_nothing_from_the_instant_it_expires", expires),
+    Case::shared("inv_s1_a_token_is_nothing_from_the_commit_that_revokes_it", revoked),
+    Case::everywhere("inv_s1_nothing_of_a_disabled_principal_counts", disabled),
+    Case::everywhere("inv_s1_a_principal_without_a_role_may_nothing", no_role),
+    Case::everywhere("inv_s1_a_lookup_that_fails_is_no_access", failing_lookup),
+    Case::everywhere("inv_s1_only_people_and_admins_give_access", who_gives),
+    Case::everywhere("inv_s1_denials_are_written_down_and_bounded", audit),
+    Case::everywhere("inv_s2_projects_of_others_are_as_if_they_did_not_exist", others_projects),
+    Case::everywhere("inv_i2_an_agent_belongs_to_the_principal_that_first_acted_as_it", ownership),
+    Case::everywhere("inv_i2_nobody_acts_as_a_principal_but_itself", principals_are_themselves),
+    Case::everywhere("inv_t6_a_new_owner_reads_no_answer_from_before", no_answers_from_before),
+    Case::everywhere("inv_l4_force_says_which_principal_stands_behind_it", behind_force),
+    Case::shared("inv_s4_of_twenty_who_take_one_link_one_has_it", twenty_takes),
+    Case::everywhere("inv_s4_a_link_is_good_once_and_for_its_time", links),
+    Case::everywhere("inv_s3_sessions_end_at_once", sessions),
+    Case::everywhere("inv_s10_no_secret_is_stored_and_no_hash_is_shown", secrets),
+    Case::everywhere("inv_s1_a_restore_lets_nobody_in_again", restored),
+    Case::everywhere("roles_are_given_changed_and_taken_away", members),
+    Case::only(&[Engine::File, Engine::Postgres], "inv_t13_a_secret_is_found_by_an_index", found_by_index),
+];
+
+const ANN: &str = "person:ann";
+
+/// Gives a token and returns its id.
+fn token(world: &World, principal: &str, secret: &str) -> String {
+    let (principal, hash) = (principal.to_owned(), hash(secret));
+    id(&world.in_store(ANN, Op::TokenAdd(token_add::Request { principal, hash, ..Default::default() })).unwrap())
+}
+
+fn member(world: &World, principal: &str, project: &str, role: Option<Role>) -> Value {
+    let request = member_set::Request { principal: principal.into(), project: project.into(), role };
+    world.in_store(ANN, Op::MemberSet(request)).unwrap()
+}
+
+fn who(world: &World, secret: &str) -> Option<Grants> {
+    world.kernel.who_is(&hash(secret)).unwrap()
+}
+
+/// What somebody may who is worker in `name:p`.
+fn worker(principal: &str) -> Grants {
+    Grants {
+        principal: principal.into(),
+        members: BTreeMap::from([("name:p".into(), Role::Worker)]),
+        scope: Scope::default(),
+    }
+}
+
+/// A call of a principal as an agent.
+fn call(world: &World, actor: &str, grants: &Grants) -> Call {
+    Call { actor: Actor { principal: Some(grants.clone()), ..Actor::named(actor) }, ..world.call(actor) }
+}
+
+fn run(world: &World, call: &Call, op: Op) -> Result<Value> {
+    world.run_call(call, &op)
+}
+
+fn adding() -> Op {
+    Op::Add(add::Request::titled("x"))
+}
+
+fn disable(world: &World, principal: &str, disabled: bool) {
+    let op = Op::PrincipalSet(principal_set::Request { principal: principal.into(), disabled });
+    world.in_store(ANN, op).unwrap();
+}
+
+fn expires(world: &World) {
+    let request = token_add::Request {
+        principal: "service:ci".into(),
+        hash: hash("s"),
+        expires_in_s: Some(600),
+        role: Some(Role::Viewer),
+        projects: Some(words(&["name:p"])),
+        ..Default::default()
+    };
+    world.in_store(ANN, Op::TokenAdd(request)).unwrap();
+    let scope = Scope { role: Some(Role::Viewer), projects: Some(words(&["name:p"])) };
+    let grants = Grants { principal: "service:ci".into(), members: BTreeMap::new(), scope };
+    assert_eq!(who(world, "s"), Some(grants.clone()));
+    assert_eq!(who(world, "t"), None, "nobody's");
+    world.advance(Span(Span::seconds(600).0 - 1));
+    assert_eq!(who(world, "s"), Some(grants));
+    world.advance(Span(1));
+    assert_eq!(who(world, "s"), None);
+    let listed = world.kernel.tokens(&world.call(ANN), None, 10, None).unwrap();
+    assert_eq!(listed.items[0].state.as_str(), "expired");
+    // What is not a hash is refused before anything is looked up.
+    assert_eq!(code_of(world.kernel.who_is("s")), "bad_hash");
+    for (expires_in_s, code) in [(0, "bad_lifetime"), (366 * 86_400, "bad_lifetime"), (i64::MAX, "bad_lifetime")] {
+        let (principal, hash) = (ANN.into(), hash("u"));
+        let request = token_add::Request { principal, hash, expires_in_s: Some(expires_in_s), ..Default::default() };
+        assert_eq!(code_of(world.in_store(ANN, Op::TokenAdd(request))), code);
+    }
+}
+
+fn revoked(world: &World) {
+    let first = token(world, ANN, "s");
+    token(world, ANN, "t");
+    let elsewhere = world.another();
+    assert!(elsewhere.who_is(&hash("s")).unwrap().is_some());
+    let revoke = Op::TokenRevoke(token_revoke::Request { token: first.clone() });
+    let answer = world.in_store(ANN, revoke.clone()).unwrap();
+    assert_eq!((answer["state"].as_str(), answer["revoked_by"].as_str()), (Some("revoked"), Some(ANN)));
+    assert_eq!(elsewhere.who_is(&hash("s")).unwrap(), None, "on every server at once");
+    assert!(elsewhere.who_is(&hash("t")).unwrap().is_some(), "and no other one");
+    // Again is as before, and nothing happens.
+    let before = dump(&world.kernel);
+    assert_eq!(world.in_store(ANN, revoke).unwrap()["revoked_at"], answer["revoked_at"]);
+    assert_eq!(dump(&world.kernel)["token"], before["token"]);
+    let unknown = Op::TokenRevoke(token_revoke::Request { token: "k-00000".into() });
+    assert_eq!(code_of(world.in_store(ANN, unknown)), "not_found");
+    // The secret of a revoked one does not come back either.
+    let again = token_add::Request { principal: ANN.into(), hash: hash("s"), ..Default::default() };
+    assert_eq!(code_of(world.in_store(ANN, Op::TokenAdd(again))), "token_known");
+    assert_eq!(world.kernel.token_id(&world.call(ANN), &first[2..6]).unwrap(), first);
+}
+
+fn disabled(world: &World) {
+    token(world, "person:bob", "s");
+    sign_in(world, "person:bob", "link", "cookie");
+    assert!(who(world, "s").is_some() && signed_in(world, "cookie"));
+    disable(world, "person:bob", true);
+    assert!(who(world, "s").is_none() && !signed_in(world, "cookie"));
+    // A link that was offered before, or is offered now, does not help.
+    offer(world, "person:bob", "other");
+    assert_eq!(code_of(take(world, "other", "second")), "login_refused");
+    disable(world, "person:bob", false);
+    assert!(who(world, "s").is_some());
+    assert!(!signed_in(world, "cookie"), "a session that was closed stays closed");
+    let unknown = Op::PrincipalSet(principal_set::Request { principal: "person:eve".into(), disabled: true });
+    assert_eq!(code_of(world.in_store(ANN, unknown)), "unknown_principal");
+}
+
+fn no_role(world: &World) {
+    let task = world.add("theirs");
+    token(world, "person:bob", "s");
+    let bob = who(world, "s").unwrap();
+    let before = dump(&world.kernel);
+    let there = call(world, "person:bob", &bob);
+    let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
+    for op in [adding(), Op::Claim(claim::Request { task: Some(task.clone()), ..Default::default() })] {
+        assert_eq!(refusal(run(world, &there, op.clone())).to_json(), unknown_project("name:p").to_json());
+        assert_eq!(refusal(run(world, &nowhere, op)).to_json(), unknown_project("name:none").to_json());
+    }
+    assert_eq!(refusal(world.kernel.show(&there, &task)).to_json(), unknown_project("name:p").to_json());
+    assert_eq!(refusal(world.kernel.show(&nowhere, &task)).to_json(), unknown_project("name:none").to_json());
+    assert_eq!(code_of(world.kernel.log(&there, &log::Filter::default())), "unknown_project");
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "nothing is made, nobody is registered");
+    member(world, "person:bob", "name:p", Some(Role::Viewer));
+    let bob = who(world, "s").unwrap();
+    world.kernel.show(&call(world, "person:bob", &bob), &task).unwrap();
+    assert_eq!(code_of(run(world, &call(world, "person:bob", &bob), adding())), "role_too_low");
+}
+
+fn failing_lookup(world: &World) {
+    token(world, ANN, "s");
+    member(world, ANN, "*", Some(Role::Admin));
+    assert!(who(world, "s").is_some());
+    let damage = "UPDATE token SET projects = 'none of your business'";
+    execute(&world.kernel, damage, damage).unwrap();
+    assert_eq!(code_of(world.kernel.who_is(&hash("s"))), "corrupt_store", "an unreadable list is not all projects");
+}
+
+fn who_gives(world: &World) {
+    let ops = || {
+        [
+            Op::TokenAdd(token_add::Request { principal: "a".into(), hash: hash("s"), ..Default::default() }),
+            Op::MemberSet(member_set::Request { principal: "a".into(), project: "*".into(), role: Some(Role::Admin) }),
+            Op::PrincipalSet(principal_set::Request { principal: ANN.into(), disabled: true }),
+            Op::LoginOffer(login_offer::Request { principal: ANN.into(), hash: hash("s"), expires_in_s: None }),
+            Op::LoginClose(login_close::Request { session: None, principal: Some(ANN.into()) }),
+        ]
+    };
+    for op in ops() {
+        assert_eq!(code_of(world.in_store("a", op.clone())), "people_only", "{}", op.name());
+        assert_eq!(code_of(world.run(ANN, op.clone())), "whole_store_only", "{}", op.name());
+    }
+    for query in [
+        world.kernel.tokens(&world.call("a"), None, 10, None).map(drop),
+        world.kernel.members(&world.call("a"), Of::All, 10, None).map(drop),
+        world.kernel.principals(&world.call("a"), 10, None).map(drop),
+    ] {
+        assert_eq!(code_of(query), "people_only");
+    }
+    // Through a server it takes an admin of every project, not only of this or that one.
+    token(world, "person:bob", "t");
+    for (project, role, code) in [("name:p", Role::Admin, "unknown_project"), ("*", Role::Operator, "role_too_low")] {
+        member(world, "person:bob", project, Some(role));
+        let bob = who(world, "t").unwrap();
+        for op in ops() {
+            let call = Call { project: project::whole_store(), ..call(world, "person:bob", &bob) };
+            assert_eq!(code_of(run(world, &call, op)), code);
+        }
+        assert_eq!(code_of(world.kernel.tokens(&call(world, "person:bob", &bob), None, 10, None)), code);
+    }
+    member(world, "person:bob", "*", Some(Role::Admin));
+    let bob = who(world, "t").unwrap();
+    for op in ops() {
+        let call = Call { project: project::whole_store(), ..call(world, "person:bob", &bob) };
+        run(world, &call, op).unwrap();
+    }
+    let narrowed = Grants { scope: Scope { role: None, projects: Some(words(&["name:p"])) }, ..bob };
+    assert_eq!(code_of(world.kernel.tokens(&call(world, "person:bob", &narrowed), None, 10, None)), "unknown_project");
+}
+
+fn audit(world: &World) {
+    let long = "x\u{202e}\n".repeat(10_000);
+    let request = access_denied::Request {
+        principal: "person:bob".into(),
+        agent: long.clone(),
+        what: long.clone(),
+        project: long.clone(),
+        code: "role_too_low".into(),
+        from: long,
+    };
+    world.in_store("service:tenure", Op::AccessDenied(request)).unwrap();
+    let unknown = access_denied::Request { what: "GET /".into(), code: "not_signed_in".into(), ..Default::default() };
+    world.in_store("service:tenure", Op::AccessDenied(unknown)).unwrap();
+    let filter = log::Filter { kind: Some("access.denied".into()), limit: 10, ..Default::default() };
+    let page = world.kernel.log(&Call { project: project::whole_store(), ..world.call(ANN) }, &filter).unwrap();
+    let [first, second] = &page.items[..] else { panic!("{page:?}") };
+    assert!(first.data.to_string().len() < 2_000 && !first.sentence().contains(['\n', '\u{202e}']), "{first:?}");
+    assert_eq!((first.subject.as_str(), first.actor.as_str()), ("person:bob", "service:tenure"));
+    assert_eq!(second.sentence(), "nobody was denied “GET /”: not_signed_in");
+    // Nobody writes it down for themselves.
+    let admin = Grants { members: BTreeMap::from([("*".into(), Role::Admin)]), ..worker(ANN) };
+    let call = Call { project: project::whole_store(), ..call(world, ANN, &admin) };
+    assert_eq!(code_of(run(world, &call, Op::AccessDenied(access_denied::Request::default()))), "not_offered");
+}
+
+fn others_projects(world: &World) {
+    let at = |key: &str| Call {
+        project: project::Name { key: format!("name:{key}"), label: key.into() },
+        ..world.call(ANN)
+    };
+    for key in ["a", "b", "c", "d", "e"] {
+        world.kernel.run(&at(key), &adding()).unwrap();
+    }
+    let grants = |members: &[(&str, Role)], projects: Option<&[&str]>| Grants {
+        principal: ANN.into(),
+        members: members.iter().map(|(key, role)| ((*key).to_owned(), *role)).collect(),
+        scope: Scope { role: None, projects: projects.map(words) },
+    };
+    let seen = |grants: &Grants, rows| {
+        let (mut keys, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = world.kernel.projects(&call(world, ANN, grants), rows, cursor.as_deref()).unwrap();
+            assert!(page.items.len() <= rows && (page.total.is_none() || page.total == Some(page.items.len() as i64)));
+            keys.extend(page.items.into_iter().map(|project| project.label));
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return keys,
+            }
+        }
+    };
+    for rows in [1, 2, 50] {
+        assert_eq!(seen(&grants(&[], None), rows), [""; 0]);
+        assert_eq!(seen(&grants(&[("name:b", Role::Viewer), ("name:e", Role::Admin)], None), rows), ["b", "e"]);
+        assert_eq!(seen(&grants(&[("*", Role::Viewer)], None), rows), ["a", "b", "c", "d", "e"]);
+        assert_eq!(seen(&grants(&[("*", Role::Admin)], Some(&["name:d"])), rows), ["d"]);
+    }
+    let own = call(world, ANN, &grants(&[("name:b", Role::Viewer)], None));
+    assert_eq!(world.kernel.project_called(&own, "b", false).unwrap().key, "name:b");
+    for name in ["c", "name:c", "no such"] {
+        assert_eq!(refusal(world.kernel.project_called(&own, name, true)).to_json(), unknown_project(name).to_json());
+    }
+}
+
+fn ownership(world: &World) {
+    let (ann, bob) = (worker(ANN), worker("person:bob"));
+    run(world, &call(world, "claude-1", &ann), adding()).unwrap();
+    let mail = send::Request { to: words(&["claude-1"]), text: "for you".into(), ..Default::default() };
+    run(world, &call(world, ANN, &ann), Op::Send(mail)).unwrap();
+    let before = dump(&world.kernel);
+    let denied = |error: tenure_core::Error| {
+        assert_eq!((error.kind().as_str(), error.code()), ("denied", "not_yours"));
+    };
+    denied(refusal(run(world, &call(world, "claude-1", &bob), adding())));
+    denied(refusal(world.kernel.mail(&call(world, "claude-1", &bob), None)));
+    denied(refusal(world.kernel.mail(&call(world, ANN, &bob), None)));
+    denied(refusal(world.kernel.memories(&call(world, "claude-1", &bob), &Default::default())));
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    assert_eq!(world.kernel.mail(&call(world, "claude-1", &ann), None).unwrap().items.len(), 1);
+    // In another project the name is another agent.
+    let everywhere = Grants { members: BTreeMap::from([("*".into(), Role::Worker)]), ..bob.clone() };
+    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    run(world, &Call { project: elsewhere, ..call(world, "claude-1", &everywhere) }, adding()).unwrap();
+    // Local programs are as before, whoever acted as the agent through a server.
+    world.note("claude-1", &world.add("local"), "here").unwrap();
+    // One that only local programs acted as becomes the first's who does it through a server, and that is told.
+    world.note("codex-1", &world.add("second"), "here").unwrap();
+    denied(refusal(world.kernel.mail(&call(world, "codex-1", &bob), None)));
+    run(world, &call(world, "codex-1", &bob), adding()).unwrap();
+    denied(refusal(run(world, &call(world, "codex-1", &ann), adding())));
+    let owned: Vec<_> = world.events().into_iter().filter(|event| event.kind == "agent.owned").collect();
+    assert_eq!(owned.len(), 1);
+    assert_eq!(owned[0].sentence(), "codex-1 is an agent of person:bob from now on");
+    world.kernel.mail(&call(world, "codex-1", &bob), None).unwrap();
+}
+
+fn principals_are_themselves(world: &World) {
+    for name in ["person:bob", "service:ci", "builder"] {
+        token(world, name, name);
+    }
+    let (ann, ci, builder) = (worker(ANN), worker("service:ci"), worker("builder"));
+    for grants in [&ann, &ci, &builder] {
+        run(world, &call(world, &grants.principal, grants), adding()).unwrap();
+    }
+    for (grants, other) in [
+        (&ann, "person:bob"),
+        (&ann, "person:eve"),
+        (&ann, "service:ci"),
+        (&ann, "service:none"),
+        (&ann, "builder"),
+        (&ci, "builder"),
+        (&ci, "claude-2"),
+        (&builder, "claude-2"),
+        (&builder, ANN),
+    ] {
+        assert_eq!(code_of(run(world, &call(world, other, grants), adding())), "not_yours", "{other}");
+        assert_eq!(code_of(world.kernel.status(&call(world, other, grants))), "not_yours", "{other}");
+    }
+    // A name that was somebody's agent first stays that one.
+    run(world, &call(world, "late", &ann), adding()).unwrap();
+    token(world, "late", "late");
+    assert_eq!(code_of(run(world, &call(world, "late", &worker("late")), adding())), "not_yours");
+    run(world, &call(world, "late", &ann), adding()).unwrap();
+}
+
+fn no_answers_from_before(world: &World) {
+    let given = |call: Call| Call { request_id: RequestId::given("call-7").unwrap(), ..call };
+    let op = adding();
+    let local = given(world.call("codex-1"));
+    let first = world.kernel.run(&local, &op).unwrap();
+    let bob = worker("person:bob");
+    let error = refusal(world.kernel.run(&given(call(world, "codex-1", &bob)), &op));
+    assert_eq!(error.code(), "request_mismatch", "what was answered to somebody else");
+    assert!(world.kernel.run(&local, &op).unwrap().replayed);
+    // Of its own, a principal gets the same bytes again.
+    let own = given(call(world, "claude-9", &bob));
+    let made = world.kernel.run(&own, &op).unwrap();
+    let again = world.kernel.run(&own, &op).unwrap();
+    assert!(again.replayed && again.body == made.body && made.body != first.body);
+    assert_eq!(code_of(world.kernel.run(&given(call(world, "claude-9", &worker(ANN))), &op)), "not_yours");
+}
+
+fn behind_force(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    let ann = Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) };
+    let forced = |force| Op::Done(done::Request { task: Some(task.clone()), fence: None, force });
+    assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forced(true))), "role_too_low");
+    run(world, &call(world, ANN, &ann), forced(true)).unwrap();
+    let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
+    let event = last("task.done");
+    assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("a")));
+    // Behind an agent stands its principal.
+    let noted = world.add("noted");
+    let note = note::Request { task: Some(noted), text: "x".into(), ..Default::default() };
+    run(world, &call(world, "claude-1", &ann), Op::Note(note)).unwrap();
+    assert_eq!(last("task.noted").data["principal"], ANN);
+    // What everybody is always shown is for operators.
+    let item =
+        remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+    let said = world.run(ANN, Op::Remember(remember::Request { items: vec![item] })).unwrap();
+    let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
+    let pin = || Op::MemoryPin(tenure_kernel::op::memory_pin::Request { memory: memory.clone(), pinned: true });
+    let forget = || Op::MemoryForget(tenure_kernel::op::memory_forget::Request { memory: memory.clone() });
+    assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), pin())), "role_too_low");
+    run(world, &call(world, ANN, &ann), pin()).unwrap();
+    assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forget())), "role_too_low");
+    run(world, &call(world, ANN, &ann), forget()).unwrap();
+}
+
+fn offer(world: &World, principal: &str, link: &str) {
+    let request = login_offer::Request { principal: principal.into(), hash: hash(link), expires_in_s: None };
+    world.in_store(ANN, Op::LoginOffer(request)).unwrap();
+}
+
+fn taking(link: &str, cookie: &str) -> Op {
+    let (link, session, csrf) = (hash(link), hash(cookie), hash("form"));
+    Op::LoginTake(login_take::Request { link, session, csrf, expires_in_s: Some(3_600) })
+}
+
+fn take(world: &World, link: &str, cookie: &str) -> Result<Value> {
+    world.in_store("service:tenure", taking(link, cookie))
+}
+
+fn sign_in(world: &World, principal: &str, link: &str, cookie: &str) {
+    offer(world, principal, link);
+    take(world, link, cookie).unwrap();
+}
+
+fn signed_in(world: &World, cookie: &str) -> bool {
+    world.kernel.who_is_session(&hash(cookie)).unwrap().is_some()
+}
+
+fn twenty_takes(world: &World) {
+    offer(world, ANN, "link");
+    let answers = world.race(20, |n, kernel| {
+        let call = Call { project: project::whole_store(), ..world.call("service:tenure") };
+        kernel.run(&call, &taking("link", &format!("cookie {n}"))).map(drop)
+    });
+    let codes: Vec<_> = answers.into_iter().filter_map(Result::err).map(|error| error.code()).collect();
+    assert_eq!(codes, ["login_refused"; 19]);
+    assert_eq!((0..20).filter(|n| signed_in(world, &format!("cookie {n}"))).count(), 1);
+    // Twenty that are one request are one session, and all get the answer.
+    offer(world, ANN, "second");
+    let call = Call { project: project::whole_store(), ..world.call("service:tenure") };
+    let bodies = world.race(20, |_, kernel| kernel.run(&call, &taking("second", "same")).unwrap().body);
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM web_session", &[]), 2);
+}
+
+fn links(world: &World) {
+    offer(world, ANN, "link");
+    world.advance(Span::minutes(10));
+    let over = refusal(take(world, "link", "a"));
+    let never = refusal(take(world, "no such", "a"));
+    offer(world, ANN, "second");
+    take(world, "second", "b").unwrap();
+    let used = refusal(take(world, "second", "c"));
+    for error in [&over, &used] {
+        assert_eq!(error.to_json(), never.to_json(), "nobody learns which");
+    }
+    assert_eq!(never.code(), "login_refused");
+    assert!(!signed_in(world, "a") && signed_in(world, "b") && !signed_in(world, "c"));
+    // A cookie that is somebody's is nobody else's.
+    offer(world, "person:bob", "third");
+    assert_eq!(code_of(take(world, "third", "b")), "login_refused");
+    let service = login_offer::Request { principal: "service:ci".into(), hash: hash("x"), expires_in_s: None };
+    assert_eq!(code_of(world.in_store(ANN, Op::LoginOffer(service))), "not_a_person");
+    // What has long been over is dropped, and is refused as before.
+    world.advance(Span::days(8));
+    offer(world, ANN, "fourth");
+    assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM login", &[]), 1);
+    assert_eq!(refusal(take(world, "second", "d")).to_json(), never.to_json());
+}
+
+fn sessions(world: &World) {
+    member(world, ANN, "name:p", Some(Role::Operator));
+    for (link, cookie) in [("1", "one"), ("2", "two"), ("3", "three")] {
+        sign_in(world, ANN, link, cookie);
+    }
+    sign_in(world, "person:bob", "4", "bob's");
+    let found = world.kernel.who_is_session(&hash("one")).unwrap().unwrap();
+    assert_eq!((found.grants.principal.as_str(), found.grants.role("name:p")), (ANN, Some(Role::Operator)));
+    assert!(tenure_kernel::access::is_secret_of("form", &found.csrf));
+    assert!(!tenure_kernel::access::is_secret_of("another form", &found.csrf));
+    let close = |actor: &str, session: Option<&str>, principal: Option<&str>| {
+        let (session, principal) = (session.map(hash), principal.map(str::to_owned));
+        world.in_store(actor, Op::LoginClose(login_close::Request { session, principal }))
+    };
+    assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 1);
+    assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 0);
+    assert_eq!(close(ANN, Some("no such"), None).unwrap()["closed"], 0);
+    assert!(!signed_in(world, "one") && signed_in(world, "two"));
+    assert_eq!(close(ANN, None, Some(ANN)).unwrap()["closed"], 2);
+    assert!(!signed_in(world, "two") && !signed_in(world, "three") && signed_in(world, "bob's"));
+    assert_eq!(code_of(close(ANN, None, None)), "bad_login_close");
+    assert_eq!(code_of(close(ANN, None, Some("person:eve"))), "unknown_principal");
+    world.advance(Span(Span::seconds(3_600).0 - 1));
+    assert!(signed_in(world, "bob's"));
+    world.advance(Span(1));
+    assert!(!signed_in(world, "bob's"), "its time is over");
+}
+
+fn secrets(world: &World) {
+    let entropy = Seeded::new(99);
+    let [token_secret, link, cookie] = [0; 3].map(|_| Secret::draw(&entropy));
+    token(world, ANN, token_secret.expose());
+    sign_in(world, ANN, link.expose(), cookie.expose());
+    assert!(who(world, token_secret.expose()).is_some());
+    let stored = dump(&world.kernel);
+    let all = format!("{stored:?}");
+    let call = world.call(ANN);
+    let shown = [
+        serde_json::to_string(&world.kernel.tokens(&call, None, 10, None).unwrap()).unwrap(),
+        serde_json::to_string(&world.kernel.principals(&call, 10, None).unwrap()).unwrap(),
+        format!("{:?}{:?}", stored["event"], stored["request"]),
+    ];
+    for secret in [&token_secret, &link, &cookie] {
+        assert!(!all.contains(secret.expose()), "a secret is stored");
+        assert!(all.contains(&secret.hash()), "the test looks at what is stored");
+        assert!(shown.iter().all(|text| !text.contains(&secret.hash())), "a hash is shown");
+    }
+    // Neither is in a refusal of what was meant to be a hash.
+    let request =
+        token_add::Request { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
+    let error = refusal(world.in_store(ANN, Op::TokenAdd(request)));
+    assert!(!format!("{}{error:?}", error.to_json()).contains(token_secret.expose()));
+}
+
+fn restored(world: &World) {
+    world.add("work");
+    let first = token(world, "person:bob", "s");
+    token(world, "person:eve", "t");
+    member(world, "person:bob", "name:p", Some(Role::Worker));
+    sign_in(world, ANN, "link", "cookie");
+    offer(world, ANN, "unused");
+    let path = world.dir.path().join("b.db");
+    world.kernel.backup(&world.call(ANN), &path, Existing::Keep, &|_| {}).unwrap();
+    world.in_store(ANN, Op::TokenRevoke(token_revoke::Request { token: first })).unwrap();
+    disable(world, "person:eve", true);
+    token(world, "person:bob", "later");
+    let backup = Backup::open(&path).unwrap();
+    let safety = world.dir.path().join("safety.db");
+    world.kernel.restore(&world.call(ANN), &backup, Replace::After(&safety), &|_| {}).unwrap();
+    assert_eq!(who(world, "s"), None, "what was revoked stays revoked");
+    assert_eq!(who(world, "t"), None, "who was disabled stays disabled");
+    assert_eq!(who(world, "later"), None, "what came later is gone");
+    assert!(!signed_in(world, "cookie"), "people sign in again");
+    assert_eq!(code_of(take(world, "unused", "new")), "login_refused");
+    disable(world, "person:eve", false);
+    assert!(who(world, "t").is_some());
+}
+
+fn members(world: &World) {
+    let first = member(world, "person:bob", "name:p", Some(Role::Worker));
+    assert_eq!((&first["role"], &first["before"]), (&"worker".into(), &Value::Null));
+    let events = || number(&world.kernel, "SELECT COUNT(*) FROM event WHERE kind = 'member.set'", &[]);
+    member(world, "person:bob", "name:p", Some(Role::Worker));
+    assert_eq!(events(), 1, "as it was");
+    member(world, "person:bob", "name:p", Some(Role::Admin));
+    member(world, "person:bob", "*", Some(Role::Viewer));
+    member(world, "service:ci", "name:p", Some(Role::Viewer));
+    let list = |of, rows, cursor: Option<&str>| {
+        let page = world.kernel.members(&world.call(ANN), of, rows, cursor).unwrap();
+        let items = page.items.iter().map(|one| format!("{} {} {}", one.principal, one.project, one.role.as_str()));
+        (items.collect::<Vec<_>>(), page.next)
+    };
+    let all = ["person:bob * viewer", "person:bob name:p admin", "service:ci name:p viewer"];
+    assert_eq!(list(Of::All, 10, None).0, all);
+    let (page, next) = list(Of::All, 2, None);
+    assert_eq!(
+        (&page[..], &list(Of::All, 2, next.as_deref()).0[..]),
+        (&all.map(str::to_owned)[..2], &all.map(str::to_owned)[2..])
+    );
+    assert_eq!(list(Of::Project("name:p"), 10, None).0, all[1..]);
+    assert_eq!(list(Of::Principal("person:bob"), 10, None).0, all[..2]);
+    let (page, next) = list(Of::Principal("person:bob"), 1, None);
+    assert_eq!(
+        (page, list(Of::Principal("person:bob"), 1, next.as_deref()).0),
+        (vec![all[0].to_owned()], vec![all[1].to_owned()])
+    );
+    for bad in ["", "x", "person:bob _", "Ann name:p"] {
+        assert_eq!(code_of(world.kernel.members(&world.call(ANN), Of::All, 2, Some(bad))), "bad_cursor");
+    }
+    let taken = member(world, "person:bob", "name:p", None);
+    assert_eq!((&taken["role"], &taken["before"]), (&Value::Null, &"admin".into()));
+    assert_eq!(list(Of::Principal("person:bob"), 10, None).0, all[..1]);
+    for (principal, project, code) in
+        [("person:eve", "name:p", "unknown_principal"), ("Bob", "*", "bad_name"), ("bob", "_", "bad_project_key")]
+    {
+        let request = member_set::Request { principal: principal.into(), project: project.into(), role: None };
+        assert_eq!(code_of(world.in_store(ANN, Op::MemberSet(request))), code);
+    }
+}
+
+fn found_by_index(world: &World) {
+    token(world, ANN, "s");
+    let hashes = [
+        "substr('0000000000000000000000000000000000000000000000000000000000000000' || n, -64)",
+        "lpad(CAST(n AS TEXT), 64, '0')",
+    ];
+    for rows in [
+        "token SELECT 'k-' || n, HASH, 'p' || n, '', '', '', 1, '', 9000000000000000000, 0, ''",
+        "principal SELECT 'p' || n, '', 1, '', 0",
+        "member SELECT 'p' || n, 'name:p', 'worker', 1, ''",
+        "web_session SELECT HASH, 'p' || n, HASH, 1, 9000000000000000000, 0",
+        "login SELECT HASH, 'p' || n, 1, '', 9000000000000000000, 0",
+    ] {
+        let count = "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000)";
+        let sqlite = format!("{count} INSERT INTO {} FROM c", rows.replace("HASH", hashes[0]));
+        let postgres = format!("INSERT INTO {} FROM generate_series(1, 20000) n", rows.replace("HASH", hashes[1]));
+        execute(&world.kernel, &sqlite, &postgres).unwrap();
+    }
+    execute(&world.kernel, "ANALYZE", "ANALYZE").unwrap();
+    for sql in [
+        "SELECT id FROM token WHERE hash = $1",
+        "SELECT name FROM principal WHERE name = $1",
+        "SELECT key FROM member WHERE principal = $1 ORDER BY key",
+        "SELECT principal FROM web_session WHERE hash = $1",
+        "SELECT principal FROM login WHERE hash = $1",
+    ] {
+        let plan = world.kernel.store().explain(Sql::same(sql), &["x".into()]).unwrap();
+        assert!(!plan.contains("SCAN") && !plan.contains("Seq Scan"), "{sql}\n{plan}");
+    }
+}

@@ -1,0 +1,185 @@
+//! The role that each op and each query needs: one table, in the code, in the documentation and here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use tenure_core::access::{Grants, Role, Scope, WHOLE_STORE};
+use tenure_kernel::op::role::{QUERIES, STORE_QUERIES, needs, query_needs};
+use tenure_kernel::{Actor, Call, op};
+use tenure_store::table::project;
+
+use super::Case;
+use crate::fixture::{Engine, World};
+use crate::fuzz;
+
+pub(super) const CASES: &[Case] = &[
+    Case::only(&[Engine::Memory], "inv_s1_the_role_by_op_table", ops),
+    Case::only(&[Engine::Memory], "inv_s1_every_query_has_a_role", queries),
+];
+
+/// An op by name, what is special about it, its request, and who may ask for it in a project.
+const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
+    const WORKER: Option<Role> = Some(Role::Worker);
+    const OPERATOR: Option<Role> = Some(Role::Operator);
+    const ADMIN: Option<Role> = Some(Role::Admin);
+    &[
+        ("add", "", r#"{"title":"x"}"#, WORKER),
+        ("add_many", "", r#"{"items":[{"title":"x"}]}"#, WORKER),
+        ("edit", "", r#"{"task":"t-00000","title":"x"}"#, WORKER),
+        ("edit", "`after`", r#"{"task":"t-00000","after":[]}"#, OPERATOR),
+        ("claim", "", "{}", WORKER),
+        ("resume", "", "{}", WORKER),
+        ("confirm", "", r#"{"events":1}"#, WORKER),
+        ("note", "", r#"{"text":"x"}"#, WORKER),
+        ("done", "", r#"{"task":"t-00000"}"#, WORKER),
+        ("done", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
+        ("block", "", r#"{"task":"t-00000","reason":"x"}"#, WORKER),
+        ("block", "`force`", r#"{"task":"t-00000","reason":"x","force":true}"#, OPERATOR),
+        ("unblock", "", r#"{"task":"t-00000"}"#, WORKER),
+        ("release", "", r#"{"task":"t-00000"}"#, WORKER),
+        ("release", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
+        ("reserve", "", r#"{"paths":["a"]}"#, WORKER),
+        ("reserve", "`force`", r#"{"paths":["a"],"force":true}"#, OPERATOR),
+        ("lock", "", r#"{"name":"a"}"#, WORKER),
+        ("lock", "`force`", r#"{"name":"a","force":true}"#, OPERATOR),
+        ("reopen", "", r#"{"task":"t-00000"}"#, WORKER),
+        ("cancel", "", r#"{"task":"t-00000"}"#, WORKER),
+        ("cancel", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
+        ("transfer", "", r#"{"task":"t-00000","to":"b"}"#, WORKER),
+        ("transfer", "`force`", r#"{"task":"t-00000","to":"b","force":true}"#, OPERATOR),
+        ("import", "", r#"{"tasks":[],"notes":[]}"#, OPERATOR),
+        ("remember", "", r#"{"items":[{"text":"x"}]}"#, WORKER),
+        ("memory_pin", "", r#"{"memory":"m-00000","pinned":true}"#, WORKER),
+        ("memory_forget", "", r#"{"memory":"m-00000"}"#, WORKER),
+        ("send", "", r#"{"to":["b"],"text":"x"}"#, WORKER),
+        ("inbox", "", "{}", WORKER),
+        ("session_start", "", r#"{"tool":"claude","session":"s","source":"startup"}"#, WORKER),
+        ("session_end", "", r#"{"tool":"claude","session":"s"}"#, WORKER),
+        ("tool_used", "", r#"{"tool":"claude","session":"s"}"#, WORKER),
+        ("committed", "", r#"{"commit":"c0ffee11"}"#, WORKER),
+        ("lessons", "", "{}", WORKER),
+        ("switch_on", "", "{}", WORKER),
+        ("guard", "", r#"{"paths":["a"],"says":{"tool":"claude","session":"s"}}"#, WORKER),
+        ("off", "", "{}", OPERATOR),
+        ("join", "", "{}", ADMIN),
+        ("forget", "", r#"{"key":"name:p"}"#, ADMIN),
+        ("token_add", "", TOKEN, None),
+        ("token_revoke", "", r#"{"token":"k-00000"}"#, None),
+        ("member_set", "", r#"{"principal":"person:bob","project":"*"}"#, None),
+        ("principal_set", "", r#"{"principal":"person:bob","disabled":true}"#, None),
+        ("login_offer", "", LINK, None),
+        ("login_take", "", TAKE, None),
+        ("login_close", "", r#"{"principal":"person:bob"}"#, None),
+        ("access_denied", "", r#"{"what":"x","code":"y"}"#, None),
+    ]
+};
+
+/// Those that make sense in the whole store; nobody may ask for any other there.
+const IN_STORE: &[&str] = &[
+    "remember",
+    "memory_pin",
+    "memory_forget",
+    "token_add",
+    "token_revoke",
+    "member_set",
+    "principal_set",
+    "login_offer",
+    "login_close",
+];
+
+const TOKEN: &str =
+    r#"{"principal":"person:bob","hash":"1111111111111111111111111111111111111111111111111111111111111111"}"#;
+const LINK: &str =
+    r#"{"principal":"person:bob","hash":"2222222222222222222222222222222222222222222222222222222222222222"}"#;
+const TAKE: &str = r#"{"link":"2222222222222222222222222222222222222222222222222222222222222222",
+    "session":"3333333333333333333333333333333333333333333333333333333333333333",
+    "csrf":"4444444444444444444444444444444444444444444444444444444444444444"}"#;
+
+/// The answers by which somebody is turned away.
+const TURNED_AWAY: [&str; 3] = ["unknown_project", "not_offered", "role_too_low"];
+
+fn ops(_: &World) {
+    let named: BTreeSet<&str> = IN_PROJECT.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(named, op::ALL.iter().map(|about| about.name).collect(), "every op has a row, and no other has");
+    for (name, special, body, in_project) in IN_PROJECT {
+        let op = fuzz::request(name, body).unwrap_or_else(|| panic!("not a request: {name} {body}"));
+        let in_store = IN_STORE.contains(name).then_some(Role::Admin);
+        for (key, needed) in [("name:p", *in_project), (WHOLE_STORE, in_store)] {
+            assert_eq!(needs(&op, key), needed, "{name} {special} in {key}");
+            for role in [None].into_iter().chain(Role::ALL.map(Some)) {
+                // Each on a store of its own: what is let through changes something.
+                let world = World::new(Engine::Memory);
+                world.add("first");
+                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.to_owned(), role));
+                let members = members.into_iter().collect::<BTreeMap<_, _>>();
+                let grants = Grants { principal: "person:ann".into(), members, scope: Scope::default() };
+                let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
+                let place = project::Name { key: key.into(), label: "p".into() };
+                let call = Call { project: place, actor, ..world.call("person:ann") };
+                let code = world.kernel.run(&call, &op).err().map(|error| error.code());
+                let expected = match (role, needed) {
+                    (None, _) => Some("unknown_project"),
+                    (Some(_), None) => Some("not_offered"),
+                    (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
+                    _ => None,
+                };
+                let turned_away = code.filter(|code| TURNED_AWAY.contains(code));
+                assert_eq!(turned_away, expected, "{name} {special} in {key} as {role:?}: {code:?}");
+            }
+        }
+    }
+    let row = |name: &str, special: &str, role: Option<Role>| {
+        let with = if special.is_empty() { String::new() } else { format!(" with {special}") };
+        format!("| `{name}`{with} | {} |", role.map_or("nobody", Role::as_str))
+    };
+    let mut rows: Vec<String> = IN_PROJECT.iter().map(|(name, special, _, role)| row(name, special, *role)).collect();
+    rows.push("| `memory_pin` of what everybody sees | operator |".into());
+    rows.push("| `memory_forget` of what is pinned for everybody | operator |".into());
+    assert_eq!(documented("## Ops in a project"), rows.into_iter().collect());
+    let rows: BTreeSet<String> = IN_STORE.iter().map(|name| row(name, "", Some(Role::Admin))).collect();
+    assert_eq!(documented("## Ops in the whole store"), rows);
+}
+
+/// Every public query of the kernel, found in its source, has a role; those that say who somebody is are for doors alone.
+fn queries(_: &World) {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/src/query");
+    let mut found = BTreeSet::new();
+    for file in std::fs::read_dir(dir).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for (at, _) in text.match_indices("    pub fn ") {
+            let rest = &text[at + "    pub fn ".len()..];
+            let (name, args) = rest.split_once('(').unwrap();
+            if args.trim_start().starts_with("&self, call: &Call")
+                || args.trim_start().starts_with("&self,\n        call: &Call")
+            {
+                found.insert(name.to_owned());
+            }
+        }
+    }
+    let with_role: BTreeSet<String> =
+        QUERIES.iter().map(|(name, _)| *name).chain(STORE_QUERIES).map(str::to_owned).collect();
+    assert_eq!(found, with_role);
+    for name in ["who_is", "who_is_session", "no_such"] {
+        assert_eq!((query_needs(name, "name:p"), query_needs(name, WHOLE_STORE)), (None, None));
+    }
+    assert_eq!((query_needs("list", "name:p"), query_needs("list", WHOLE_STORE)), (Some(Role::Viewer), None));
+    assert_eq!((query_needs("tokens", "name:p"), query_needs("tokens", WHOLE_STORE)), (None, Some(Role::Admin)));
+    let mut rows: BTreeMap<Role, Vec<String>> = BTreeMap::new();
+    for (name, role) in QUERIES {
+        rows.entry(role).or_default().push(format!("`{name}`"));
+    }
+    let mut rows: BTreeSet<String> =
+        rows.into_iter().map(|(role, names)| format!("| {} | {} |", names.join(" "), role.as_str())).collect();
+    let store: Vec<String> = STORE_QUERIES.iter().map(|name| format!("`{name}`")).collect();
+    rows.insert(format!("| {}, of the whole store | admin |", store.join(" ")));
+    assert_eq!(documented("## Queries"), rows);
+}
+
+/// The rows of the table under a heading of docs/access.md.
+fn documented(heading: &str) -> BTreeSet<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/access.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let section = page.split_once(&format!("{heading}\n")).unwrap_or_else(|| panic!("no section {heading}")).1;
+    let section = section.split("\n## ").next().unwrap();
+    section.lines().filter(|line| line.starts_with("| `")).map(str::to_owned).collect()
+}
