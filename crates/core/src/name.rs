@@ -1,6 +1,7 @@
 //! Names of agents and people: one grammar, checked at one place.
 
 use crate::error::{Error, Result};
+use crate::text;
 
 /// Longest name, in bytes.
 pub const NAME_MAX: usize = 64;
@@ -21,7 +22,7 @@ pub fn check(name: &str) -> Result<&str> {
     if first && rest && name.len() <= NAME_MAX && name != PERSON {
         return Ok(name);
     }
-    Err(Error::usage("bad_name", format!("`{}` is not a name", crate::text::excerpt(name)))
+    Err(Error::usage("bad_name", format!("`{}` is not a name", text::excerpt(name)))
         .hint("A name has 1 to 64 of the characters a-z 0-9 . _ : - and starts with a letter or digit."))
 }
 
@@ -69,6 +70,20 @@ pub fn fit_after(prefix: &str, found: &str) -> String {
 /// FNV-1a over 64 bits: a short stable mark for names and revisions, not a defence against anyone.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Checks a project's name: `[a-z0-9][a-z0-9._-]{0,63}`.
+pub fn project(name: &str) -> Result<()> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let fits = name.bytes().next().is_some_and(plain)
+        && name.len() <= 64
+        && name.bytes().all(|byte| plain(byte) || b"._-".contains(&byte));
+    if fits {
+        return Ok(());
+    }
+    Err(Error::usage("bad_project_name", format!("`{}` is not a project name", text::excerpt(name)))
+        .entity(text::excerpt(name))
+        .hint("A project name has 1 to 64 of the characters a-z 0-9 . _ - and starts with a letter or digit."))
 }
 
 #[cfg(test)]

@@ -71,6 +71,8 @@ pub enum Door {
     Hook,
     /// A tool call.
     Mcp,
+    /// A request over HTTP.
+    Http,
 }
 
 /// Longest text in a call: paths and keys that are made of them.

@@ -61,7 +61,7 @@ impl ProjectRef {
 
     /// A project by the name that somebody gave it.
     pub(crate) fn named(name: &str) -> Result<ProjectRef> {
-        check_name(name)?;
+        tenure_core::name::project(name)?;
         Ok(ProjectRef::new(KeyKind::Name, name, name.to_owned()))
     }
 
@@ -106,20 +106,6 @@ impl ProjectRef {
 /// The key of a repository with this id.
 pub(crate) fn id_key(id: &str) -> String {
     format!("{}{id}", KeyKind::Id.prefix())
-}
-
-/// Checks a project's name: `[a-z0-9][a-z0-9._-]{0,63}`.
-pub(crate) fn check_name(name: &str) -> Result<()> {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let fits = name.bytes().next().is_some_and(plain)
-        && name.len() <= 64
-        && name.bytes().all(|byte| plain(byte) || b"._-".contains(&byte));
-    if fits {
-        return Ok(());
-    }
-    Err(Error::usage("bad_project_name", format!("`{}` is not a project name", text::excerpt(name)))
-        .entity(text::excerpt(name))
-        .hint("A project name has 1 to 64 of the characters a-z 0-9 . _ - and starts with a letter or digit."))
 }
 
 /// A place where a project's common git directory was seen.
@@ -226,7 +212,7 @@ mod tests {
             assert_eq!(ProjectRef::named(good).unwrap().key.unwrap(), format!("name:{good}"));
         }
         for bad in ["", "Shop", "-a", ".a", "a:b", "a/b", "a b", "ä", &"x".repeat(65)] {
-            assert_eq!(check_name(bad).unwrap_err().kind(), Kind::Usage, "{bad:?}");
+            assert_eq!(tenure_core::name::project(bad).unwrap_err().kind(), Kind::Usage, "{bad:?}");
         }
     }
 

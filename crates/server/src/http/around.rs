@@ -25,12 +25,11 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 #[expect(clippy::disallowed_methods, reason = "how long a request took is measured by this process's clock")]
-pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response<Body> {
+pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response<Body> {
     let began = Instant::now();
     let id = request_id(&request);
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().to_string();
-    request.extensions_mut().insert(RequestId(id.clone()));
     let mut response = match server.doors.enter() {
         Err(error) => problem::response(&error, &id),
         Ok(place) => {
@@ -74,9 +73,6 @@ pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Reque
 }
 
 /// The id of a request: the caller's where it is one, else drawn.
-#[derive(Clone)]
-pub(crate) struct RequestId(pub(crate) String);
-
 fn request_id(request: &Request) -> String {
     let given = request.headers().get(REQUEST).and_then(|value| value.to_str().ok());
     let fits = |id: &&str| {
@@ -101,7 +97,7 @@ fn too_long() -> Error {
 struct Caught<F>(Pin<Box<F>>);
 
 impl<F: Future> Future for Caught<F> {
-    type Output = std::result::Result<F::Output, ()>;
+    type Output = Result<F::Output, ()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context))) {

@@ -77,7 +77,7 @@ impl Server {
         self.count(&grants.principal, 1.0)?;
         let name = match asked.header(AGENT)? {
             None => grants.principal.clone(),
-            Some(name) => tenure_core::name::check(name).map(|()| name.to_owned())?,
+            Some(name) => tenure_core::name::check(name)?.to_owned(),
         };
         if is_browser && name != grants.principal {
             return Err(self.denied(access::not_yours(&name), Some(&grants.principal), "act as", asked).await);
@@ -147,7 +147,7 @@ impl Server {
                 tool: String::new(),
                 process: None,
                 door: Door::Http,
-                principal: Some(caller.grants.principal.clone()),
+                principal: Some(caller.grants.clone()),
             },
             request_id: match given {
                 Some(given) => RequestId::given(given)?,
@@ -233,8 +233,8 @@ fn project_to_make(named: &str) -> Result<project::Name> {
 }
 
 /// `HOST:PATH`.
-fn checkout(text: &str) -> Result<Checkout> {
-    match text.split_once(':') {
+fn checkout(typed: &str) -> Result<Checkout> {
+    match typed.split_once(':') {
         Some((host, path)) if !host.is_empty() && path.starts_with('/') => Ok(Checkout {
             host: host.to_owned(),
             path: path.to_owned(),
@@ -242,7 +242,7 @@ fn checkout(text: &str) -> Result<Checkout> {
             trust: Trust::Any,
             tree: Tree::default(),
         }),
-        _ => Err(Error::usage("bad_header", format!("`{}` is not a checkout", tenure_core::text::excerpt(text)))
+        _ => Err(Error::usage("bad_header", format!("`{}` is not a checkout", text::excerpt(typed)))
             .entity(CHECKOUT)
             .hint("Give HOST:PATH, with the whole path of the working tree.")),
     }

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(doors.enter().unwrap_err().code(), "overloaded");
         assert_eq!(doors.requests(), 2);
         drop(first);
-        doors.enter().unwrap();
+        drop(doors.enter().unwrap());
         drop(second);
         let _listener = doors.listen().unwrap();
         assert!(doors.listen().is_err());

@@ -14,7 +14,6 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
-use tower_service::Service as _;
 
 /// How long a client may take to send the head of a request. One that opens connections and says nothing gives up first.
 const HEAD: Duration = Duration::from_secs(15);

@@ -18,7 +18,7 @@ pub(super) async fn serve(State(server): Shared, request: Request) -> Answer {
 }
 
 /// The whole document.
-pub fn document() -> Value {
+pub(super) fn document() -> Value {
     let mut parts = Parts::default();
     let mut paths = Map::new();
     for about in op::ALL.iter().filter(|about| about.doors.contains(&Door::Http)) {

@@ -194,7 +194,7 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
             let message = format!("`project` would make every repository one project; it belongs in {FILE}");
             return Err(refuse(path, text, Some(name.span()), &message));
         }
-        project::check_name(name.get_ref()).map_err(because(name.span()))?;
+        tenure_core::name::project(name.get_ref()).map_err(because(name.span()))?;
         config.project = Some(name.into_inner());
     }
     if let Some(store) = file.store {
