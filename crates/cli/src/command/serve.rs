@@ -1,0 +1,176 @@
+//! `tenure up` and `tenure serve`
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args as _;
+use serde_json::json;
+use tenure_core::access::{EVERY_PROJECT, Role};
+use tenure_core::{Error, Result};
+use tenure_kernel::access::Secret;
+use tenure_kernel::op::{login_offer, member_set};
+use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_server::http::Limits;
+use tenure_server::log::Log;
+use tenure_server::reach::place as sockets;
+use tenure_server::serve::{Settings, serve};
+use tenure_store::table::project;
+use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
+
+use super::{Group, Spec, read};
+use crate::context::Context;
+
+/// Where a server of one person listens.
+const USUAL: &str = "127.0.0.1:7133";
+
+pub(super) const UP: Spec = Spec {
+    name: "up",
+    aliases: &[],
+    group: Group::People,
+    about: "Serve the store of this project to this machine: quicker commands, HTTP, live events; people only",
+    examples: &["tenure up", "tenure up --listen 127.0.0.1:8000", "tenure up --no-http"],
+    args: UpArgs::augment_args,
+    run: |context, matches| {
+        let args: UpArgs = read(matches)?;
+        let person = context.people_only("`up`")?;
+        let listen = if args.no_http { None } else { Some(address(&args.listen)?) };
+        if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
+            return Err(Error::usage("not_this_machine", format!("{far} is open to other machines"))
+                .hint("`up` is for one person on one machine: listen at 127.0.0.1, or use `serve` behind a proxy."));
+        }
+        let kernel = context.own_kernel("`up`")?;
+        let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
+        run(context, kernel, listen, Limits::default(), link)
+    },
+};
+
+pub(super) const SERVE: Spec = Spec {
+    name: "serve",
+    aliases: &[],
+    group: Group::People,
+    about: "Serve a store to a team: HTTP for those who have a token, behind a proxy that does TLS",
+    examples: &["tenure serve --store postgres://db/tenure", "tenure serve --listen 0.0.0.0:7133 --per-second 500"],
+    args: ServeArgs::augment_args,
+    run: |context, matches| {
+        let args: ServeArgs = read(matches)?;
+        let usual = Limits::default();
+        let limits = Limits {
+            body: args.body_mib.map_or(usual.body, |mib| mib * 1024 * 1024),
+            time: args.seconds.map_or(usual.time, Duration::from_secs),
+            at_once: args.at_once.unwrap_or(usual.at_once),
+            listeners: args.listeners.unwrap_or(usual.listeners),
+            per_second: args.per_second.unwrap_or(usual.per_second),
+        };
+        if limits.body == 0 || limits.time.is_zero() || limits.at_once == 0 || limits.per_second == 0 {
+            return Err(Error::usage("bad_limit", "a server with a limit of 0 answers nobody").hint("Give 1 or more."));
+        }
+        let listen = address(&args.listen)?;
+        run(context, context.own_kernel("`serve`")?, Some(listen), limits, None)
+    },
+};
+
+#[derive(clap::Args)]
+struct UpArgs {
+    /// Where to listen for HTTP on this machine
+    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
+    listen: String,
+    /// Serve commands of this machine only, no HTTP
+    #[arg(long)]
+    no_http: bool,
+}
+
+#[derive(clap::Args)]
+struct ServeArgs {
+    /// Where to listen for HTTP
+    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
+    listen: String,
+    /// Longest body of a request, in MiB [default: 8]
+    #[arg(long, value_name = "MIB")]
+    body_mib: Option<usize>,
+    /// How long a request may take [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// Requests at once [default: 1024]
+    #[arg(long, value_name = "N")]
+    at_once: Option<usize>,
+    /// Listeners to events at once [default: 4096]
+    #[arg(long, value_name = "N")]
+    listeners: Option<usize>,
+    /// Requests a second for one principal [default: 2000]
+    #[arg(long, value_name = "N")]
+    per_second: Option<u32>,
+}
+
+fn address(typed: &str) -> Result<SocketAddr> {
+    typed.parse().map_err(|_| {
+        Error::usage("bad_address", format!("`{}` is not an address to listen at", tenure_core::text::excerpt(typed)))
+            .hint("Give an IP address and a port, such as 127.0.0.1:7133; port 0 takes a free one.")
+    })
+}
+
+fn run(
+    context: &Context<'_>,
+    kernel: Kernel,
+    listen: Option<SocketAddr>,
+    limits: Limits,
+    link: Option<Secret>,
+) -> Result<u8> {
+    let store = context.place()?.store.display();
+    let socket = socket(context, &kernel)?;
+    let (quiet, shown) = (context.out.is_quiet(), socket.clone());
+    let sink = move |line: &str| {
+        if !quiet {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+    };
+    let log = Log::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
+    serve(kernel, Settings { socket, listen, limits, log }, |address| {
+        let address = address.map(|address| format!("http://{address}"));
+        let page = link.map(|link| format!("{}/login/{}", address.as_deref().unwrap_or_default(), link.expose()));
+        if context.out.is_json() {
+            let socket = shown.as_ref().map(|path| path.display().to_string());
+            context.out.data(&json!({ "store": store, "socket": socket, "url": address, "sign_in": page }));
+            return;
+        }
+        let socket = shown.map(|path| path.display().to_string());
+        let rows = [("store", Some(store)), ("socket", socket), ("http", address), ("sign in", page)];
+        let rows = rows.into_iter().filter_map(|(name, value)| Some(format!("\n  {name:<9}{}", value?)));
+        context.out.text(&format!("Serving; Ctrl-C ends it.\n{}\n", rows.collect::<String>()));
+    })?;
+    Ok(0)
+}
+
+/// Where commands of this machine find the server, beside an embedded store.
+fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
+    let Location::File(database) = kernel.store().location() else { return Ok(None) };
+    kernel.store().create()?;
+    let runtime = context.env.directory("XDG_RUNTIME_DIR");
+    Ok(sockets::socket_path(database, runtime.as_deref()))
+}
+
+/// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.
+fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
+    let call = || Call {
+        project: project::whole_store(),
+        actor: Actor::named(person),
+        request_id: RequestId::draw(&OsEntropy),
+        checkout: None,
+        pinned_store: None,
+        keep_events: None,
+        proven_dead: Vec::new(),
+    };
+    let role = member_set::Request {
+        principal: person.to_owned(),
+        project: EVERY_PROJECT.to_owned(),
+        role: Some(Role::Admin),
+    };
+    kernel.run(&call(), &Op::MemberSet(role))?;
+    let secret = Secret::draw(&OsEntropy);
+    let offer =
+        login_offer::Request { principal: person.to_owned(), hash: secret.hash(), ..login_offer::Request::default() };
+    kernel.run(&call(), &Op::LoginOffer(offer))?;
+    Ok(secret)
+}
