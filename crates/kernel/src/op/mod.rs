@@ -16,6 +16,7 @@ pub mod inbox;
 pub mod join;
 mod leaving;
 pub mod lessons;
+mod lines;
 pub mod lock;
 pub mod memory_forget;
 pub mod memory_pin;
