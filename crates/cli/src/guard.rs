@@ -31,7 +31,7 @@ pub(crate) fn state(context: &Context<'_>) -> Result<Guards> {
     if off_by_variable(context.env) {
         return Ok(here(context.env, Guards::default()));
     }
-    context.ask(|kernel, call| kernel.guards(call))
+    context.ask(|reach, call| reach.guards(call))
 }
 
 /// That they are off, in one sentence; nothing where they are on.

@@ -54,13 +54,13 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
         let mut looked = renewed;
         let mut before: Option<Turn> = None;
         loop {
-            let turn = context.ask(|kernel, call| kernel.turn(call, place, before.as_ref()))?;
+            let turn = context.ask(|reach, call| reach.turn(call, place, before.as_ref()))?;
             if turn.state != "waiting" || renewed.elapsed() >= RENEW {
                 break;
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                let found = context.ask(|kernel, call| Ok(context.dead(kernel, call)))?;
+                let found = context.ask(|reach, call| Ok(context.dead(reach, call)))?;
                 // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
                 let anew = found.iter().any(|proof| !dead.contains(proof));
                 dead = found;
@@ -75,8 +75,7 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
                 let last = context.run_aside(op)?;
                 return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
-            let store = context.kernel()?.store();
-            store.listen(&mut bell, store.poll().min(left));
+            context.reach()?.pause(&mut bell, left);
             before = Some(turn);
         }
         reply = context.run_aside(op)?;

@@ -49,6 +49,9 @@ pub struct Request {
     /// The payload, to the letter: some of what it holds is kept as it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<RawValue>>,
+    /// The lines that its items stand on in the sender's input, for refusals that name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<usize>,
 }
 
 /// A call with how long its sender waits.
@@ -74,20 +77,24 @@ pub enum Asked {
 impl Request {
     /// The request of an op.
     pub fn op(call: &Call, op: &Op, deadline_ms: Option<u64>) -> Result<Request> {
-        let request = Some(raw(op.canonical()?)?);
         Ok(Request {
             call: Caller { call: call.clone(), deadline_ms },
             op: Some(op.name().to_owned()),
             query: None,
-            request,
+            request: Some(raw(op.canonical()?)?),
+            lines: op.lines(),
         })
     }
 
     /// The request of a query.
     pub fn query(call: &Call, query: &Query, deadline_ms: Option<u64>) -> Result<Request> {
-        let request = Some(raw(query.to_json()?)?);
-        let name = Some(query.name().to_owned());
-        Ok(Request { call: Caller { call: call.clone(), deadline_ms }, op: None, query: name, request })
+        Ok(Request {
+            call: Caller { call: call.clone(), deadline_ms },
+            op: None,
+            query: Some(query.name().to_owned()),
+            request: Some(raw(query.to_json()?)?),
+            lines: query.lines(),
+        })
     }
 
     /// The document, on one line.
@@ -113,8 +120,16 @@ impl Request {
         self.call.call.check()?;
         let request = self.request.as_ref().map_or("{}", |request| request.get());
         match (&self.op, &self.query) {
-            (Some(op), None) => Op::read(op, request).map(Asked::Op),
-            (None, Some(query)) => Query::read(query, request).map(Asked::Query),
+            (Some(op), None) => {
+                let mut op = Op::read(op, request)?;
+                op.set_lines(&self.lines);
+                Ok(Asked::Op(op))
+            }
+            (None, Some(query)) => {
+                let mut query = Query::read(query, request)?;
+                query.set_lines(&self.lines);
+                Ok(Asked::Query(query))
+            }
             _ => Err(Error::usage("bad_request", "a request names an op or a query, one of them")),
         }
     }

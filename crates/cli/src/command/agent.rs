@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let Args { verb: Verb::List(page) } = read(matches)?;
         let limit = page.limit()?;
-        let page = context.ask_who_holds(|kernel, call| kernel.agents(call, None, limit, page.cursor.as_deref()))?;
+        let page = context.ask_who_holds(|reach, call| reach.agents(call, None, limit, page.cursor.as_deref()))?;
         if context.out.is_json() {
             context.out.data(&page);
             return Ok(0);

@@ -29,6 +29,7 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: |context, matches| {
         let args: Args = read(matches)?;
+        context.needs_store("`backup`")?;
         match &args.file {
             Some(file) if file.as_os_str() == "-" => to_stdout(context, args.force),
             Some(file) => to_file(context, &context.env.cwd()?.join(file), args.force),
@@ -57,7 +58,7 @@ fn to_file(context: &Context<'_>, path: &Path, force: bool) -> Result<u8> {
     };
     may_write(path, existing, &context.place()?.store).map_err(hinted)?;
     let taken = context
-        .ask(|kernel, call| kernel.backup(call, path, existing, &progress(context, "copied")))
+        .ask(|reach, call| reach.kernel("`backup`")?.backup(call, path, existing, &progress(context, "copied")))
         .map_err(hinted)?;
     let report = describe(&path.display().to_string(), &taken);
     if context.out.is_json() {
@@ -80,8 +81,9 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
     refuse_closed()?;
     let scratch = Scratch::new(context.env)?;
     let path = scratch.file("backup.db");
-    let taken =
-        context.ask(|kernel, call| kernel.backup(call, &path, Existing::Replace, &progress(context, "copied")))?;
+    let taken = context.ask(|reach, call| {
+        reach.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(context, "copied"))
+    })?;
     match stream(scratch, &path) {
         Ok(()) => {
             let report = describe("-", &taken);

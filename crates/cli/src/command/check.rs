@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
         let typed = typed::read(context, &args.paths)?;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let question = Question { paths, shared: args.shared, all_checkouts: args.all_checkouts, fold_case };
-        let answer = context.ask_who_holds(|kernel, call| kernel.check(call, &question))?;
+        let answer = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
         if context.out.is_json() {
             context.out.data(&answer);
         } else {

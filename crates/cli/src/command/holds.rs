@@ -35,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
         if args.tree {
             return picture(context, &filter);
         }
-        let page = context.ask_who_holds(|kernel, call| kernel.holds_where(call, &filter, limit, cursor))?;
+        let page = context.ask_who_holds(|reach, call| reach.holds_where(call, &filter, limit, cursor))?;
         if context.out.is_json() {
             context.out.data(&page);
         } else {
@@ -54,7 +54,7 @@ fn picture(context: &Context<'_>, filter: &Filter) -> Result<u8> {
     let mut cursor: Option<String> = None;
     loop {
         let rows = LIMIT_MAX;
-        let page = context.ask_who_holds(|kernel, call| kernel.holds_where(call, filter, rows, cursor.as_deref()))?;
+        let page = context.ask_who_holds(|reach, call| reach.holds_where(call, filter, rows, cursor.as_deref()))?;
         items.extend(page.items);
         cursor = page.next;
         if cursor.is_none() || items.len() >= TREE {

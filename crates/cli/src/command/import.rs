@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             ));
         }
         if args.dry_run {
-            let imported = context.ask(|kernel, call| kernel.import_plan(call, &request))?;
+            let imported = context.ask(|reach, call| reach.import_plan(call, &request))?;
             if context.out.is_json() {
                 context.out.data(&imported);
             } else {

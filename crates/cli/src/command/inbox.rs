@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         if args.peek {
-            let found = context.ask(|kernel, call| kernel.mail(call, args.limit))?;
+            let found = context.ask(|reach, call| reach.mail(call, args.limit))?;
             if context.out.is_json() {
                 context.out.data(&found);
             } else {
@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         context.will_write();
-        let ack = args.ack.iter().map(|typed| context.ask(|kernel, call| kernel.message_id(call, typed)));
+        let ack = args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)));
         let request = inbox::Request { limit: args.limit, ack: ack.collect::<Result<_>>()? };
         let (found, reply) = context.answer::<Inbox>(&Op::Inbox(request))?;
         if context.out.is_json() {

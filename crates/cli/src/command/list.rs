@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
             limit: args.page.limit()?,
             cursor: args.page.cursor,
         };
-        let page = context.ask_who_holds(|kernel, call| kernel.list(call, &filter))?;
+        let page = context.ask_who_holds(|reach, call| reach.list(call, &filter))?;
         if context.out.is_json() {
             context.out.data(&page);
         } else {

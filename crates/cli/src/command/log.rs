@@ -34,7 +34,7 @@ pub(super) const SPEC: Spec = Spec {
         };
         let subject = match args.subject.as_deref() {
             Some(typed) if typed.starts_with("t-") || typed.starts_with("h-") => {
-                Some(context.ask(|kernel, call| kernel.any_id(call, typed))?)
+                Some(context.ask(|reach, call| reach.any_id(call, typed))?)
             }
             other => other.map(str::to_owned),
         };
@@ -129,7 +129,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
     let mut renewed = None;
     loop {
         let context = renewed.as_ref().unwrap_or(context);
-        let page = context.ask(|kernel, call| kernel.log(call, &filter))?;
+        let page = context.ask(|reach, call| reach.log(call, &filter))?;
         for event in &page.items {
             match (context.out.is_json(), serde_json::to_string(event)) {
                 (true, Ok(json)) => context.out.document(&json),

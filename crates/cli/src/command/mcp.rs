@@ -108,7 +108,7 @@ impl Desk for Reception {
     }
 
     fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
-        self.with(who, None, |context| context.ask_who_holds(|kernel, call| query(kernel, call)))
+        self.with(who, None, |context| context.ask_who_holds(|reach, call| query(reach, call)))
     }
 
     fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed> {

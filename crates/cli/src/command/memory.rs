@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
             Verb::List(list) => {
                 let (limit, cursor) = (list.page.limit()?, list.page.cursor.clone());
                 let filter = Filter { limit, cursor, pinned: list.pinned, ..list.which.filter(context)? };
-                let page = context.ask(|kernel, call| kernel.memories(call, &filter))?;
+                let page = context.ask(|reach, call| reach.memories(call, &filter))?;
                 print(context, &page, "Nothing is remembered.");
             }
             Verb::Pin { id, off } => {
@@ -108,7 +108,7 @@ impl Which {
 /// Runs an op on a memory, in this project or in what belongs to the whole store.
 fn change(context: &Context<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &str) -> Result<()> {
     context.will_write();
-    let (of_store, id) = context.ask(|kernel, call| kernel.memory_id(call, typed))?;
+    let (of_store, id) = context.ask(|reach, call| reach.memory_id(call, typed))?;
     let reply = if of_store { context.run_in(project::whole_store(), &op(id))? } else { context.run(&op(id))? };
     if context.out.is_json() {
         context.out.body(&reply.body);

@@ -38,6 +38,7 @@ mod reserve;
 mod restore;
 mod resume;
 mod send;
+mod serve;
 mod setup;
 mod show;
 mod status;
@@ -124,6 +125,8 @@ pub(crate) const ALL: &[Spec] = &[
     restore::SPEC,
     export::SPEC,
     import::SPEC,
+    serve::UP,
+    serve::SERVE,
     demo::SPEC,
     lessons::SPEC,
     mcp::SPEC,

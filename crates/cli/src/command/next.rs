@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let labels = args.labels.or_default(context)?;
-        let next = context.ask_who_holds(|kernel, call| kernel.next(call, &labels))?;
+        let next = context.ask_who_holds(|reach, call| reach.next(call, &labels))?;
         if context.out.is_json() {
             context.out.data(&next);
             return Ok(0);

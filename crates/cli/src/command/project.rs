@@ -89,7 +89,7 @@ fn show(context: &Context<'_>) -> Result<u8> {
 
 fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
     let limit = page.limit()?;
-    let page = context.ask(|kernel, call| kernel.projects(call, limit, page.cursor.as_deref()))?;
+    let page = context.ask(|reach, call| reach.projects(call, limit, page.cursor.as_deref()))?;
     if context.out.is_json() {
         context.out.data(&page);
         return Ok(0);
@@ -125,7 +125,7 @@ fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
     context.people_only("`project forget`")?;
     // The same call under the same id is answered from its record, although the project is gone by now.
     let repeated = context.globals.request_id.is_some();
-    let project = context.ask(|kernel, call| kernel.project_called(call, name, repeated))?;
+    let project = context.ask(|reach, call| reach.project_called(call, name, repeated))?;
     let request = op::forget::Request { key: project.key.clone(), force };
     let reply = context.run_in(project, &Op::Forget(request))?;
     if context.out.is_json() {

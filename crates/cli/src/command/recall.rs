@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
         let filter = Filter { limit, cursor: args.cursor, ..args.which.filter(context)? };
-        let page = context.ask(|kernel, call| kernel.recall(call, &words, &filter))?;
+        let page = context.ask(|reach, call| reach.recall(call, &words, &filter))?;
         memory::print(context, &page, "Nothing of that is remembered.");
         Ok(0)
     },

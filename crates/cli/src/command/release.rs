@@ -63,7 +63,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
                 return Ok(Request { hold: Some(typed.to_owned()), ..Request::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = context.ask(|kernel, call| kernel.any_id(call, typed))?;
+                let hold = context.ask(|reach, call| reach.any_id(call, typed))?;
                 return Ok(Request { hold: Some(hold), ..Request::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
@@ -78,9 +78,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
     // Paths first: they say in which checkout the command is.
     let paths = typed::read(context, what);
     let lock = match what {
-        [only] => {
-            only.to_str().map(|name| context.ask(|kernel, call| kernel.lock_of(call, name))).transpose()?.flatten()
-        }
+        [only] => only.to_str().map(|name| context.ask(|reach, call| reach.lock_of(call, name))).transpose()?.flatten(),
         _ => None,
     };
     if let Some(lock) = lock {
@@ -102,7 +100,7 @@ fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<bool> {
     let holder = Some(context.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
-    Ok(!context.ask(|kernel, call| kernel.holds_where(call, &filter, 1, None))?.items.is_empty())
+    Ok(!context.ask(|reach, call| reach.holds_where(call, &filter, 1, None))?.items.is_empty())
 }
 
 #[derive(clap::Args)]

@@ -45,6 +45,7 @@ struct Args {
 
 fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
     let call = context.person("`restore`")?;
+    context.needs_store("`restore`")?;
     let place = context.place()?;
     let safety = safety(context, place, args)?;
     let source = source(context, place, &args.file)?;
@@ -56,7 +57,7 @@ fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
     drop(scratch);
     context.may_make_store();
     let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
-    let restored = context.kernel()?.restore(&call, &backup, replace, &progress(context, "restored"))?;
+    let restored = context.kernel("`restore`")?.restore(&call, &backup, replace, &progress(context, "restored"))?;
     report(context, place, safety.as_deref(), &restored)
 }
 
@@ -68,7 +69,7 @@ fn safety(context: &Context<'_>, place: &Place, args: &Args) -> Result<Option<Pa
     let path = match (&args.safety, &place.store) {
         (Some(given), _) => context.env.cwd()?.join(given),
         (None, Location::Sqlite(database)) => database.with_file_name(format!("before-restore-{}.backup", stamp())),
-        (None, Location::Postgres(_)) => {
+        (None, Location::Postgres(_) | Location::Server(_)) => {
             return Err(Error::usage("safety_needed", "--replace needs a place for a backup of what is there now")
                 .hint("Name a new file with --safety."));
         }

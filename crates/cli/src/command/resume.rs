@@ -54,12 +54,12 @@ pub(super) const SPEC: Spec = Spec {
 /// What `resume` would answer now.
 pub(super) fn peek(context: &Context<'_>, request: &Request) -> Result<Resumed> {
     let tree = context.tree();
-    context.ask_who_holds(|kernel, call| {
+    context.ask_who_holds(|reach, call| {
         let mut call: Call = call.clone();
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        kernel.peek(&call, request)
+        reach.peek(&call, request)
     })
 }
 

@@ -62,12 +62,12 @@ fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
     let blockers = match thing::find(context, typed)? {
         Thing::Id(id) | Thing::Memory(id) => return Ok(id),
         Thing::Lock(name) => {
-            context.ask(|kernel, call| kernel.lock_of(call, &name))?.map(|hold| hold.id).into_iter().collect()
+            context.ask(|reach, call| reach.lock_of(call, &name))?.map(|hold| hold.id).into_iter().collect()
         }
         Thing::Path(typed, _) => {
             let (fold_case, paths) = (typed.fold_case, typed.with_targets());
             let question = Question { paths, fold_case, ..Question::default() };
-            let found = context.ask_who_holds(|kernel, call| kernel.check(call, &question))?;
+            let found = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
             found.blockers.into_iter().filter(|found| found.state == "held").map(|found| found.id).collect::<Vec<_>>()
         }
     };

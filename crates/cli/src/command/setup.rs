@@ -115,7 +115,7 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
         program: named(&path, &running),
         store: match &place.store {
             Location::Sqlite(database) => database.parent().map(PathBuf::from),
-            Location::Postgres(_) => None,
+            Location::Postgres(_) | Location::Server(_) => None,
         },
         path,
     })
@@ -230,7 +230,7 @@ impl Job<'_> {
             return Ok(false);
         }
         self.context.will_write();
-        Ok(!self.context.ask(|kernel, call| kernel.switched_on(call))?)
+        Ok(!self.context.ask(|reach, call| reach.switched_on(call))?)
     }
 
     fn confirm(&self, changes: &[Change], switch_on: bool, yes: bool) -> Result<()> {
@@ -407,7 +407,7 @@ impl Job<'_> {
                 others.push(vec![tool.name().into(), "MCP server".into(), server.into()]);
             }
         }
-        let fired = self.context.ask(|kernel, call| kernel.fired(call)).unwrap_or_default();
+        let fired = self.context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
         let last =
             |finding: &Finding| fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event);
         let notes: Vec<String> = match self.has_no_hooks() {

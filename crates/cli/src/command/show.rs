@@ -36,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
             return show(context, &args.what);
         };
         let id = context.task_id(&typed)?;
-        let graph = context.ask_who_holds(|kernel, call| kernel.graph(call, &id))?;
+        let graph = context.ask_who_holds(|reach, call| reach.graph(call, &id))?;
         if context.out.is_json() {
             context.out.data(&json!({
                 "root": graph.root,
@@ -63,13 +63,13 @@ pub(super) const SPEC: Spec = Spec {
 fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
     let out = context.out;
     match find(context, what)? {
-        Thing::Id(id) => match context.ask_who_holds(|kernel, call| kernel.look_up(call, &id))? {
+        Thing::Id(id) => match context.ask_who_holds(|reach, call| reach.look_up(call, &id))? {
             Found::Hold(hold) => say_hold(out, &hold),
             Found::Task(task) if out.is_json() => out.data(&task),
             Found::Task(task) => out.text(&shown(out, &task)),
         },
         Thing::Memory(id) => {
-            let memory = context.ask(|kernel, call| kernel.memory(call, &id))?;
+            let memory = context.ask(|reach, call| reach.memory(call, &id))?;
             if out.is_json() {
                 out.data(&memory);
             } else {
@@ -77,12 +77,12 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
             }
         }
         Thing::Lock(name) => {
-            let hold = context.ask_who_holds(|kernel, call| kernel.lock_of(call, &name))?;
+            let hold = context.ask_who_holds(|reach, call| reach.lock_of(call, &name))?;
             say_hold(out, &hold.ok_or_else(|| id::unknown(&name, id::Sort::Hold))?);
         }
         Thing::Path(typed, unknown) => {
             let filter = Filter { paths: typed.paths, fold_case: typed.fold_case, ..Filter::default() };
-            let page = context.ask_who_holds(|kernel, call| kernel.holds_where(call, &filter, 50, None))?;
+            let page = context.ask_who_holds(|reach, call| reach.holds_where(call, &filter, 50, None))?;
             match unknown {
                 Some(error) if page.items.is_empty() => return Err(error),
                 _ if out.is_json() => out.data(&page),

@@ -27,10 +27,10 @@ pub(super) fn find(context: &Context<'_>, word: &OsString) -> Result<Thing> {
     let text = word.to_str().unwrap_or_default();
     if !text.is_empty() && id::is_prefix(text) {
         let found = if text.starts_with("m-") {
-            let memory = context.ask(|kernel, call| kernel.memory_id(call, text));
+            let memory = context.ask(|reach, call| reach.memory_id(call, text));
             memory.map(|(_, id)| Thing::Memory(id)).or_else(|error| forgotten(text, error))
         } else {
-            context.ask(|kernel, call| kernel.any_id(call, text)).map(Thing::Id)
+            context.ask(|reach, call| reach.any_id(call, text)).map(Thing::Id)
         };
         match found {
             Ok(found) => return Ok(found),
@@ -43,7 +43,7 @@ pub(super) fn find(context: &Context<'_>, word: &OsString) -> Result<Thing> {
         typed.paths.iter().try_for_each(|path| Pattern::parse(path, Case::Kept).map(|_| ()))?;
         Ok(typed)
     });
-    let lock = context.ask(|kernel, call| kernel.lock_of(call, text))?;
+    let lock = context.ask(|reach, call| reach.lock_of(call, text))?;
     let unknown = unknown.unwrap_or_else(|| id::unknown(&word.to_string_lossy(), id::Sort::Task));
     let is_there = !word.is_empty() && std::fs::symlink_metadata(context.env.cwd()?.join(word)).is_ok();
     match (lock, typed) {

@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, _| {
         let place = context.place()?;
         // This is what one asks when something is wrong, so it answers then too.
-        let asked = context.ask(|kernel, call| Ok((kernel.switched_on(call)?, kernel.guards(call)?)));
+        let asked = context.ask(|reach, call| Ok((reach.switched_on(call)?, reach.guards(call)?)));
         let switched_on = asked.as_ref().ok().map(|(switched_on, _)| *switched_on);
         let stored = asked.as_ref().map(|(_, guards)| guards.clone()).unwrap_or_default();
         let guards = guard::here(context.env, stored);

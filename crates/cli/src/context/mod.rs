@@ -1,5 +1,6 @@
 //! What a command runs with: who calls, where, on which store; found out once, when first asked for.
 
+mod way;
 mod who;
 
 use std::cell::{Cell, OnceCell};
@@ -11,9 +12,10 @@ use serde::de::DeserializeOwned;
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::confirm;
-use tenure_kernel::{Actor, Call, Checkout, Evidence, Kernel, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_server::reach::Reach;
 use tenure_store::table::project;
-use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
+use tenure_store::{Entropy, Identity, Options, OsEntropy};
 
 use self::who::actor;
 use crate::env::Env;
@@ -22,7 +24,7 @@ use crate::output::Printer;
 use crate::place::pin::Pin;
 use crate::place::process::HostFacts;
 use crate::place::project::{KeyKind, RecordedPlace, encode};
-use crate::place::{self, Location, Place, config, tree};
+use crate::place::{self, Location, Place, tree};
 use crate::uncommitted;
 
 /// A command's surroundings.
@@ -32,7 +34,7 @@ pub(crate) struct Context<'a> {
     pub(crate) out: &'a Printer,
     place: OnceCell<Place>,
     pin: OnceCell<Option<Pin>>,
-    kernel: OnceCell<Kernel>,
+    reach: OnceCell<Reach>,
     /// Whether this command is going to write: set before the store is first touched.
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
@@ -53,7 +55,7 @@ impl<'a> Context<'a> {
             out,
             place: OnceCell::new(),
             pin: OnceCell::new(),
-            kernel: OnceCell::new(),
+            reach: OnceCell::new(),
             writes: Cell::new(false),
             repins: Cell::new(false),
             hook: Cell::new(None),
@@ -116,6 +118,10 @@ impl<'a> Context<'a> {
         if pin.location == place.store.display() || !there.is_absolute() || !there.is_file() {
             return Ok(());
         }
+        // A server may well serve that very file; the store's id says whether it does.
+        if matches!(place.store, Location::Server(_)) {
+            return Ok(());
+        }
         if matches!(&place.store, Location::Sqlite(here) if is_same_file(here, there)) {
             return Ok(());
         }
@@ -125,41 +131,6 @@ impl<'a> Context<'a> {
             Ok(Some(identity)) if identity.id == pin.store => Err(place.pinned_elsewhere(pin)),
             _ => Ok(()),
         }
-    }
-
-    /// The kernel on the store of this place.
-    pub(crate) fn kernel(&self) -> Result<&Kernel> {
-        if let Some(kernel) = self.kernel.get() {
-            return Ok(kernel);
-        }
-        let place = self.place()?;
-        let options = Options {
-            durability: match place.config.durability {
-                config::Durability::Full => Durability::Full,
-                config::Durability::Fast => Durability::Fast,
-            },
-            // A store that the project is pinned to exists; if it is not there, making another would split the project.
-            may_create: self.hook.get().is_none() && (self.repins.get() || self.pin()?.is_none()),
-            patience: self.hook.get().unwrap_or(Options::default().patience),
-            one_connection: self.writes.get(),
-            one_shot: !self.writes.get(),
-            any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
-            ..Options::default()
-        };
-        let options = match &place.store {
-            Location::Sqlite(_) => options,
-            Location::Postgres(_) => Options {
-                user: self.env.var("PGUSER")?.map(str::to_owned).or_else(|| self.env.user_name()),
-                password: self.env.var("PGPASSWORD")?.map(str::to_owned),
-                ..options
-            },
-        };
-        let location = match &place.store {
-            Location::Sqlite(path) => tenure_store::Location::File(path.clone()),
-            Location::Postgres(url) => tenure_store::Location::Postgres(url.clone()),
-        };
-        let kernel = Kernel::new(location, options)?;
-        Ok(self.kernel.get_or_init(|| kernel))
     }
 
     /// Says that this is a hook, how long it waits for its turn, and whether it is one that always writes. The others
@@ -212,8 +183,8 @@ impl<'a> Context<'a> {
             keep_events: None,
             proven_dead: Vec::new(),
         };
-        let kernel = self.kernel()?;
-        self.answered(&mut call, |call| kernel.run(call, op))
+        let reach = self.reach()?;
+        self.answered(&mut call, |call| reach.run(call, op))
     }
 
     /// Runs an op from a place that a person vouches for.
@@ -227,8 +198,8 @@ impl<'a> Context<'a> {
         let place = self.place()?;
         // What can be refused by its words alone is refused before a store or an id is made for it.
         op.check()?;
-        let kernel = self.kernel()?;
-        let (key, pinned_store) = self.pinned(kernel)?;
+        let reach = self.reach()?;
+        let (key, pinned_store) = self.pinned(reach)?;
         let mut call = Call {
             project: project::Name { key, label: place.project.label.clone() },
             actor,
@@ -239,7 +210,7 @@ impl<'a> Context<'a> {
             proven_dead: Vec::new(),
         };
         if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_) | Op::Lock(_)) {
-            call.proven_dead = self.dead(kernel, &call);
+            call.proven_dead = self.dead(reach, &call);
         }
         if let Some(here) = &mut call.checkout {
             here.tree = match op {
@@ -250,7 +221,7 @@ impl<'a> Context<'a> {
         }
         let request_id = call.request_id.as_str().to_owned();
         // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
-        self.answered(&mut call, |call| kernel.run(call, op)).map_err(|error| match error.kind() {
+        self.answered(&mut call, |call| reach.run(call, op)).map_err(|error| match error.kind() {
             Kind::Busy => error.detail("request_id", request_id),
             _ => error,
         })
@@ -287,22 +258,22 @@ impl<'a> Context<'a> {
     }
 
     /// Asks a query.
-    pub(crate) fn ask<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
+    pub(crate) fn ask<T>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<T> {
         self.ask_knowing(|_, _| Vec::new(), query)
     }
 
     /// Asks a query that shows who holds what: an agent whose process is dead holds nothing, as for a claim.
-    pub(crate) fn ask_who_holds<T>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
-        self.ask_knowing(|kernel, call| self.dead(kernel, call), query)
+    pub(crate) fn ask_who_holds<T>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<T> {
+        self.ask_knowing(|reach, call| self.dead(reach, call), query)
     }
 
     fn ask_knowing<T>(
         &self,
-        proof: impl Fn(&Kernel, &Call) -> Vec<Evidence>,
-        query: impl Fn(&Kernel, &Call) -> Result<T>,
+        proof: impl Fn(&Reach, &Call) -> Vec<Evidence>,
+        query: impl Fn(&Reach, &Call) -> Result<T>,
     ) -> Result<T> {
         let place = self.place()?;
-        let kernel = self.kernel()?;
+        let reach = self.reach()?;
         let actor = match &self.acting {
             Some(actor) => actor.clone(),
             None => self.asker()?.for_query().map_or_else(|| Actor::named("nobody"), |identity| actor(&identity)),
@@ -320,8 +291,8 @@ impl<'a> Context<'a> {
             keep_events: None,
             proven_dead: Vec::new(),
         };
-        call.proven_dead = proof(kernel, &call);
-        self.answered(&mut call, |call| query(kernel, call))
+        call.proven_dead = proof(reach, &call);
+        self.answered(&mut call, |call| query(reach, call))
     }
 
     /// Says that the store is made if it is not there, whatever the project is pinned to: a person puts it back.
@@ -333,12 +304,12 @@ impl<'a> Context<'a> {
     /// Which store this is, made if need be, whatever the project is pinned to: a person chooses it.
     pub(crate) fn create_store(&self) -> Result<Identity> {
         self.repins.set(true);
-        self.kernel()?.store().create()
+        self.reach()?.create()
     }
 
     /// The full id of a task from what was typed of it.
     pub(crate) fn task_id(&self, typed: &str) -> Result<String> {
-        self.ask(|kernel, call| kernel.task_id(call, typed))
+        self.ask(|reach, call| reach.task_id(call, typed))
     }
 
     /// The same where nothing may have been typed.
@@ -354,7 +325,7 @@ impl<'a> Context<'a> {
     }
 
     /// The project's key and the store that it is pinned to; the first write makes both.
-    fn pinned(&self, kernel: &Kernel) -> Result<(String, Option<String>)> {
+    fn pinned(&self, reach: &Reach) -> Result<(String, Option<String>)> {
         let place = self.place()?;
         let key = || place.ensure_key(&mut |bytes| OsEntropy.fill(bytes));
         if let Some(pin) = self.pin()? {
@@ -364,7 +335,7 @@ impl<'a> Context<'a> {
             return Ok((key()?, None));
         }
         // The store first: one that cannot be had leaves nothing in the repository.
-        let identity = kernel.store().create()?;
+        let identity = reach.create()?;
         let key = key()?;
         place.ensure_pin(&identity.id, &key)?;
         Ok((key, Some(identity.id)))

@@ -3,7 +3,8 @@
 use tenure_core::agent::{Judgement, Process};
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::{Actor, Call, Door, Evidence, Kernel};
+use tenure_kernel::{Actor, Call, Door, Evidence};
+use tenure_server::reach::Reach;
 use tenure_store::table::project;
 
 use super::Context;
@@ -39,8 +40,8 @@ impl Context<'_> {
         let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(Whose::Unknown) };
         let here = HostFacts::read(self.env).process(0, 0);
         let above: Vec<_> = ancestors().collect();
-        let kernel = self.kernel()?;
-        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &above))
+        let reach = self.reach()?;
+        self.answered(&mut call, |call| reach.session_of(call, tools, &here, &above))
     }
 
     /// Who calls, for what only people may do.
@@ -72,9 +73,9 @@ impl Context<'_> {
     }
 
     /// Looks at the processes of agents on this machine that hold something.
-    pub(crate) fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
+    pub(crate) fn dead(&self, reach: &Reach, call: &Call) -> Vec<Evidence> {
         // Where this fails the op itself meets the same obstacle and reports it.
-        let suspects = kernel.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
+        let suspects = reach.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
         self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))
     }
 

@@ -61,12 +61,12 @@ fn beginning(
     (dead, ready): (&[Evidence], usize),
 ) -> Result<Beginning> {
     let tree = seen(door);
-    door.ask(agent, |kernel, call| {
+    door.ask(agent, |reach, call| {
         let mut call = Call { proven_dead: dead.to_vec(), ..call.clone() };
         if let Some(here) = &mut call.checkout {
             here.tree = tree.clone();
         }
-        kernel.beginning(&call, request, ready)
+        reach.beginning(&call, request, ready)
     })
 }
 

@@ -10,7 +10,8 @@ use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::guard::Outlook;
 use tenure_kernel::query::session::{Depth, Look, Standing};
 use tenure_kernel::shape::SessionStarted;
-use tenure_kernel::{Actor, Call, Evidence, Kernel, Op, Tree};
+use tenure_kernel::{Actor, Call, Evidence, Op, Tree};
+use tenure_server::reach::Reach;
 
 use super::input::Payload;
 use super::tool::{Event, Tool};
@@ -104,7 +105,7 @@ impl<'a> Door<'a> {
     pub(super) fn outlook(&self, files: &[String], fold_case: bool) -> Result<Option<Outlook>> {
         let says = self.presence();
         let look = Look { says: &says, given: self.given.as_deref(), depth: Depth::News };
-        self.ask("nobody", |kernel, call| kernel.outlook(call, &look, files, fold_case))
+        self.ask("nobody", |reach, call| reach.outlook(call, &look, files, fold_case))
     }
 
     /// What a hook says that has nothing to say but that the session is there.
@@ -124,7 +125,7 @@ impl<'a> Door<'a> {
             return Ok(None);
         }
         let look = Look { says, given: self.given.as_deref(), depth };
-        self.ask("nobody", |kernel, call| kernel.standing(call, &look))
+        self.ask("nobody", |reach, call| reach.standing(call, &look))
     }
 
     /// Registers the session and says who it is. Asks again where another process was quicker.
@@ -232,22 +233,22 @@ impl<'a> Door<'a> {
         if let Some(here) = &mut call.checkout {
             here.tree = tree;
         }
-        let kernel = self.context.kernel()?;
-        let reply = self.context.answered(&mut call, |call| kernel.run(call, op))?;
+        let reach = self.context.reach()?;
+        let reply = self.context.answered(&mut call, |call| reach.run(call, op))?;
         serde_json::from_str(&reply.body)
             .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
     }
 
     /// Proof of which agents that hold something are dead.
     pub(super) fn dead(&self, agent: &str) -> Result<Vec<Evidence>> {
-        self.ask(agent, |kernel, call| Ok(self.context.dead(kernel, call)))
+        self.ask(agent, |reach, call| Ok(self.context.dead(reach, call)))
     }
 
     /// Asks a query as an agent.
-    pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<T> {
+    pub(super) fn ask<T>(&self, agent: &str, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<T> {
         let call = self.context.call_as(self.actor(agent), "query")?;
         let mut call = call.ok_or_else(|| Error::bug("a project that lost its key"))?;
-        let kernel = self.context.kernel()?;
-        self.context.answered(&mut call, |call| query(kernel, call))
+        let reach = self.context.reach()?;
+        self.context.answered(&mut call, |call| query(reach, call))
     }
 }

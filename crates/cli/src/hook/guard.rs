@@ -195,8 +195,8 @@ fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first
 /// else that reason.
 fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, error: Error) -> Error {
     let look = |dead: &[Evidence]| {
-        door.ask(agent, |kernel, call| {
-            kernel.in_the_way(&Call { proven_dead: dead.to_vec(), ..call.clone() }, paths, fold_case)
+        door.ask(agent, |reach, call| {
+            reach.in_the_way(&Call { proven_dead: dead.to_vec(), ..call.clone() }, paths, fold_case)
         })
     };
     match look(&[]) {

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use tenure_core::Result;
 use tenure_core::shell::{Step, Threat, threats};
+use tenure_kernel::Call;
 use tenure_kernel::query::check::Question;
 use tenure_kernel::shape::Checked;
-use tenure_kernel::{Call, Kernel};
+use tenure_server::reach::Reach;
 
 use super::door::Door;
 use super::refusal;
@@ -153,10 +154,10 @@ pub(super) fn refused(door: &Door<'_>, agent: &str, risk: &Risk) -> Result<Optio
         Ok(Question { paths, fold_case: typed::folds_case(&door.context)?, ..Question::default() })
     });
     let question = question.transpose()?;
-    let look = |kernel: &Kernel, call: &Call| match &question {
-        None => kernel.others_here(call),
+    let look = |reach: &Reach, call: &Call| match &question {
+        None => reach.others_here(call),
         Some(question) => {
-            let mut found = kernel.check(call, question)?;
+            let mut found = reach.check(call, question)?;
             // Whoever only waits for it has no work there yet.
             found.blockers.retain(|blocker| blocker.state != "waiting");
             found.free = found.blockers.is_empty();
@@ -168,7 +169,7 @@ pub(super) fn refused(door: &Door<'_>, agent: &str, risk: &Risk) -> Result<Optio
         // Whoever is dead is not at work; whether one is costs a look at processes, which is made only now. Where that
         // look fails, what was found stands.
         let dead = door.dead(agent).unwrap_or_default();
-        let again = |kernel: &Kernel, call: &Call| look(kernel, &Call { proven_dead: dead.clone(), ..call.clone() });
+        let again = |reach: &Reach, call: &Call| look(reach, &Call { proven_dead: dead.clone(), ..call.clone() });
         others = if dead.is_empty() { others } else { door.ask(agent, again).unwrap_or(others) };
     }
     Ok((!others.free).then(|| refusal::of_command(&risk.what, is_whole, &others.blockers, others.total)))

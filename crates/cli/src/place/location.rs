@@ -1,8 +1,9 @@
-//! Where a store is: a SQLite file or a PostgreSQL database.
+//! Where a store is: a SQLite file, a PostgreSQL database, or behind a server.
 
 use std::path::{Path, PathBuf};
 
 use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_server::reach::Address;
 
 use crate::env::Env;
 
@@ -16,6 +17,8 @@ pub(crate) enum Location {
     Sqlite(PathBuf),
     /// A `postgres://` URL, with its password if it has one: for connecting, never for showing.
     Postgres(String),
+    /// A server that has the store.
+    Server(Address),
 }
 
 // Debug output ends up in logs and failed assertions.
@@ -64,6 +67,7 @@ impl Location {
         match self {
             Location::Sqlite(path) => path.display().to_string(),
             Location::Postgres(url) => tenure_store::redact(url),
+            Location::Server(address) => address.to_string(),
         }
     }
 }
@@ -99,7 +103,7 @@ fn is_scheme(text: &str) -> bool {
 
 fn refuse(code: &'static str, message: String) -> Error {
     Error::new(Kind::Usage, code, Stage::Resolve, message)
-        .hint("A store is a file path, `sqlite:PATH`, or a `postgres://` URL (also `postgresql://`).")
+        .hint("A store is a file path, `sqlite:PATH`, or a `postgres://` URL (also `postgresql://`); a server is named by TENURE_URL.")
 }
 
 fn no_home() -> Error {

@@ -13,6 +13,7 @@ pub(crate) mod process;
 pub(crate) mod project;
 pub(crate) mod remote;
 pub(crate) mod scratch;
+pub(crate) mod server;
 pub(crate) mod tree;
 pub(crate) mod typed;
 
@@ -57,6 +58,8 @@ pub(crate) enum StoreFrom {
     ProjectDirectory,
     UserConfig,
     User,
+    /// A server, by `TENURE_URL`.
+    UrlVariable,
 }
 
 impl StoreFrom {
@@ -69,6 +72,7 @@ impl StoreFrom {
             StoreFrom::ProjectDirectory => "the project's .tenure directory",
             StoreFrom::UserConfig => "the user's config.toml",
             StoreFrom::User => "the user's store",
+            StoreFrom::UrlVariable => "TENURE_URL",
         }
     }
 }
@@ -98,9 +102,9 @@ pub(crate) fn resolve_at(path: &Path, globals: &Globals, env: &Env) -> Result<Pl
     let project = match (name, &checkout, &store) {
         (Some(name), _, _) => ProjectRef::named(name)?,
         (None, Some(checkout), Location::Sqlite(_)) => ProjectRef::by_id(checkout)?,
-        (None, Some(checkout), Location::Postgres(_)) => shared_repository(checkout)?,
+        (None, Some(checkout), Location::Postgres(_) | Location::Server(_)) => shared_repository(checkout)?,
         (None, None, Location::Sqlite(_)) => ProjectRef::by_dir(&dir, None),
-        (None, None, Location::Postgres(_)) => ProjectRef::by_dir(&dir, Some(&env.hostname())),
+        (None, None, Location::Postgres(_) | Location::Server(_)) => ProjectRef::by_dir(&dir, Some(&env.hostname())),
     };
     Ok(Place { dir, checkout, project, store, store_from, config })
 }
@@ -118,8 +122,16 @@ fn find_store(globals: &Globals, env: &Env, config: &Config, root: &Path) -> Res
     if let Some(given) = &globals.store {
         return Ok((Location::parse(given, env.cwd()?, env)?, StoreFrom::Flag));
     }
-    if let Some(given) = env.var("TENURE_STORE")? {
-        return Ok((Location::parse(given, env.cwd()?, env)?, StoreFrom::Variable));
+    match (env.var("TENURE_STORE")?, env.var("TENURE_URL")?) {
+        (Some(_), Some(_)) => return Err(server::both()),
+        (Some(given), None) => return Ok((Location::parse(given, env.cwd()?, env)?, StoreFrom::Variable)),
+        (None, Some(given)) => return Ok((Location::Server(server::address(given, env)?), StoreFrom::UrlVariable)),
+        (None, None) => {}
+    }
+    // Of one level a file names a store or a server, never both; the project's own counts before the user's.
+    let serving = config.server.as_ref();
+    if let Some(setting) = serving.filter(|setting| setting.level == Level::Project) {
+        return Ok((Location::Server(server::address(&setting.value, env)?), StoreFrom::ProjectConfig));
     }
     let set = config.store.as_ref();
     // A committed `tenure.toml` is in every worktree: seen from the file, a relative path would be as many stores.
@@ -129,6 +141,9 @@ fn find_store(globals: &Globals, env: &Env, config: &Config, root: &Path) -> Res
     let own = root.join(STORE_DIR);
     if own.is_dir() {
         return Ok((Location::inside(&own), StoreFrom::ProjectDirectory));
+    }
+    if let Some(setting) = serving {
+        return Ok((Location::Server(server::address(&setting.value, env)?), StoreFrom::UserConfig));
     }
     match set {
         Some(setting) => {

@@ -14,7 +14,7 @@ use super::Location;
 use crate::env::Env;
 
 /// What the names of the files beside a database end in.
-const BESIDE: [&str; 6] = ["-wal", "-shm", "-journal", "-turn-a", "-turn-b", "-bell"];
+const BESIDE: [&str; 7] = ["-wal", "-shm", "-journal", "-turn-a", "-turn-b", "-bell", "-sock"];
 
 /// A directory for its owner alone, removed with everything in it.
 pub(crate) struct Scratch(PathBuf);

@@ -9,6 +9,8 @@ use serde_json::Value;
 use tenure_kernel::shape::Event;
 use tenure_testkit::{pg, replay};
 
+use crate::serving::{Serving, Through};
+
 /// The binary under test.
 pub(crate) const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 
@@ -31,6 +33,8 @@ pub(crate) struct Home {
     root: PathBuf,
     /// The URL and the schema, on PostgreSQL.
     postgres: Option<(String, String)>,
+    /// A server between the calls and the embedded store.
+    serving: Option<Serving>,
 }
 
 impl Home {
@@ -43,6 +47,11 @@ impl Home {
 
     /// A home with a directory `repo` that is none.
     pub(crate) fn without_git(engine: Engine) -> Home {
+        // Any test can be run through a server: TENURE_IT_THROUGH=http or socket.
+        Home::made(engine, Through::asked_for().filter(|_| engine == Engine::File))
+    }
+
+    fn made(engine: Engine, through: Option<Through>) -> Home {
         let dir = tempfile::Builder::new().prefix("tn-it-").tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["home", "repo", "tmp"] {
@@ -52,7 +61,21 @@ impl Home {
             let schema = pg::server().fresh_schema();
             (pg::server().url(&schema), schema)
         });
-        Home { _dir: dir, root, postgres }
+        let mut home = Home { _dir: dir, root, postgres, serving: None };
+        home.serving = through.map(|through| Serving::start(&home.database(), through));
+        home
+    }
+
+    /// A home whose calls go through a server in this process.
+    pub(crate) fn served(through: Through) -> Home {
+        let home = Home::made(Engine::File, Some(through));
+        home.git_init("repo");
+        home
+    }
+
+    /// The server.
+    pub(crate) fn serving(&self) -> &Serving {
+        self.serving.as_ref().expect("this test has a server")
     }
 
     /// A path inside.
@@ -113,6 +136,9 @@ impl Home {
         ];
         if let Some((url, _)) = &self.postgres {
             variables.push(("TENURE_STORE", url.into()));
+        }
+        if let Some(serving) = &self.serving {
+            variables.extend(serving.environment());
         }
         variables
     }

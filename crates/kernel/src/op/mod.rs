@@ -17,6 +17,7 @@ pub mod inbox;
 pub mod join;
 mod leaving;
 pub mod lessons;
+mod lines;
 pub mod lock;
 pub mod login_close;
 pub mod login_offer;

@@ -5,10 +5,12 @@ use tenure_core::Result;
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
-use tenure_kernel::{Call, Kernel, Op};
+use tenure_kernel::{Call, Op};
+
+use crate::reach::Reach;
 
 /// A question to the kernel, answered as JSON. It may be asked twice.
-pub type Query<'a> = dyn Fn(&Kernel, &Call) -> Result<Value> + 'a;
+pub type Query<'a> = dyn Fn(&Reach, &Call) -> Result<Value> + 'a;
 
 /// The op on some patterns of one checkout, and on whether its file system does not tell `A` from `a`.
 pub type OnPaths<'a> = dyn Fn(Vec<String>, bool) -> Op + 'a;

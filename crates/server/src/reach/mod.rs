@@ -79,13 +79,7 @@ impl Reach {
         match self {
             Reach::Direct(kernel) => Ok(kernel),
             Reach::Near(near) => Ok(near.kernel()),
-            Reach::Far(far) => Err(Error::new(
-                Kind::Denied,
-                "needs_store",
-                Stage::Resolve,
-                format!("{what} works on the store itself, and this project is on the server {}", far.name()),
-            )
-            .hint("Run it on the machine of the server, with the store that the server uses.")),
+            Reach::Far(far) => Err(needs_store(what, &far.name())),
         }
     }
 
@@ -123,6 +117,13 @@ impl Reach {
             None => std::thread::sleep(FAR_POLL.min(most)),
         }
     }
+}
+
+/// The refusal of what cannot be done from far away.
+pub fn needs_store(what: &str, server: &str) -> Error {
+    let message = format!("{what} works on the store itself, and this project is on the server {server}");
+    Error::new(Kind::Denied, "needs_store", Stage::Resolve, message)
+        .hint("Run it on the machine of the server, with the store that the server uses.")
 }
 
 /// Reads the answer to a query.

@@ -5,6 +5,8 @@ mod files;
 use serde::Serialize;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::health::Health;
+use tenure_server::reach::Far;
+use tenure_server::wire::VERSION;
 use tenure_store::{Store, migrate};
 
 use super::{Group, Spec};
@@ -90,7 +92,11 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
         "project",
         format!("{} ({})", place.project.label, place.project.key.as_deref().unwrap_or("no id yet")),
     ));
-    let kernel = match context.kernel() {
+    if let Location::Server(_) = &place.store {
+        checks.extend(server(context));
+        return checks;
+    }
+    let kernel = match context.kernel("`doctor`") {
         Ok(kernel) => kernel,
         Err(error) => {
             checks.push(fault("store", &error));
@@ -141,6 +147,37 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     checks
 }
 
+/// What can be seen of a server from here.
+fn server(context: &Context<'_>) -> Vec<Check> {
+    let place = match context.place() {
+        Ok(place) => place,
+        Err(error) => return vec![fault("place", &error)],
+    };
+    let hello = match context.reach().and_then(|reach| reach.server().map(Far::hello).transpose()) {
+        Ok(Some(hello)) => hello,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![fault("server", &error)],
+    };
+    let mut checks = vec![ok("server", format!("{} ({})", place.store.display(), hello.store))];
+    checks.push(match hello.tenure == VERSION {
+        true => ok("version", format!("{VERSION}, as the server's")),
+        false => remark("version", format!("{VERSION} here, {} on the server", hello.tenure), None),
+    });
+    checks.push(match place.check_pin(&hello.store) {
+        Ok(()) => ok("pin", "this project is used with this store"),
+        Err(error) => fault("pin", &error),
+    });
+    checks.push(match context.ask(|reach, call| reach.switched_on(call)) {
+        Ok(true) => ok("access", "the token is let in, and something has happened in this project"),
+        Ok(false) => remark("access", "the token is let in; nothing has happened in this project yet", None),
+        Err(error) => fault("access", &error),
+    });
+    checks.push(hooks(context));
+    checks.push(guards(context));
+    checks.push(remark("store", "it is looked at where the server runs: `tenure doctor` there", None));
+    checks
+}
+
 /// Whether the guards are on, and what they do when they cannot look.
 fn guards(context: &Context<'_>) -> Check {
     match guard::state(context) {
@@ -171,7 +208,7 @@ fn hooks(context: &Context<'_>) -> Check {
         Ok(tools) => tools,
         Err(error) => return remark("hooks", error.message(), error.advice()),
     };
-    let fired = context.ask(|kernel, call| kernel.fired(call)).unwrap_or_default();
+    let fired = context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);
     let last = last.map(|fired| format!("{} {} fired {} ago", fired.tool, fired.event, span(fired.ago_s)));
     if tools.is_empty() {
@@ -186,7 +223,7 @@ fn hooks(context: &Context<'_>) -> Check {
 }
 
 fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
-    let health = match context.ask(|kernel, call| kernel.health(call)) {
+    let health = match context.ask(|reach, call| reach.health(call)) {
         Ok(health) => health,
         Err(error) => return vec![fault("rows", &error)],
     };
@@ -195,7 +232,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
     }
     let keep = context.place().ok().and_then(|place| place.config.keep_events);
     let mut checks = vec![clock(&health, store), retention(&health, keep)];
-    checks.push(match context.ask(|kernel, call| kernel.read_through(call)) {
+    checks.push(match context.ask(|reach, call| reach.read_through(call)) {
         Ok(()) => ok("rows", "all can be read"),
         Err(error) => wrong("rows", error.message(), "Restore a backup, and please report this."),
     });

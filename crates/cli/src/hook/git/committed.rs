@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::place::typed::folds_case;
 
 pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
-    if !context.ask(|kernel, call| kernel.switched_on(call))? {
+    if !context.ask(|reach, call| reach.switched_on(call))? {
         return Ok(Outcome::Fine);
     }
     let identity = context.caller()?;
@@ -33,7 +33,7 @@ pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
     let paths: Vec<String> = files.iter().map(|file| file.text.clone()).collect();
     let fold_case = folds_case(&context)?;
     let question = Question { paths: paths.clone(), fold_case };
-    let own: HashSet<String> = context.ask(|kernel, call| kernel.own_files(call, &question))?.into_iter().collect();
+    let own: HashSet<String> = context.ask(|reach, call| reach.own_files(call, &question))?.into_iter().collect();
     files.retain(|file| own.contains(&file.text));
     let mut clean = Vec::new();
     // Where git does not say what is clean, nothing is: a hold too many lapses, one too few loses work.

@@ -18,7 +18,7 @@ pub(super) fn act(context: &Context<'_>, is_merge: bool) -> Result<Outcome> {
     let is_guarded = |name: &&Name| !relaxed.iter().any(|pattern| pattern.matches(&name.text));
     let paths = staged.iter().filter(is_guarded).map(|name| name.text.clone()).collect();
     let question = Question { paths, fold_case: folds_case(context)? };
-    let Some(found) = context.ask_who_holds(|kernel, call| kernel.may_commit(call, &question))? else {
+    let Some(found) = context.ask_who_holds(|reach, call| reach.may_commit(call, &question))? else {
         return Ok(Outcome::Fine);
     };
     if found.taken.is_empty() && found.lost.is_empty() {

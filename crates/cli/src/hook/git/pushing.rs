@@ -33,7 +33,7 @@ pub(super) fn act(context: &Context<'_>, arguments: &[OsString]) -> Result<Outco
         return Ok(Outcome::Fine);
     }
     let fold_case = folds_case(context)?;
-    let Some(found) = context.ask_who_holds(|kernel, call| kernel.may_push(call, &made, fold_case))? else {
+    let Some(found) = context.ask_who_holds(|reach, call| reach.may_push(call, &made, fold_case))? else {
         return Ok(Outcome::Fine);
     };
     if found.late.is_empty() {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use tenure_core::pattern::Pattern;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold, text};
+use tenure_server::reach::Address;
 use toml::Spanned;
 
 pub(crate) use self::guard::{Fail, People, guard_fail};
@@ -52,7 +53,7 @@ pub(crate) enum Level {
     User,
 }
 
-/// The `store` setting and where it stands.
+/// The `store` or `server` setting and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreSetting {
     pub(crate) value: String,
@@ -66,6 +67,8 @@ pub(crate) struct Config {
     /// The project's name.
     pub(crate) project: Option<String>,
     pub(crate) store: Option<StoreSetting>,
+    /// The address of a server that has the store.
+    pub(crate) server: Option<StoreSetting>,
     /// The label filter of calls that give none.
     pub(crate) labels: Vec<String>,
     pub(crate) durability: Durability,
@@ -103,6 +106,7 @@ pub(crate) struct Wait {
 struct File {
     project: Option<Spanned<String>>,
     store: Option<Spanned<String>>,
+    server: Option<Spanned<String>>,
     labels: Option<Spanned<Vec<String>>>,
     durability: Option<Durability>,
     hold: Hold,
@@ -164,6 +168,7 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
     let mut config = Config {
         project: None,
         store: None,
+        server: None,
         labels: Vec::new(),
         durability: Durability::default(),
         task_ttl: None,
@@ -200,6 +205,16 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
     if let Some(store) = file.store {
         Location::check(store.get_ref()).map_err(because(store.span()))?;
         config.store = Some(StoreSetting { value: store.into_inner(), file: path.to_path_buf(), level });
+        // What a nearer file says about where the store is counts before what another says, in either word.
+        config.server = None;
+        if let Some(server) = &file.server {
+            return Err(refuse(path, text, Some(server.span()), "a project has a `store` or a `server`, not both"));
+        }
+    }
+    if let Some(server) = file.server {
+        Address::parse(server.get_ref(), true).map_err(because(server.span()))?;
+        config.server = Some(StoreSetting { value: server.into_inner(), file: path.to_path_buf(), level });
+        config.store = None;
     }
     if let Some(labels) = file.labels {
         config.labels = text::labels(labels.get_ref()).map_err(because(labels.span()))?;
@@ -273,7 +288,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait].")
+        .hint("Known keys: project, store, server, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),

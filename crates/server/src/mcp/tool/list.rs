@@ -64,12 +64,12 @@ fn list(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         cursor: request.cursor,
         ..Filter::default()
     };
-    Ok(Answer::of(visit.ask(|kernel, call| kernel.list(call, &filter))?))
+    Ok(Answer::of(visit.ask(|reach, call| reach.list(call, &filter))?))
 }
 
 fn show(visit: &Visit<'_>, id: &str) -> Result<Answer> {
-    let value = visit.ask(|kernel, call| {
-        let found = kernel.look_up(call, id)?;
+    let value = visit.ask(|reach, call| {
+        let found = reach.look_up(call, id)?;
         let value = match found {
             Found::Task(task) => serde_json::to_value(task),
             Found::Hold(hold) => serde_json::to_value(hold),

@@ -60,7 +60,7 @@ enum Action {
 }
 
 fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
-    let id = |typed: &String| read(visit.ask(|kernel, call| kernel.message_id(call, typed))?);
+    let id = |typed: &String| read(visit.ask(|reach, call| reach.message_id(call, typed))?);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
     let mut answer = visit.run(&Op::Inbox(inbox::Request { limit: None, ack }))?;
     answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
@@ -70,7 +70,7 @@ fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
 fn dispatch(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let text =
         request.text.ok_or_else(|| Error::usage("bad_arguments", "`text` is missing: send needs it").entity("text"))?;
-    let about = request.about.map(|typed| read(visit.ask(|kernel, call| kernel.any_id(call, &typed))?)).transpose()?;
+    let about = request.about.map(|typed| read(visit.ask(|reach, call| reach.any_id(call, &typed))?)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
     visit.run(&Op::Send(send::Request { to: request.to, about, text, urgency, request: request.request }))
 }

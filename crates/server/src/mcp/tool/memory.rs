@@ -30,11 +30,11 @@ pub(super) const TOOL: Tool = Tool {
             Action::Recall => {
                 let words = request.text.clone().ok_or_else(|| missing("text", "recall"))?;
                 let filter = request.filter(visit)?;
-                Ok(Answer::of(visit.ask(|kernel, call| kernel.recall(call, &words, &filter))?))
+                Ok(Answer::of(visit.ask(|reach, call| reach.recall(call, &words, &filter))?))
             }
             Action::List => {
                 let filter = request.filter(visit)?;
-                Ok(Answer::of(visit.ask(|kernel, call| kernel.memories(call, &filter))?))
+                Ok(Answer::of(visit.ask(|reach, call| reach.memories(call, &filter))?))
             }
             Action::Forget => forget(visit, request),
         }
@@ -112,7 +112,7 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
 
 fn forget(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let typed = request.id.ok_or_else(|| missing("id", "forget"))?;
-    let (of_store, memory): (bool, String) = read(visit.ask(|kernel, call| kernel.memory_id(call, &typed))?)?;
+    let (of_store, memory): (bool, String) = read(visit.ask(|reach, call| reach.memory_id(call, &typed))?)?;
     let op = Op::MemoryForget(op::memory_forget::Request { memory });
     if of_store { visit.run_in_store(&op) } else { visit.run(&op) }
 }

@@ -20,11 +20,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::op::note::Artifact;
-use tenure_kernel::{Call, Kernel, Op};
+use tenure_kernel::{Call, Op};
 
 use super::answer::Answer;
 use super::desk::{Defaults, Desk, OnPaths, Who};
 use super::schema;
+use crate::reach::Reach;
 
 /// All tools, in the order of a working day.
 pub(crate) const ALL: &[Tool] = &[
@@ -138,16 +139,16 @@ impl<'a> Visit<'a> {
     }
 
     /// Asks a question.
-    fn ask<T: Serialize>(&self, query: impl Fn(&Kernel, &Call) -> Result<T>) -> Result<Value> {
-        self.desk.ask(self.who, &|kernel, call| {
-            serde_json::to_value(query(kernel, call)?)
+    fn ask<T: Serialize>(&self, query: impl Fn(&Reach, &Call) -> Result<T>) -> Result<Value> {
+        self.desk.ask(self.who, &|reach, call| {
+            serde_json::to_value(query(reach, call)?)
                 .map_err(|error| Error::bug(format!("an answer has no JSON: {error}")).at(Stage::Reply))
         })
     }
 
     /// The full id of a task from a beginning of it.
     fn task_id(&self, typed: &str) -> Result<String> {
-        read(self.ask(|kernel, call| kernel.task_id(call, typed))?)
+        read(self.ask(|reach, call| reach.task_id(call, typed))?)
     }
 
     /// The same where the focus is meant when none is given.
@@ -157,7 +158,7 @@ impl<'a> Visit<'a> {
 
     /// The full id of a task or a hold from a beginning of it.
     fn any_id(&self, typed: &str) -> Result<String> {
-        read(self.ask(|kernel, call| kernel.any_id(call, typed))?)
+        read(self.ask(|reach, call| reach.any_id(call, typed))?)
     }
 
     /// A file as it is now.

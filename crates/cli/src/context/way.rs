@@ -1,0 +1,102 @@
+//! The way to the kernel: the store itself, the server beside it, or a server elsewhere.
+
+use tenure_core::Result;
+use tenure_kernel::Kernel;
+use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
+use tenure_store::{Durability, Options};
+
+use super::Context;
+use crate::place::{Location, config, server};
+
+impl Context<'_> {
+    /// The way to the kernel of this place.
+    pub(crate) fn reach(&self) -> Result<&Reach> {
+        if let Some(reach) = self.reach.get() {
+            return Ok(reach);
+        }
+        let reach = self.find_way()?;
+        Ok(self.reach.get_or_init(|| reach))
+    }
+
+    /// The kernel on the store of this place, for what needs the store itself.
+    pub(crate) fn kernel(&self, what: &str) -> Result<&Kernel> {
+        self.needs_store(what)?;
+        self.reach()?.kernel(what)
+    }
+
+    /// Refuses what works on the store itself where the project is on a server, before anything is done for it.
+    pub(crate) fn needs_store(&self, what: &str) -> Result<()> {
+        match &self.place()?.store {
+            Location::Server(address) => Err(needs_store(what, &address.to_string())),
+            Location::Sqlite(_) | Location::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// A kernel of its own on the store of this place, for a process that goes on answering others.
+    pub(crate) fn own_kernel(&self, what: &str) -> Result<Kernel> {
+        self.needs_store(what)?;
+        self.will_write();
+        let options = Options { one_connection: false, one_shot: false, ..self.options()? };
+        match &self.place()?.store {
+            Location::Postgres(url) => {
+                Kernel::new(tenure_store::Location::Postgres(url.clone()), self.as_user(options)?)
+            }
+            Location::Sqlite(path) => Kernel::new(tenure_store::Location::File(path.clone()), options),
+            Location::Server(address) => Err(needs_store(what, &address.to_string())),
+        }
+    }
+
+    /// Who PostgreSQL is asked as, where the URL does not say.
+    fn as_user(&self, options: Options) -> Result<Options> {
+        Ok(Options {
+            user: self.env.var("PGUSER")?.map(str::to_owned).or_else(|| self.env.user_name()),
+            password: self.env.var("PGPASSWORD")?.map(str::to_owned),
+            ..options
+        })
+    }
+
+    fn find_way(&self) -> Result<Reach> {
+        let place = self.place()?;
+        let direct = |location, options| Kernel::new(location, options).map(|kernel| Reach::Direct(Box::new(kernel)));
+        match &place.store {
+            Location::Server(address) => {
+                let token = server::token(self.env, address, place.store_from)?;
+                let patience = self.hook.get().unwrap_or(Options::default().patience);
+                Ok(Reach::Far(Box::new(Http::new(address.clone(), &token, patience)?)))
+            }
+            Location::Postgres(url) => {
+                direct(tenure_store::Location::Postgres(url.clone()), self.as_user(self.options()?)?)
+            }
+            Location::Sqlite(path) => {
+                let options = self.options()?;
+                let allowed = self.env.os("TENURE_SOCKET").is_none() || self.env.says_yes("TENURE_SOCKET");
+                let runtime = self.env.directory("XDG_RUNTIME_DIR");
+                let socket = if allowed { sockets::socket_path(path, runtime.as_deref()) } else { None };
+                match socket.filter(|socket| sockets::is_own_socket(socket)) {
+                    Some(socket) => {
+                        let store = self.pin()?.map(|pin| pin.store.clone());
+                        let near = Near::new(path.clone(), options, socket, store, self.writes.get())?;
+                        Ok(Reach::Near(Box::new(near)))
+                    }
+                    None => direct(tenure_store::Location::File(path.clone()), options),
+                }
+            }
+        }
+    }
+
+    fn options(&self) -> Result<Options> {
+        Ok(Options {
+            durability: match self.place()?.config.durability {
+                config::Durability::Full => Durability::Full,
+                config::Durability::Fast => Durability::Fast,
+            },
+            // A store that the project is pinned to exists; if it is not there, making another would split the project.
+            may_create: self.hook.get().is_none() && (self.repins.get() || self.pin()?.is_none()),
+            patience: self.hook.get().unwrap_or(Options::default().patience),
+            one_connection: self.writes.get(),
+            one_shot: !self.writes.get(),
+            any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
+            ..Options::default()
+        })
+    }
+}
