@@ -67,10 +67,10 @@ impl Feed {
         let start = match from {
             Since::Cursor(cursor) => cursor,
             Since::Number(number) => format!("{}.{number}", incarnation(&page)),
-            Since::Time(_) => page.items.first().map_or_else(
-                || end(&page),
-                |event| format!("{}.{}", incarnation(&page), event.number - 1),
-            ),
+            Since::Time(_) => page
+                .items
+                .first()
+                .map_or_else(|| end(&page), |event| format!("{}.{}", incarnation(&page), event.number - 1)),
         };
         Ok(Listening { feed: self.clone(), call, live, start, page })
     }
@@ -239,8 +239,7 @@ fn lines(page: &Page<Event>) -> Result<Vec<Line>> {
             number: event.number,
             cursor: format!("{incarnation}.{}", event.number),
             kind: event.kind.clone(),
-            json: serde_json::to_string(event)
-                .map_err(|error| Error::bug(format!("an event has no JSON: {error}")))?,
+            json: serde_json::to_string(event).map_err(|error| Error::bug(format!("an event has no JSON: {error}")))?,
         })
     };
     page.items.iter().map(line).collect()

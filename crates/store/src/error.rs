@@ -237,4 +237,3 @@ pub(crate) fn unwanted() -> Error {
     Error::new(Kind::Busy, "not_run", Stage::Lock, "whoever asked had left before the turn came")
         .hint("Nothing was done. Ask again with the same request id.")
 }
-

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tenure_core::{Result, Span, Time};
 
 use crate::bell::Bell;
-use crate::{error, fault};
 use crate::postgres::Postgres;
 use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
 use crate::tx::Tx;
 use crate::world::{Clock, Entropy, Faults, OsEntropy, SystemClock};
+use crate::{error, fault};
 
 /// Where a store is.
 #[derive(Clone, Debug)]

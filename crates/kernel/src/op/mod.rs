@@ -27,8 +27,8 @@ pub mod memory_forget;
 pub mod memory_pin;
 pub mod note;
 pub mod off;
-mod read;
 pub mod principal_set;
+mod read;
 pub mod release;
 mod release_lock;
 mod release_paths;
@@ -154,14 +154,24 @@ pub struct About {
 
 /// All ops.
 pub const ALL: [About; 40] = [
-    About { name: "add", what: "Adds a task", doors: &[Door::Cli, Door::Mcp, Door::Http], schema: || schema_for!(add::Request) },
+    About {
+        name: "add",
+        what: "Adds a task",
+        doors: &[Door::Cli, Door::Mcp, Door::Http],
+        schema: || schema_for!(add::Request),
+    },
     About {
         name: "add_many",
         what: "Adds many tasks, all or none",
         doors: &[Door::Cli, Door::Http],
         schema: || schema_for!(add_many::Request),
     },
-    About { name: "edit", what: "Changes a task", doors: &[Door::Cli, Door::Http], schema: || schema_for!(edit::Request) },
+    About {
+        name: "edit",
+        what: "Changes a task",
+        doors: &[Door::Cli, Door::Http],
+        schema: || schema_for!(edit::Request),
+    },
     About {
         name: "claim",
         what: "Takes a task: the one named, or the best that is ready",
@@ -228,7 +238,12 @@ pub const ALL: [About; 40] = [
         doors: &[Door::Cli, Door::Http],
         schema: || schema_for!(reopen::Request),
     },
-    About { name: "cancel", what: "Gives a task up", doors: &[Door::Cli, Door::Http], schema: || schema_for!(cancel::Request) },
+    About {
+        name: "cancel",
+        what: "Gives a task up",
+        doors: &[Door::Cli, Door::Http],
+        schema: || schema_for!(cancel::Request),
+    },
     About {
         name: "transfer",
         what: "Hands a held task to another agent",

@@ -65,7 +65,7 @@ fn in_project(op: &Op) -> Option<Role> {
 }
 
 /// The role that each query needs in a project, by the name of the kernel's method.
-pub const QUERIES: [(&str, Role); 44] = [
+pub const QUERIES: [(&str, Role); 47] = [
     ("agents", Role::Viewer),
     ("any_id", Role::Viewer),
     ("beginning", Role::Viewer),
@@ -77,6 +77,7 @@ pub const QUERIES: [(&str, Role); 44] = [
     ("health", Role::Operator),
     ("holds", Role::Viewer),
     ("holds_where", Role::Viewer),
+    ("import_plan", Role::Operator),
     ("in_the_way", Role::Viewer),
     ("last_time", Role::Viewer),
     ("list", Role::Viewer),
@@ -99,6 +100,7 @@ pub const QUERIES: [(&str, Role); 44] = [
     ("projects", Role::Viewer),
     ("read_through", Role::Operator),
     ("recall", Role::Viewer),
+    ("session_of", Role::Worker),
     ("show", Role::Viewer),
     ("show_hold", Role::Viewer),
     ("standing", Role::Viewer),
@@ -106,6 +108,7 @@ pub const QUERIES: [(&str, Role); 44] = [
     ("suspects", Role::Worker),
     ("switched_on", Role::Viewer),
     ("task_id", Role::Viewer),
+    ("turn", Role::Viewer),
     ("unread", Role::Viewer),
     ("why", Role::Viewer),
     ("why_lock", Role::Viewer),

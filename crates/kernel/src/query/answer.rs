@@ -64,6 +64,10 @@ impl Kernel {
             Query::Beginning(r) => json(kernel.beginning(call, &r.request, r.ready)),
             Query::SessionOf(r) => json(session_of(kernel, call, r)),
             Query::Suspects(r) => json(kernel.suspects(call, &r.host)),
+            Query::Tokens(r) => json(kernel.tokens(call, r.principal.as_deref(), r.limit, r.cursor.as_deref())),
+            Query::TokenId(r) => json(kernel.token_id(call, &r.typed)),
+            Query::Members(r) => json(kernel.members(call, r.of(), r.limit, r.cursor.as_deref())),
+            Query::Principals(r) => json(kernel.principals(call, r.limit, r.cursor.as_deref())),
         }
     }
 }

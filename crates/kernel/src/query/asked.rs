@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Span;
 use tenure_core::agent::Process;
 
+use super::access::Of;
 use super::commit::Made;
 use super::session::{Depth, Look};
 use super::usual;
@@ -51,6 +52,50 @@ pub struct Paged {
     /// Where the page begins.
     #[serde(default)]
     pub cursor: Option<String>,
+}
+
+/// A page of tokens.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tokens {
+    /// Only of this principal.
+    #[serde(default)]
+    pub principal: Option<String>,
+    /// Page size.
+    #[serde(default = "usual")]
+    pub limit: usize,
+    /// Where the page begins.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// A page of memberships: of a principal, in a project, or all there are.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Members {
+    /// Only of this principal.
+    #[serde(default)]
+    pub principal: Option<String>,
+    /// Only in the project with this key, unless a principal is named.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// Page size.
+    #[serde(default = "usual")]
+    pub limit: usize,
+    /// Where the page begins.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+impl Members {
+    /// Whose.
+    pub(super) fn of(&self) -> Of<'_> {
+        match (&self.principal, &self.project) {
+            (Some(principal), _) => Of::Principal(principal),
+            (None, Some(project)) => Of::Project(project),
+            (None, None) => Of::All,
+        }
+    }
 }
 
 /// A page of holds.

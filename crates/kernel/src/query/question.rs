@@ -104,6 +104,14 @@ pub enum Query {
     SessionOf(asked::SessionOf),
     /// The agents of one machine that hold something and whose process is known.
     Suspects(asked::Host),
+    /// Tokens of the store, without their hashes.
+    Tokens(asked::Tokens),
+    /// The token whose id begins with a text.
+    TokenId(asked::Typed),
+    /// Who has which role where.
+    Members(asked::Members),
+    /// All who access was given to.
+    Principals(asked::Paged),
 }
 
 /// What is known about a query without asking it.
@@ -127,7 +135,7 @@ const fn internal(name: &'static str, what: &'static str, schema: fn() -> Schema
 }
 
 /// All queries.
-pub const ALL: [About; 46] = [
+pub const ALL: [About; 50] = [
     public("list", "Tasks in the order of choice", || schema_for!(list::Filter)),
     public("look_up", "A task or a hold by the beginning of its id", || schema_for!(asked::Typed)),
     public("show", "One task with its notes, dependents and newest events", || schema_for!(asked::Id)),
@@ -178,6 +186,10 @@ pub const ALL: [About; 46] = [
     internal("suspects", "The agents of one machine that hold something and whose process is known", || {
         schema_for!(asked::Host)
     }),
+    public("tokens", "Tokens of the store, without their hashes", || schema_for!(asked::Tokens)),
+    public("token_id", "The token whose id begins with a text", || schema_for!(asked::Typed)),
+    public("members", "Who has which role where", || schema_for!(asked::Members)),
+    public("principals", "All who access was given to", || schema_for!(asked::Paged)),
 ];
 
 impl Query {
@@ -230,6 +242,10 @@ impl Query {
             Query::Beginning(_) => "beginning",
             Query::SessionOf(_) => "session_of",
             Query::Suspects(_) => "suspects",
+            Query::Tokens(_) => "tokens",
+            Query::TokenId(_) => "token_id",
+            Query::Members(_) => "members",
+            Query::Principals(_) => "principals",
         }
     }
 
@@ -282,6 +298,10 @@ impl Query {
             Query::Beginning(r) => serde_json::to_string(r),
             Query::SessionOf(r) => serde_json::to_string(r),
             Query::Suspects(r) => serde_json::to_string(r),
+            Query::Tokens(r) => serde_json::to_string(r),
+            Query::TokenId(r) => serde_json::to_string(r),
+            Query::Members(r) => serde_json::to_string(r),
+            Query::Principals(r) => serde_json::to_string(r),
         };
         json.map_err(|error| Error::bug(format!("a question has no JSON: {error}")))
     }
@@ -336,6 +356,10 @@ impl Query {
             "beginning" => Query::Beginning(request(json)?),
             "session_of" => Query::SessionOf(request(json)?),
             "suspects" => Query::Suspects(request(json)?),
+            "tokens" => Query::Tokens(request(json)?),
+            "token_id" => Query::TokenId(request(json)?),
+            "members" => Query::Members(request(json)?),
+            "principals" => Query::Principals(request(json)?),
             _ => return Err(unknown(name)),
         })
     }

@@ -65,10 +65,9 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
     let (status, took) = (response.status().as_u16(), began.elapsed());
     server.metrics.request(&route, status, took);
     let (status, took) = (status.to_string(), format!("{:.1}", took.as_secs_f64() * 1_000.0));
-    server.log.line(
-        "info",
-        &[("request", &id), ("method", &method), ("route", &route), ("status", &status), ("ms", &took)],
-    );
+    server
+        .log
+        .line("info", &[("request", &id), ("method", &method), ("route", &route), ("status", &status), ("ms", &took)]);
     response
 }
 

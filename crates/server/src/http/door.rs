@@ -10,8 +10,8 @@ use tenure_core::{Error, Kind, Result, Stage, text};
 use tenure_kernel::access as secret;
 use tenure_kernel::op::access_denied;
 use tenure_kernel::{Actor, Call, Checkout, Door, Op, RequestId, Tree, Trust};
-use tenure_store::table::project;
 use tenure_store::OsEntropy;
+use tenure_store::table::project;
 
 use super::Server;
 
@@ -60,9 +60,10 @@ impl<'a> Asked<'a> {
 
     pub(crate) fn header(&self, name: &str) -> Result<Option<&'a str>> {
         let Some(value) = self.headers.get(name) else { return Ok(None) };
-        value.to_str().map(Some).map_err(|_| {
-            Error::usage("bad_header", format!("the header `{name}` is not plain text")).entity(name)
-        })
+        value
+            .to_str()
+            .map(Some)
+            .map_err(|_| Error::usage("bad_header", format!("the header `{name}` is not plain text")).entity(name))
     }
 }
 
@@ -101,8 +102,9 @@ impl Server {
         let reads = matches!(*asked.method, Method::GET | Method::HEAD);
         let said = asked.header(CSRF)?;
         if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &session.csrf)) {
-            let error = Error::new(Kind::Denied, "csrf", Stage::Resolve, "the request does not come from a page of ours")
-                .hint(format!("Send the `{CSRF}` header that the page was given."));
+            let error =
+                Error::new(Kind::Denied, "csrf", Stage::Resolve, "the request does not come from a page of ours")
+                    .hint(format!("Send the `{CSRF}` header that the page was given."));
             return Err(self.denied(error, Some(&session.grants.principal), "change something", asked).await);
         }
         Ok(Some((session.grants, true)))

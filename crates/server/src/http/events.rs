@@ -44,7 +44,9 @@ pub(super) async fn stream(State(server): Shared, query: RawQuery, request: Requ
     let mut calls = Vec::new();
     for name in &named {
         let project = server.project(&caller, name, false).await?;
-        server.allow(&caller, &project.key, "log", role::query_needs("log", &project.key).or(Some(Role::Admin))).await?;
+        server
+            .allow(&caller, &project.key, "log", role::query_needs("log", &project.key).or(Some(Role::Admin)))
+            .await?;
         let mut call = server.call(&caller, project, None)?;
         call.checkout = None;
         calls.push(call);

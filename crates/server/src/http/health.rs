@@ -24,9 +24,9 @@ pub(super) async fn live() -> Answer {
 /// `GET /readyz`: the store answers a question.
 pub(super) async fn ready(State(server): Shared) -> Answer {
     let asked = server.blocking(|kernel| kernel.store().identity());
-    let found = tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| {
-        Err(Error::new(Kind::Busy, "store_silent", Stage::Read, "the store does not answer"))
-    });
+    let found = tokio::time::timeout(PATIENCE, asked)
+        .await
+        .unwrap_or_else(|_| Err(Error::new(Kind::Busy, "store_silent", Stage::Read, "the store does not answer")));
     Ok(match found {
         Ok(_) => json(value!({ "ready": true }).to_string()),
         Err(error) => {

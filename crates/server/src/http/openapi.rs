@@ -39,8 +39,10 @@ pub(super) fn document() -> Value {
     }
     paths.insert("/api/v1/events".to_owned(), value!({ "get": events() }));
     for (path, what) in [("/livez", "Whether the process answers"), ("/readyz", "Whether the store answers")] {
-        let answer = value!({ "description": what, "content": { "application/json": { "schema": { "type": "object" } } } });
-        let responses = value!({ "200": answer, "503": answer, "default": { "$ref": "#/components/responses/problem" } });
+        let answer =
+            value!({ "description": what, "content": { "application/json": { "schema": { "type": "object" } } } });
+        let responses =
+            value!({ "200": answer, "503": answer, "default": { "$ref": "#/components/responses/problem" } });
         let name = path.trim_start_matches('/');
         paths.insert(
             path.to_owned(),

@@ -61,7 +61,8 @@ fn offered(name: &str, content: &str) -> Result<Op> {
 fn if_match(asked: &Asked<'_>, name: &str, content: String) -> Result<String> {
     let Some(version) = asked.header(header::IF_MATCH.as_str())?.filter(|_| name == "edit") else { return Ok(content) };
     let version: i64 = version.trim().trim_matches('"').parse().map_err(|_| {
-        Error::usage("bad_header", "If-Match does not name a version").hint("Give the ETag that the task was read with.")
+        Error::usage("bad_header", "If-Match does not name a version")
+            .hint("Give the ETag that the task was read with.")
     })?;
     let mut content: Value = serde_json::from_str(&content)
         .map_err(|error| Error::usage("bad_arguments", format!("the request is not JSON: {error}")))?;

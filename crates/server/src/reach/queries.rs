@@ -4,6 +4,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::Whose;
 use tenure_core::{Error, Result, Span, Time};
 use tenure_kernel::op::{import, resume};
+use tenure_kernel::query::access::Of;
 use tenure_kernel::query::agents::Suspect;
 use tenure_kernel::query::answer::Exported;
 use tenure_kernel::query::commit::Made;
@@ -16,8 +17,8 @@ use tenure_kernel::query::show::{Found, Graph};
 use tenure_kernel::query::{asked, check, commit, holds, list, log, memory};
 use tenure_kernel::shape::export::{End, Imported};
 use tenure_kernel::shape::{
-    Agent, Checked, Committing, Event, Fired, Guards, Hold, Inbox, Memory, Message, Next, Overview, Page, Project,
-    Pushing, Resumed, Shown, Story, Task, Turn,
+    Agent, Checked, Committing, Event, Fired, Guards, Hold, Inbox, Member, Memory, Message, Next, Overview, Page,
+    Project, Pushing, Resumed, Shown, Story, Task, Token, Turn,
 };
 use tenure_kernel::{Call, Query};
 use tenure_store::table::project;
@@ -243,6 +244,33 @@ impl Reach {
         )
     }
 
+    /// A page of tokens, of one principal where it is named.
+    pub fn tokens(&self, call: &Call, of: Option<&str>, rows: usize, cursor: Option<&str>) -> Result<Page<Token>> {
+        let query = || {
+            let (principal, cursor) = (of.map(str::to_owned), cursor.map(str::to_owned));
+            Query::Tokens(asked::Tokens { principal, limit: rows, cursor })
+        };
+        self.ask(&in_store(call), |kernel| kernel.tokens(call, of, rows, cursor), query)
+    }
+
+    /// The token whose id begins with a text.
+    pub fn token_id(&self, call: &Call, text: &str) -> Result<String> {
+        self.ask(&in_store(call), |kernel| kernel.token_id(call, text), || Query::TokenId(typed(text)))
+    }
+
+    /// A page of memberships.
+    pub fn members(&self, call: &Call, of: Of<'_>, rows: usize, cursor: Option<&str>) -> Result<Page<Member>> {
+        let query = || {
+            let (principal, project) = match of {
+                Of::All => (None, None),
+                Of::Project(key) => (None, Some(key.to_owned())),
+                Of::Principal(name) => (Some(name.to_owned()), None),
+            };
+            Query::Members(asked::Members { principal, project, limit: rows, cursor: cursor.map(str::to_owned) })
+        };
+        self.ask(&in_store(call), |kernel| kernel.members(call, of, rows, cursor), query)
+    }
+
     /// The agents of one machine that hold something and whose process is known.
     pub fn suspects(&self, call: &Call, host: &str) -> Result<Vec<Suspect>> {
         self.ask(call, |kernel| kernel.suspects(call, host), || Query::Suspects(asked::Host { host: host.to_owned() }))
@@ -343,4 +371,9 @@ impl Reach {
         exported.lines.split_terminator('\n').try_for_each(|line| sink.line(line))?;
         Ok(exported.end)
     }
+}
+
+/// The same call about what belongs to the whole store.
+fn in_store(call: &Call) -> Call {
+    Call { project: project::whole_store(), checkout: None, ..call.clone() }
 }

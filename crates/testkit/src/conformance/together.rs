@@ -81,10 +81,8 @@ fn left_before(world: &World) {
     let left = || false;
     let (call, op) = (world.call("a"), add("for nobody"));
     let (other_call, other) = (world.call("b"), add("for b"));
-    let orders = [
-        Order { call: &call, op: &op, is_wanted: &left },
-        Order { call: &other_call, op: &other, is_wanted: &stays },
-    ];
+    let orders =
+        [Order { call: &call, op: &op, is_wanted: &left }, Order { call: &other_call, op: &other, is_wanted: &stays }];
     let answers = world.kernel.run_many(&orders, LONG);
     assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
     assert!(answers[1].is_ok());
@@ -186,8 +184,9 @@ fn several_projects(world: &World) {
         let call = world.call(agent);
         Call { project: project::Name { key: format!("name:{name}"), label: name.to_owned() }, ..call }
     };
-    let work: Vec<_> =
-        (0..64).map(|n| (in_project(["p", "q", "r"][n % 3], &format!("a{}", n % 5)), add(&format!("task {n}")))).collect();
+    let work: Vec<_> = (0..64)
+        .map(|n| (in_project(["p", "q", "r"][n % 3], &format!("a{}", n % 5)), add(&format!("task {n}"))))
+        .collect();
     for answer in run(world, &work) {
         answer.unwrap();
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
-use tenure_kernel::op::{add_many, import, inbox, remember, send};
+use tenure_kernel::op::{add_many, import, inbox, login_offer, remember, send, token_add};
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Call, Op, op};
 use tenure_store::table::project;
@@ -141,7 +141,7 @@ pub(super) fn requests(input: &[u8]) {
 }
 
 /// The request of an op, if the text is one.
-fn parse(name: &str, body: &str) -> Option<Op> {
+pub(crate) fn parse(name: &str, body: &str) -> Option<Op> {
     Op::read(name, body).ok()
 }
 

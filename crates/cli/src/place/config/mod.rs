@@ -18,7 +18,7 @@ use toml::Spanned;
 
 pub(crate) use self::guard::{Fail, People, guard_fail};
 use self::guard::{Guard, RELAXED, relaxed};
-use super::{Location, fnv1a, project};
+use super::{Location, fnv1a};
 use crate::env::Env;
 
 /// The name of a project's file.
