@@ -8,6 +8,7 @@ mod health;
 mod limits;
 mod listen;
 mod login;
+mod mcp;
 mod openapi;
 mod ops;
 mod problem;
@@ -20,15 +21,18 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Reply};
 
+pub(crate) use self::door::Caller;
 pub use self::limits::Limits;
 use self::limits::Turnstiles;
 pub(crate) use self::listen::serve;
 use crate::feed::Feed;
 use crate::log::Log;
+use crate::mcp::http::Door;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 
@@ -66,6 +70,12 @@ impl Server {
         self.queue.run(call, op, Arc::new(|| true), self.deadline()).await
     }
 
+    /// Runs an op for somebody, as far as its role allows.
+    pub(crate) async fn run_as(&self, caller: &Caller, call: Call, op: Op) -> Result<Reply> {
+        self.allow(caller, &call.project.key, op.name(), role::needs(&op, &call.project.key)).await?;
+        self.run(call, op).await
+    }
+
     /// When a request that comes now is given up.
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     pub(crate) fn deadline(&self) -> Instant {
@@ -88,6 +98,7 @@ pub const PUBLIC: [&str; 5] = ["/livez", "/readyz", "/login/{link}", "/login", "
 
 /// All routes.
 pub(crate) fn router(server: Arc<Server>) -> Router {
+    let tools = Arc::new(Door::of(&server));
     Router::new()
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
@@ -98,6 +109,7 @@ pub(crate) fn router(server: Arc<Server>) -> Router {
         .route("/api/v1/hello", get(far::hello))
         .route("/api/v1/call", post(far::call))
         .route("/api/v1/ops/{name}", post(ops::run))
+        .route("/mcp", any(mcp::serve))
         .route("/api/v1/openapi.json", get(openapi::serve))
         .route("/api/v1/events", get(events::stream))
         .route("/api/v1/wait", get(events::wait))
@@ -108,6 +120,7 @@ pub(crate) fn router(server: Arc<Server>) -> Router {
         .fallback(|| async { Failure(no_such_address()) })
         .method_not_allowed_fallback(|| async { Failure(no_such_method()) })
         .layer(axum::middleware::from_fn_with_state(server.clone(), around::around))
+        .layer(axum::Extension(tools))
         .with_state(server)
 }
 

@@ -45,6 +45,34 @@ struct Shared {
     turn: tokio::sync::Mutex<()>,
 }
 
+/// A connection that nobody ended is over when nobody has it any more: over HTTP that is how sessions end.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let Some(own) = self.own.take().filter(|_| self.acted.load(Ordering::Acquire)) else { return };
+        let desk = self.desk.clone();
+        // Dropped wherever the last of its clones was, which may be where nothing may block.
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || end(&own, &*desk))),
+            Err(_) => end(&own, &*desk),
+        }
+    }
+}
+
+/// Writes down that an agent is over.
+fn end(own: &Who, desk: &dyn Desk) {
+    let over = session_end::Request {
+        tool: if own.tool.is_empty() { "mcp".to_owned() } else { own.tool.clone() },
+        session: own.name.clone(),
+        reason: "other".to_owned(),
+        event: String::new(),
+    };
+    let ended = desk.run(own, None, &Op::SessionEnd(over));
+    desk.log(&match ended {
+        Ok(_) => format!("{} is over", own.name),
+        Err(error) => format!("{} is over, which could not be written down: {error}", own.name),
+    });
+}
+
 /// What a request says about where it comes from.
 struct Origin {
     thread: Option<String>,
@@ -67,18 +95,9 @@ impl Connection {
 
     /// The connection is over, and with it the agent that it was.
     pub(crate) fn hang_up(&self) {
-        if let Some(own) = self.0.own.get().filter(|_| self.0.acted.load(Ordering::Acquire)) {
-            let over = session_end::Request {
-                tool: if own.tool.is_empty() { "mcp".to_owned() } else { own.tool.clone() },
-                session: own.name.clone(),
-                reason: "other".to_owned(),
-                event: String::new(),
-            };
-            let ended = self.0.desk.run(own, None, &Op::SessionEnd(over));
-            self.0.desk.log(&match ended {
-                Ok(_) => format!("{} is over", own.name),
-                Err(error) => format!("{} is over, which could not be written down: {error}", own.name),
-            });
+        // Said once: what is dropped afterwards has not acted.
+        if let Some(own) = self.0.own.get().filter(|_| self.0.acted.swap(false, Ordering::AcqRel)) {
+            end(own, &*self.0.desk);
         }
     }
 

@@ -1,10 +1,11 @@
-//! MCP on standard input and output: one connection, for as long as its process lives.
+//! MCP: on standard input and output, one connection for as long as its process lives; over HTTP, many.
 
 mod answer;
 mod connection;
 mod delivery;
 mod desk;
 mod guest;
+pub(crate) mod http;
 mod schema;
 mod tool;
 

@@ -17,6 +17,7 @@ use tenure_store::Durability;
 
 use self::checker::{Effort, check};
 use self::faults::fails_at_every_call;
+pub use self::shim::slow;
 use self::shim::Syncs;
 use self::tape::{Entry, Stay, Trouble};
 use self::work::{Answers, Between, Plan, Recorded, record};

@@ -12,6 +12,7 @@ use std::mem::size_of;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 
@@ -24,6 +25,13 @@ pub(super) enum Syncs {
     Kept,
     /// `PRAGMA synchronous = FULL` and `NORMAL` arrive as `OFF`: SQLite really runs without syncs.
     SwitchedOff,
+    /// As asked for, and each takes this much longer; nothing is recorded. For measuring.
+    Slow(Duration),
+}
+
+/// A layer that records nothing and whose syncs take longer, by its name: a disk that is slow in the same way in every run.
+pub fn slow(by: Duration) -> String {
+    Shim::register(Syncs::Slow(by)).name
 }
 
 /// A layer that is registered with SQLite under a name of its own. It stays for the life of the process: a connection
@@ -225,7 +233,9 @@ unsafe extern "C" fn open(
             return code;
         }
         let journals = ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_MAIN_JOURNAL;
-        if flags & (journals | ffi::SQLITE_OPEN_MAIN_DB) != 0
+        let records = !matches!((*(*vfs).pAppData.cast::<Layer>()).syncs, Syncs::Slow(_));
+        if records
+            && flags & (journals | ffi::SQLITE_OPEN_MAIN_DB) != 0
             && let Some(name) = file_name(path)
         {
             let tape = (*(*vfs).pAppData.cast::<Layer>()).tape.clone();
@@ -305,6 +315,11 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, to: i64) -> c_int {
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: SQLite calls this on an open file.
     let Some(watch) = (unsafe { watch(file) }) else {
+        // SAFETY: `open` put an `Outer` here, whose layer is never freed.
+        if let Syncs::Slow(by) = unsafe { (*(*file.cast::<Outer>()).layer).syncs } {
+            #[expect(clippy::disallowed_methods, reason = "the slowness that was asked for")]
+            std::thread::sleep(by);
+        }
         return inner!(file, xSync(flags), ffi::SQLITE_IOERR);
     };
     if watch.tape.trouble(Call::Sync).is_some() {

@@ -120,7 +120,7 @@ impl Raw {
     }
 }
 
-fn place() -> (TempDir, Location) {
+pub(crate) fn place() -> (TempDir, Location) {
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
     let location = Location::File(dir.path().join("tenure.db"));
     (dir, location)

@@ -3,7 +3,7 @@
 //! `floor` sets single calls against `tenure-floor`, `hooks` those of agent tools, `library` single ops against the
 //! database alone, `growth` the same calls among 100 to 100,000 tasks, `paths` reservations among 10 to 10,000 holds,
 //! `many` runs 64 loops of writes at once, `race` lets 32 processes race for one task,
-//! `trips` counts the waits for PostgreSQL. What counts are the ratios; docs/performance.md says how they are meant. It
+//! `server` sets 64 clients of a server against as many writers without one, `trips` counts the waits for PostgreSQL. What counts are the ratios; docs/performance.md says how they are meant. It
 //! needs `cargo build --release --workspace` first, and a machine with nothing else to do.
 
 // A measurement reads clocks, arguments and files, stops at the first surprise and prints what it saw.
@@ -33,17 +33,19 @@ mod paths;
 mod plot;
 mod postgres;
 mod race;
+mod server;
 mod table;
 mod tape;
 mod trips;
 
-const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [paths] [many] [race] [trips]
+const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [paths] [many] [race] [server] [trips]
                     [--runs N] [--postgres] [--fsync] [--markdown] [--plots DIR]
 
   --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
-const SECTIONS: [&str; 8] = ["floor", "hooks", "library", "growth", "paths", "many", "race", "trips"];
+const SECTIONS: [&str; 9] =
+    ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips"];
 /// Rounds before those that count: caches fill, the first write-ahead log is made.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;
@@ -125,6 +127,9 @@ fn run(options: &Options, programs: &Programs) {
     }
     if options.wants("race") {
         print(race::race(engines, options.runs));
+    }
+    if options.wants("server") {
+        print(server::measure());
     }
     if options.wants("trips") && options.postgres {
         print(trips::trips());
