@@ -38,6 +38,7 @@ mod reference;
 mod remote;
 mod resume;
 mod sandbox;
+mod server;
 mod serving;
 mod session;
 mod sessions;

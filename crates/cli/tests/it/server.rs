@@ -1,0 +1,488 @@
+//! A real server: `tenure up` and `tenure serve`, asked over HTTP and over the socket, stopped and killed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::home::{Engine, Home, text};
+
+/// How long anything may take before a test gives up; nothing is measured with it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that runs beside the test, and is killed with it.
+struct Up {
+    child: Child,
+    /// `127.0.0.1:PORT`.
+    address: String,
+    /// The path of the one-time link.
+    link: String,
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Up {
+    fn start(home: &Home, args: &[&str]) -> Up {
+        let words: Vec<&str> = args.iter().copied().chain(["--listen", "127.0.0.1:0", "--quiet", "--json"]).collect();
+        let mut command = home.call(&words).into_command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server says {line:?}"));
+        let url = text(&said["data"]["url"]);
+        let address = url.strip_prefix("http://").unwrap().to_owned();
+        let link = said["data"]["sign_in"].as_str().map_or(String::new(), |link| link[url.len()..].to_owned());
+        Up { child, address, link }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
+        let mut stream = self.connect();
+        let body = body.map(Value::to_string);
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if let Some(body) = &body {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+                head.push_str("Content-Type: application/json\r\n");
+            }
+        }
+        stream.write_all(format!("{head}\r\n{}", body.unwrap_or_default()).as_bytes()).unwrap();
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).unwrap();
+        Reply::read(&String::from_utf8(said).unwrap())
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+}
+
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    head: String,
+    body: Value,
+}
+
+impl Reply {
+    fn read(said: &str) -> Reply {
+        let (head, body) = said.split_once("\r\n\r\n").unwrap_or((said, ""));
+        let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{said}"));
+        Reply { status, head: head.to_owned(), body: serde_json::from_str(body).unwrap_or(json!(body)) }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+
+    fn cookies(&self) -> Vec<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")).map(|(_, value)| value).collect()
+    }
+}
+
+/// A token of somebody with a role, made by the person at the store.
+fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
+    home.ok(&["member", "set", principal, "--role", role, "--in", project]);
+    text(&home.ok(&["token", "add", "--for", principal])["secret"])
+}
+
+fn bearer(secret: &str) -> String {
+    format!("Bearer {secret}")
+}
+
+/// A home whose project is called `web`, with one task in it.
+fn home(engine: Engine) -> Home {
+    let home = Home::new(engine);
+    std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n").unwrap();
+    home.add("first");
+    home
+}
+
+#[test]
+fn inv_s1_whoever_shows_no_token_is_let_in_nowhere_but_at_the_public_addresses() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    for path in ["/livez", "/readyz", "/api/v1/hello"] {
+        assert_eq!(up.ask("GET", path, &[], None).status, 200, "{path}");
+    }
+    let described = text(&json!("/api/v1/openapi.json"));
+    let secret = token(&home, "person:bob", "worker", "web");
+    let document = up.ask("GET", &described, &[("Authorization", &bearer(&secret))], None);
+    assert_eq!(document.status, 200);
+    let mut seen = 0;
+    for (path, methods) in document.body["paths"].as_object().unwrap() {
+        if ["/livez", "/readyz"].contains(&path.as_str()) {
+            continue;
+        }
+        let path = path.replace("{project}", "web").replace("{id}", "t-00000");
+        for method in methods.as_object().unwrap().keys() {
+            let body = json!({});
+            let method = method.to_uppercase();
+            let body = (method == "POST").then_some(&body);
+            for headers in [vec![], vec![("Authorization", "Bearer tenure_0000")], vec![("Cookie", "__Host-tenure=x")]] {
+                let reply = up.ask(&method, &path, &headers, body);
+                assert_eq!(reply.status, 401, "{method} {path} {headers:?}: {reply:?}");
+                assert_eq!(reply.header("content-type"), Some("application/problem+json"));
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "{seen}");
+    for path in ["/metrics", "/mcp", "/api/v1/wait", "/api/v1/call"] {
+        let method = if path.ends_with("call") { "POST" } else { "GET" };
+        assert_eq!(up.ask(method, path, &[], None).status, 401, "{path}");
+    }
+    let audit = home.ok(&["log", "--whole-store", "--limit", "1000"]);
+    let denials = audit["items"].as_array().unwrap().iter().filter(|event| event["kind"] == "access.denied").count();
+    assert!(denials >= seen, "{denials} denials of {seen} are written down");
+}
+
+#[test]
+fn inv_s4_twenty_identical_submits_make_one_task() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        let up = Up::start(&home, &["serve"]);
+        let secret = bearer(&token(&home, "person:bob", "worker", "web"));
+        let replies: Vec<Reply> = std::thread::scope(|scope| {
+            let ask = || {
+                let headers = [("Authorization", secret.as_str()), ("Idempotency-Key", "submit-1")];
+                up.ask("POST", "/api/v1/ops/add?project=web", &headers, Some(&json!({ "title": "once" })))
+            };
+            let asking: Vec<_> = (0..20).map(|_| scope.spawn(ask)).collect();
+            asking.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert!(replies.iter().all(|reply| reply.status == 200), "{replies:?}");
+        assert!(replies.iter().all(|reply| reply.body == replies[0].body));
+        let first = replies.iter().filter(|reply| reply.header("idempotency-replayed").is_none()).count();
+        assert_eq!(first, 1);
+        assert_eq!(home.ok(&["list"])["total"], 2);
+        let other = [("Authorization", secret.as_str()), ("Idempotency-Key", "submit-1")];
+        let other = up.ask("POST", "/api/v1/ops/add?project=web", &other, Some(&json!({ "title": "twice" })));
+        assert_eq!((other.status, &other.body["kind"]), (422, &json!("mismatch")));
+    }
+}
+
+#[test]
+fn inv_s2_a_project_of_others_is_as_one_that_does_not_exist() {
+    let home = home(Engine::File);
+    home.ok(&["--project", "secret", "add", "hidden"]);
+    let up = Up::start(&home, &["up"]);
+    let secret = bearer(&token(&home, "person:bob", "worker", "web"));
+    let ask = |path: &str| up.ask("GET", path, &[("Authorization", &secret)], None);
+    let plain = |reply: &Reply, name: &str| {
+        let mut body = reply.body.clone();
+        body["instance"] = json!("");
+        (reply.status, body.to_string().replace(name, "NAME"))
+    };
+    let (hidden, missing) = (ask("/api/v1/projects/secret/tasks"), ask("/api/v1/projects/nothing/tasks"));
+    assert_eq!(hidden.status, 404);
+    assert_eq!(plain(&hidden, "secret"), plain(&missing, "nothing"));
+    let listed = ask("/api/v1/projects");
+    let names: Vec<_> = listed.body["items"].as_array().unwrap().iter().map(|project| text(&project["key"])).collect();
+    assert_eq!(names, ["name:web"]);
+    let streams = (ask("/api/v1/events?project=secret"), ask("/api/v1/events?project=nothing"));
+    assert_eq!(plain(&streams.0, "secret"), plain(&streams.1, "nothing"));
+}
+
+#[test]
+fn versions_pages_and_problems_over_http() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let secret = bearer(&token(&home, "person:bob", "worker", "web"));
+    let auth = ("Authorization", secret.as_str());
+    let post = |op: &str, body: &Value| up.ask("POST", &format!("/api/v1/ops/{op}"), &[auth], Some(body));
+    let task = text(&post("add", &json!({ "title": "one" })).body["id"]);
+    let path = format!("/api/v1/projects/web/tasks/{task}");
+    let shown = up.ask("GET", &path, &[auth], None);
+    let tag = shown.header("etag").unwrap().to_owned();
+    assert_eq!((shown.status, &shown.body["title"]), (200, &json!("one")));
+    assert_eq!(up.ask("GET", &path, &[auth, ("If-None-Match", &tag)], None).status, 304);
+    let edit = |tag: &str, title: &str| {
+        let body = json!({ "task": task, "title": title });
+        up.ask("POST", "/api/v1/ops/edit", &[auth, ("If-Match", tag)], Some(&body))
+    };
+    assert_eq!(edit(&tag, "two").status, 200);
+    let stale = edit(&tag, "three");
+    assert_eq!((stale.status, &stale.body["kind"]), (412, &json!("stale")));
+    for _ in 0..4 {
+        post("add", &json!({ "title": "more" }));
+    }
+    let (mut cursor, mut seen) = (String::new(), 0);
+    loop {
+        let page = up.ask("GET", &format!("/api/v1/projects/web/tasks?limit=2{cursor}"), &[auth], None);
+        seen += page.body["items"].as_array().unwrap().len();
+        match page.body["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, 6);
+    let bad = [
+        (post("add", &json!({ "title": "" })), 400, "usage"),
+        (post("add", &json!({ "titel": "x" })), 400, "usage"),
+        (post("nothing", &json!({})), 404, "not_found"),
+        (post("session_start", &json!({})), 404, "not_found"),
+        (post("claim", &json!({ "task": "t-zzzzz" })), 404, "not_found"),
+        (post("done", &json!({ "task": task, "force": true })), 403, "denied"),
+        (up.ask("GET", "/api/v1/ops/add", &[auth], None), 405, "usage"),
+        (up.ask("GET", "/nowhere", &[auth], None), 404, "not_found"),
+        (up.ask("GET", "/api/v1/projects/web/tasks?x=1", &[auth], None), 400, "usage"),
+        (up.ask("GET", "/api/v1/projects/web/tasks?limit=0", &[auth], None), 400, "usage"),
+        (up.ask("GET", "/api/v1/projects/web/events?since=999999", &[auth], None), 412, "stale"),
+        (up.ask("POST", "/api/v1/ops/add", &[auth, ("Content-Type", "text/plain")], Some(&json!({}))), 415, "usage"),
+    ];
+    for (reply, status, kind) in bad {
+        assert_eq!((reply.status, &reply.body["kind"]), (status, &json!(kind)), "{reply:?}");
+        assert_eq!(reply.header("content-type"), Some("application/problem+json"), "{reply:?}");
+        for field in ["type", "title", "status", "code", "message", "retryable", "details"] {
+            assert!(reply.body.get(field).is_some(), "no {field} in {reply:?}");
+        }
+        assert!(reply.header("x-request-id").is_some());
+    }
+    let long = json!({ "title": "x".repeat(9 << 20) });
+    let mut stream = up.connect();
+    let head = format!("POST /api/v1/ops/add HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {secret}\r\n");
+    let body = long.to_string();
+    let head = format!("{head}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).unwrap();
+    // The server may answer before it has read all of it.
+    let _ = stream.write_all(body.as_bytes());
+    let mut said = String::new();
+    let _ = stream.read_to_string(&mut said);
+    assert!(said.starts_with("HTTP/1.1 413"), "{said}");
+}
+
+/// A listener: the ids and numbers of the events that come.
+struct Listener(BufReader<TcpStream>);
+
+impl Listener {
+    fn new(up: &Up, secret: &str, query: &str, last: Option<&str>) -> Listener {
+        let mut stream = up.connect();
+        let last = last.map_or(String::new(), |last| format!("Last-Event-ID: {last}\r\n"));
+        let head = format!(
+            "GET /api/v1/events?{query} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: {secret}\r\n{last}\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut listener = Listener(BufReader::new(stream));
+        let mut line = String::new();
+        listener.0.read_line(&mut line).unwrap();
+        assert!(line.starts_with("HTTP/1.1 200"), "{line}");
+        // The stream is open when its first words have come.
+        while !line.starts_with(": tenure") {
+            line.clear();
+            listener.0.read_line(&mut line).unwrap();
+        }
+        listener
+    }
+
+    /// The next event: its id and its document.
+    fn next(&mut self) -> (String, Value) {
+        let (mut id, mut line) = (String::new(), String::new());
+        loop {
+            line.clear();
+            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the stream is over");
+            if let Some(found) = line.strip_prefix("id: ") {
+                id = found.trim().to_owned();
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return (id, serde_json::from_str(data).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn inv_t3_listeners_miss_nothing_and_get_nothing_twice() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        home.ok(&["--project", "api", "add", "there"]);
+        let up = Up::start(&home, &["serve"]);
+        token(&home, "person:bob", "worker", "api");
+        let secret = bearer(&token(&home, "person:bob", "worker", "web"));
+        let both = "project=web&project=api";
+        let mut listener = Listener::new(&up, &secret, &format!("{both}&since=0"), None);
+        let (mut numbers, mut last): (Vec<(String, i64)>, String) = (Vec::new(), String::new());
+        let mut hear = |listener: &mut Listener, count: usize, last: &mut String| {
+            for _ in 0..count {
+                let (id, event) = listener.next();
+                numbers.push((text(&event["project"]), event["number"].as_i64().unwrap()));
+                *last = id;
+            }
+            numbers.clone()
+        };
+        // One task is two events at the first, that of whoever added it among them.
+        hear(&mut listener, 4, &mut last);
+        drop(listener);
+        // What happens while nobody listens, in a project that was quiet and by a process beside the server.
+        home.ok(&["--project", "api", "add", "meanwhile"]);
+        home.add("meanwhile");
+        let mut listener = Listener::new(&up, &secret, both, Some(&last));
+        home.add("and now");
+        let heard = hear(&mut listener, 3, &mut last);
+        for project in ["name:web", "name:api"] {
+            let mut own: Vec<i64> = heard.iter().filter(|(of, _)| of == project).map(|(_, number)| *number).collect();
+            own.sort_unstable();
+            assert_eq!(own, (1..=i64::try_from(own.len()).unwrap()).collect::<Vec<_>>(), "{engine:?} {heard:?}");
+        }
+        assert_eq!(heard.len(), 7);
+    }
+}
+
+#[test]
+fn a_browser_signs_in_once_with_a_link_and_must_say_what_only_our_pages_know() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    // Looking at the page does not use the link up.
+    for _ in 0..3 {
+        let page = up.ask("GET", &up.link, &[], None);
+        assert_eq!(page.status, 200);
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    }
+    let form = format!("link={}", up.link.rsplit('/').next().unwrap());
+    let take = || {
+        let mut stream = up.connect();
+        let head = "POST /login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+        stream.write_all(format!("{head}Content-Length: {}\r\n\r\n{form}", form.len()).as_bytes()).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        Reply::read(&said)
+    };
+    let replies: Vec<Reply> = std::thread::scope(|scope| {
+        let taking: Vec<_> = (0..8).map(|_| scope.spawn(take)).collect();
+        taking.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let (taken, refused): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 303);
+    assert_eq!(taken.len(), 1, "{replies:?}");
+    assert!(refused.iter().all(|reply| reply.status == 403), "{refused:?}");
+    let cookies = taken[0].cookies();
+    let session = cookies.iter().find(|cookie| cookie.starts_with("__Host-tenure=")).unwrap();
+    for word in ["HttpOnly", "Secure", "SameSite=Strict", "Path=/"] {
+        assert!(session.contains(word), "{session}");
+    }
+    let csrf = cookies.iter().find_map(|cookie| cookie.strip_prefix("__Host-tenure-csrf=")).unwrap();
+    let (session, csrf) = (session.split(';').next().unwrap(), csrf.split(';').next().unwrap());
+    let read = up.ask("GET", "/api/v1/projects/web/tasks", &[("Cookie", session)], None);
+    assert_eq!(read.status, 200);
+    let add = |headers: &[(&str, &str)]| {
+        up.ask("POST", "/api/v1/ops/add?project=web", headers, Some(&json!({ "title": "by a page" }))).status
+    };
+    assert_eq!(add(&[("Cookie", session)]), 403);
+    assert_eq!(add(&[("Cookie", session), ("Tenure-CSRF", "guess")]), 403);
+    assert_eq!(add(&[("Cookie", session), ("Tenure-CSRF", csrf)]), 200);
+    let closed = up.ask("POST", "/logout", &[("Cookie", session), ("Tenure-CSRF", csrf)], Some(&json!({})));
+    assert_eq!(closed.status, 303, "{closed:?}");
+    assert_eq!(up.ask("GET", "/api/v1/projects/web/tasks", &[("Cookie", session)], None).status, 401);
+}
+
+#[test]
+fn inv_i2_an_agent_belongs_to_whoever_acted_as_it_first() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let [ann, bob] = ["person:carl", "person:bob"].map(|name| bearer(&token(&home, name, "worker", "web")));
+    let claim = |secret: &str, agent: &str| {
+        let headers = [("Authorization", secret), ("Tenure-Agent", agent)];
+        up.ask("POST", "/api/v1/ops/claim", &headers, Some(&json!({})))
+    };
+    assert_eq!(claim(&ann, "claude-1").status, 200);
+    let refused = claim(&bob, "claude-1");
+    assert_eq!((refused.status, &refused.body["code"]), (403, &json!("not_yours")));
+    assert_eq!(claim(&bob, "person:carl").status, 403);
+    assert_eq!(claim(&bob, "claude-2").status, 200);
+}
+
+#[test]
+fn inv_s11_commands_go_on_when_their_server_is_killed_or_stopped() {
+    let home = home(Engine::File);
+    let mut up = Up::start(&home, &["up"]);
+    let admin = bearer(&token(&home, "person:ann", "admin", "*"));
+    let ops = |up: &Up| {
+        let said = up.ask("GET", "/metrics", &[("Authorization", &admin)], None).body;
+        let line = said.as_str().unwrap().lines().find(|line| line.starts_with("tenure_ops_total ")).unwrap().to_owned();
+        line.split(' ').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    let before = ops(&up);
+    home.add("through the server");
+    assert!(ops(&up) > before, "the command used the socket");
+    up.child.kill().unwrap();
+    up.child.wait().unwrap();
+    home.add("without it");
+    // A server that is stopped says nothing; the command goes to the store by itself, in time.
+    let up = Up::start(&home, &["up"]);
+    up.signal(Signal::STOP);
+    home.add("past a stopped one");
+    up.signal(Signal::CONT);
+    let titles: Vec<_> = home.ok(&["list"])["items"].as_array().unwrap().iter().map(|task| text(&task["title"])).collect();
+    assert_eq!(titles, ["first", "through the server", "without it", "past a stopped one"]);
+    home.add("through it again");
+    assert_eq!(home.ok(&["list"])["total"], 5);
+    home.replayed();
+}
+
+#[test]
+fn a_store_has_one_server_and_a_server_that_is_told_to_end_leaves_nothing() {
+    let home = home(Engine::File);
+    let mut up = Up::start(&home, &["up"]);
+    let second = home.refused(&["up", "--listen", "127.0.0.1:0"]);
+    assert_eq!((second.kind.as_str(), second.code.as_str()), ("conflict", "already_served"));
+    assert!(home.refused(&["up", "--listen", "0.0.0.0:0"]).code == "not_this_machine");
+    up.signal(Signal::TERM);
+    assert_eq!(up.child.wait().unwrap().code(), Some(0));
+    let left: Vec<_> = home.files("home").into_iter().filter(|path| path.to_string_lossy().ends_with("-sock")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn the_same_commands_through_a_server_far_away() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        let up = Up::start(&home, &["serve"]);
+        let secret = token(&home, "person:bob", "worker", "web");
+        let far = |agent: &str, args: &[&str]| {
+            let mut command: Command = home.call(args).into_command();
+            command.env("TENURE_URL", format!("http://{}", up.address)).env("TENURE_TOKEN", &secret);
+            command.env_remove("TENURE_STORE").env("TENURE_FORMAT", "json").env("USER", "bob");
+            if !agent.is_empty() {
+                command.env("TENURE_AGENT", agent);
+            }
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{args:?}: {output:?}"))
+        };
+        // Another clone, on another machine: it is pinned to the server, not to the store beside it.
+        let claimed = far("claude-7", &["claim"]);
+        if claimed["ok"] == false {
+            assert_eq!(claimed["error"]["code"], "pinned_elsewhere", "{engine:?} {claimed}");
+            continue;
+        }
+        let task = text(&claimed["data"]["task"]["id"]);
+        assert_eq!(far("claude-7", &["note", "half way"])["ok"], true);
+        assert_eq!(home.ok(&["show", &task])["holder"]["agent"], "claude-7");
+        assert_eq!(far("claude-7", &["done"])["ok"], true);
+        assert_eq!(far("", &["status"])["data"]["ready"], 0);
+    }
+}
