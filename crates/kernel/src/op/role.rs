@@ -65,7 +65,7 @@ fn in_project(op: &Op) -> Option<Role> {
 }
 
 /// The role that each query needs in a project, by the name of the kernel's method.
-pub const QUERIES: [(&str, Role); 44] = [
+pub const QUERIES: [(&str, Role); 45] = [
     ("agents", Role::Viewer),
     ("any_id", Role::Viewer),
     ("beginning", Role::Viewer),
@@ -99,6 +99,7 @@ pub const QUERIES: [(&str, Role); 44] = [
     ("projects", Role::Viewer),
     ("read_through", Role::Operator),
     ("recall", Role::Viewer),
+    ("session_of", Role::Viewer),
     ("show", Role::Viewer),
     ("show_hold", Role::Viewer),
     ("standing", Role::Viewer),
