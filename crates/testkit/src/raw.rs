@@ -42,6 +42,9 @@ pub const TABLES: [(&str, &str); 28] = [
     ("web_session", "SELECT * FROM web_session ORDER BY hash"),
 ];
 
+/// The tables whose rows belong to the store and not to a project.
+pub const OF_STORE: [&str; 6] = ["store", "principal", "member", "token", "login", "web_session"];
+
 /// Takes away what came after the first schema: a store as the oldest program left it.
 pub const BACK_TO_THE_FIRST: &[&str] = &[
     "UPDATE store SET schema_version = 1",

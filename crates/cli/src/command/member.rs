@@ -76,9 +76,9 @@ struct New {
     role: String,
     /// In this project, by key or name; in the one you are in by default
     #[arg(long = "in", value_name = "PROJECT")]
-    project: Option<String>,
+    place: Option<String>,
     /// In every project in which they have no role of their own
-    #[arg(long, conflicts_with = "project")]
+    #[arg(long, conflicts_with = "place")]
     everywhere: bool,
 }
 
@@ -86,9 +86,9 @@ struct New {
 struct Which {
     /// Only in this project, by key or name
     #[arg(long = "in", value_name = "PROJECT")]
-    project: Option<String>,
+    place: Option<String>,
     /// Only of this principal
-    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "project")]
+    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "place")]
     principal: Option<String>,
     #[command(flatten)]
     page: super::list::Paging,
@@ -100,7 +100,7 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
         "none" => None,
         word => Some(Role::parse(word)?),
     };
-    let project = match &new.project {
+    let project = match &new.place {
         _ if new.everywhere => EVERY_PROJECT.to_owned(),
         Some(typed) => project_key(context, typed)?,
         None => context.place()?.project.key.clone().ok_or_else(|| {
@@ -125,7 +125,7 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
 
 fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     let limit = which.page.limit()?;
-    let key = which.project.as_deref().map(|typed| project_key(context, typed)).transpose()?;
+    let key = which.place.as_deref().map(|typed| project_key(context, typed)).transpose()?;
     let of = match (&key, &which.principal) {
         (Some(key), _) => Of::Project(key),
         (None, Some(principal)) => Of::Principal(principal),

@@ -68,6 +68,13 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     fresh(&["setup", "agents", "--yes"]).run().data();
     reached.extend(events(&fresh(&["log", "--limit", "1000"]).run().data()["items"]));
 
+    let token = home.ok(&["token", "add", "--for", "person:bob"]);
+    home.ok(&["token", "revoke", &text(&token["id"])]);
+    home.ok(&["member", "set", "person:bob", "--role", "worker", "--everywhere"]);
+    home.ok(&["member", "disable", "person:bob"]);
+    // These concern the whole store, and are in its log.
+    reached.extend(events(&home.ok(&["log", "--whole-store", "--limit", "1000"])["items"]));
+
     let declared: BTreeSet<String> =
         op::ALL.iter().filter(|about| about.doors.contains(&Door::Cli)).map(|about| about.name.to_owned()).collect();
     assert_eq!(reached, declared);

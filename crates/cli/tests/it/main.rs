@@ -3,6 +3,7 @@
 // Tests read the world, stop at the first surprise and print what they saw.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
+mod access;
 mod backup_files;
 mod backups;
 mod bad_export;

@@ -100,7 +100,7 @@ pub const QUERIES: [(&str, Role); 47] = [
     ("projects", Role::Viewer),
     ("read_through", Role::Operator),
     ("recall", Role::Viewer),
-    ("session_of", Role::Worker),
+    ("session_of", Role::Viewer),
     ("show", Role::Viewer),
     ("show_hold", Role::Viewer),
     ("standing", Role::Viewer),

@@ -56,7 +56,7 @@ const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
         ("session_start", "", r#"{"tool":"claude","session":"s","source":"startup"}"#, WORKER),
         ("session_end", "", r#"{"tool":"claude","session":"s"}"#, WORKER),
         ("tool_used", "", r#"{"tool":"claude","session":"s"}"#, WORKER),
-        ("committed", "", r#"{"commit":"c0ffee11"}"#, WORKER),
+        ("committed", "", r#"{"commit":"c0ffee11","paths":["a"]}"#, WORKER),
         ("lessons", "", "{}", WORKER),
         ("switch_on", "", "{}", WORKER),
         ("guard", "", r#"{"paths":["a"],"says":{"tool":"claude","session":"s"}}"#, WORKER),

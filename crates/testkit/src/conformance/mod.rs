@@ -1,6 +1,8 @@
 //! The conformance suite: what every engine must do alike. Each case runs on each of its engines, none is skipped.
 
 mod access;
+mod access_logins;
+mod access_own;
 mod access_roles;
 mod agents;
 mod asking;
@@ -90,6 +92,8 @@ pub fn cases() -> Vec<&'static Case> {
     [
         fencing::CASES,
         access::CASES,
+        access_logins::CASES,
+        access_own::CASES,
         access_roles::CASES,
         agents::CASES,
         asking::CASES,

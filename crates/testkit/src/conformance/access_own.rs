@@ -1,0 +1,130 @@
+//! Who may act as whom: an agent belongs to the principal that first acted as it through a server.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tenure_core::access::{Grants, Role};
+use tenure_kernel::op::{done, memory_forget, memory_pin, note, remember, send};
+use tenure_kernel::query::memory;
+use tenure_kernel::{Call, Op, RequestId};
+use tenure_store::table::project;
+
+use super::Case;
+use super::access::{ANN, adding, call, run, token, worker};
+use super::shorthand::words;
+use crate::fixture::{World, code_of, refusal};
+use crate::raw::{differing, dump};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_i2_an_agent_belongs_to_the_principal_that_first_acted_as_it", ownership),
+    Case::everywhere("inv_i2_nobody_acts_as_a_principal_but_itself", principals_are_themselves),
+    Case::everywhere("inv_t6_a_new_owner_reads_no_answer_from_before", no_answers_from_before),
+    Case::everywhere("inv_l4_force_says_which_principal_stands_behind_it", behind_force),
+];
+
+fn ownership(world: &World) {
+    let (ann, bob) = (worker(ANN), worker("person:bob"));
+    run(world, &call(world, "claude-1", &ann), adding()).unwrap();
+    let mail = send::Request { to: words(&["claude-1"]), text: "for you".into(), ..Default::default() };
+    run(world, &call(world, ANN, &ann), Op::Send(mail)).unwrap();
+    let before = dump(&world.kernel);
+    let filter = memory::Filter { limit: 5, ..Default::default() };
+    let denied = |error: tenure_core::Error| {
+        assert_eq!((error.kind().as_str(), error.code()), ("denied", "not_yours"));
+    };
+    denied(refusal(run(world, &call(world, "claude-1", &bob), adding())));
+    denied(refusal(world.kernel.mail(&call(world, "claude-1", &bob), None)));
+    denied(refusal(world.kernel.mail(&call(world, ANN, &bob), None)));
+    denied(refusal(world.kernel.memories(&call(world, "claude-1", &bob), &filter)));
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    assert_eq!(world.kernel.mail(&call(world, "claude-1", &ann), None).unwrap().items.len(), 1);
+    // In another project the name is another agent.
+    let everywhere = Grants { members: BTreeMap::from([("*".into(), Role::Worker)]), ..bob.clone() };
+    let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
+    run(world, &Call { project: elsewhere, ..call(world, "claude-1", &everywhere) }, adding()).unwrap();
+    // Local programs are as before, whoever acted as the agent through a server.
+    world.note("claude-1", &world.add("local"), "here").unwrap();
+    // One that only local programs acted as becomes the first's who does it through a server, and that is told.
+    world.note("codex-1", &world.add("second"), "here").unwrap();
+    denied(refusal(world.kernel.mail(&call(world, "codex-1", &bob), None)));
+    run(world, &call(world, "codex-1", &bob), adding()).unwrap();
+    denied(refusal(run(world, &call(world, "codex-1", &ann), adding())));
+    let owned: Vec<_> = world.events().into_iter().filter(|event| event.kind == "agent.owned").collect();
+    assert_eq!(owned.len(), 1);
+    assert_eq!(owned[0].sentence(), "codex-1 is an agent of person:bob from now on");
+    world.kernel.mail(&call(world, "codex-1", &bob), None).unwrap();
+}
+
+fn principals_are_themselves(world: &World) {
+    for name in ["person:bob", "service:ci", "builder"] {
+        token(world, name, name);
+    }
+    let (ann, ci, builder) = (worker(ANN), worker("service:ci"), worker("builder"));
+    for grants in [&ann, &ci, &builder] {
+        run(world, &call(world, &grants.principal, grants), adding()).unwrap();
+    }
+    for (grants, other) in [
+        (&ann, "person:bob"),
+        (&ann, "person:eve"),
+        (&ann, "service:ci"),
+        (&ann, "service:none"),
+        (&ann, "builder"),
+        (&ci, "builder"),
+        (&ci, "claude-2"),
+        (&builder, "claude-2"),
+        (&builder, ANN),
+    ] {
+        assert_eq!(code_of(run(world, &call(world, other, grants), adding())), "not_yours", "{other}");
+        assert_eq!(code_of(world.kernel.status(&call(world, other, grants))), "not_yours", "{other}");
+    }
+    // A name that was somebody's agent first stays that one.
+    run(world, &call(world, "late", &ann), adding()).unwrap();
+    token(world, "late", "late");
+    assert_eq!(code_of(run(world, &call(world, "late", &worker("late")), adding())), "not_yours");
+    run(world, &call(world, "late", &ann), adding()).unwrap();
+}
+
+fn no_answers_from_before(world: &World) {
+    let given = |call: Call| Call { request_id: RequestId::given("call-7").unwrap(), ..call };
+    let op = adding();
+    let local = given(world.call("codex-1"));
+    let first = world.kernel.run(&local, &op).unwrap();
+    let bob = worker("person:bob");
+    let error = refusal(world.kernel.run(&given(call(world, "codex-1", &bob)), &op));
+    assert_eq!(error.code(), "request_mismatch", "what was answered to somebody else");
+    assert!(world.kernel.run(&local, &op).unwrap().replayed);
+    // Of its own, a principal gets the same bytes again.
+    let own = given(call(world, "claude-9", &bob));
+    let made = world.kernel.run(&own, &op).unwrap();
+    let again = world.kernel.run(&own, &op).unwrap();
+    assert!(again.replayed && again.body == made.body && made.body != first.body);
+    assert_eq!(code_of(world.kernel.run(&given(call(world, "claude-9", &worker(ANN))), &op)), "not_yours");
+}
+
+fn behind_force(world: &World) {
+    let task = world.add("held");
+    world.claim("a", &task).unwrap();
+    let ann = Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) };
+    let forced = |force| Op::Done(done::Request { task: Some(task.clone()), fence: None, force });
+    assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forced(true))), "role_too_low");
+    run(world, &call(world, ANN, &ann), forced(true)).unwrap();
+    let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
+    let event = last("task.done");
+    assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("a")));
+    // Behind an agent stands its principal.
+    let noted = world.add("noted");
+    let note = note::Request { task: Some(noted), text: "x".into(), ..Default::default() };
+    run(world, &call(world, "claude-1", &ann), Op::Note(note)).unwrap();
+    assert_eq!(last("task.noted").data["principal"], ANN);
+    // What everybody is always shown is for operators.
+    let item =
+        remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
+    let said = world.run(ANN, Op::Remember(remember::Request { items: vec![item] })).unwrap();
+    let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
+    let pin = || Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true });
+    let forget = || Op::MemoryForget(memory_forget::Request { memory: memory.clone() });
+    assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), pin())), "role_too_low");
+    run(world, &call(world, ANN, &ann), pin()).unwrap();
+    assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forget())), "role_too_low");
+    run(world, &call(world, ANN, &ann), forget()).unwrap();
+}
