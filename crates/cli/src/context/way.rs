@@ -1,5 +1,7 @@
 //! The way to the kernel: the store itself, the server beside it, or a server elsewhere.
 
+use std::time::Duration;
+
 use tenure_core::Result;
 use tenure_kernel::Kernel;
 use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
@@ -7,6 +9,9 @@ use tenure_store::{Durability, Options};
 
 use super::Context;
 use crate::place::{Location, config, server};
+
+/// The least that a hook waits for a server elsewhere: a name to be found, a connection made safe, an answer.
+const FAR_LEAST: Duration = Duration::from_millis(1_500);
 
 impl Context<'_> {
     /// The way to the kernel of this place.
@@ -61,7 +66,8 @@ impl Context<'_> {
         match &place.store {
             Location::Server(address) => {
                 let token = server::token(self.env, address, place.store_from)?;
-                let patience = self.hook.get().unwrap_or(Options::default().patience);
+                // A hook that gives up sooner than a connection is made would never guard anything.
+                let patience = self.hook.get().map_or(Options::default().patience, |patience| patience.max(FAR_LEAST));
                 Ok(Reach::Far(Box::new(Http::new(address.clone(), &token, patience)?)))
             }
             Location::Postgres(url) => {

@@ -17,7 +17,9 @@ fn plain(home: &Home, said: &str) -> String {
         plain.push_str(before);
         let is_id = matches!(word.split_once('-'), Some((letter, drawn)) if letter.len() == 1 && drawn.len() >= 5);
         let is_drawn = word.len() >= 26 && word.bytes().all(|b| b.is_ascii_alphanumeric());
-        let is_time = word.starts_with("20") && word.contains('T');
+        let clock = word.trim_end_matches('Z');
+        let is_clock = clock.contains([':', '-']) && clock.bytes().all(|b| b.is_ascii_digit() || b":-.".contains(&b));
+        let is_time = is_clock || (word.starts_with("20") && word.contains('T'));
         let is_age = word.trim_end_matches(|c: char| "smhd".contains(c)).parse::<u64>().is_ok();
         plain.push_str(match () {
             () if is_id => "ID",
@@ -191,7 +193,7 @@ fn a_repository_that_names_its_server_gets_no_token_that_is_not_meant_for_it() {
 fn inv_i5_a_project_is_pinned_to_the_store_behind_the_server() {
     let home = Home::served(Through::Http);
     home.add("first");
-    let pin = home.ok(&["project"])["pin"].clone();
+    let pin = home.ok(&["project", "show"])["pin"].clone();
     assert_eq!(text(&pin["location"]), home.serving().url());
     // The store itself, beside the server: the same one.
     let direct = home.call(&["list"]).no_env("TENURE_URL").json().run().data();
