@@ -114,6 +114,7 @@ fn every_command_says_the_same_through_a_server() {
         let served = work(&home);
         let differ: Vec<_> = direct.iter().zip(&served).filter(|(direct, served)| direct != served).collect();
         assert!(differ.is_empty(), "{through:?}: {differ:#?}");
+        assert_eq!(home.refused(&["import", "lines.jsonl"]).detail("line"), 3, "the line travels beside the request");
         let seen = home.serving().seen();
         for op in ["add", "claim", "reserve", "note"] {
             assert!(seen.iter().any(|name| name == op), "{op} did not go through the server: {seen:?}");
