@@ -48,7 +48,7 @@ fn known(world: &World) -> Known {
     let call = world.call("person:ann");
     let tasks = holds::Filter { kind: Some("task".into()), ..holds::Filter::default() };
     let held = kernel.holds_where(&call, &tasks, 1, None).unwrap().items.remove(0);
-    let paths = words(&["src/main.rs"]);
+    let paths = words(&["lib/"]);
     let request = reserve::Request { paths, all_checkouts: true, ..reserve::Request::default() };
     world.run("person:ann", Op::Reserve(request.clone())).unwrap();
     let waits = world.run("b", Op::Reserve(reserve::Request { wait: true, ..request })).unwrap();
