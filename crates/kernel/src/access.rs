@@ -186,6 +186,11 @@ pub(crate) fn operator(unit: &Unit<'_>, what: &str) -> Result<()> {
     }
 }
 
+/// Whether the actor may override those who are there: people, who need the role for it where they come through a server.
+pub(crate) fn overrides(unit: &Unit<'_>) -> bool {
+    unit.call.actor.is_person() && operator(unit, "force").is_ok()
+}
+
 /// Whether a principal sees a project.
 pub(crate) fn sees(call: &Call, key: &str) -> bool {
     key != EVERY_PROJECT && call.actor.principal.as_ref().is_none_or(|grants| grants.role(key).is_some())

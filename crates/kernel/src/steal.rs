@@ -7,6 +7,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result};
 use tenure_store::table::{agent, hold};
 
+use crate::access::{operator, overrides};
 use crate::shape::Hold;
 use crate::unit::Unit;
 use crate::{locks, paths};
@@ -14,10 +15,14 @@ use crate::{locks, paths};
 /// Ends the holds that stand in the way of a request with force, and records whom that overrode. Nothing ends where one
 /// of them may not be taken.
 pub(crate) fn end(unit: &mut Unit<'_>, rows: &[hold::Row], reason: &str) -> Result<()> {
-    if !unit.call.actor.is_person() {
+    if !overrides(unit) {
         for row in rows {
             if !is_gone(unit, row)? {
-                return Err(not_gone(row));
+                // A person is told that it takes another role, an agent that it takes a person.
+                return Err(operator(unit, "force")
+                    .err()
+                    .filter(|_| unit.call.actor.is_person())
+                    .unwrap_or_else(|| not_gone(row)));
             }
         }
     }

@@ -10,6 +10,7 @@ use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::{hold, lock as table};
 
 use super::release_paths::stale_fence;
+use crate::access::overrides;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::unit::Unit;
 use crate::{locks, paths, shape, steal};
@@ -89,7 +90,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
             let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
             if let Some(in_the_way) = line::decide_name(unit.tx, &sight, (me, &request.name), live.as_ref())? {
                 // Force takes what others hold; only a person passes those who wait.
-                let may_force = in_the_way.places.is_empty() || unit.call.actor.is_person();
+                let may_force = in_the_way.places.is_empty() || overrides(unit);
                 if !request.force || !may_force {
                     return blocked(unit, request, &reason, &in_the_way);
                 }

@@ -9,6 +9,7 @@ use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, d
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
+use crate::access::overrides;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::paths::{self, Granting};
 use crate::shape;
@@ -160,7 +161,7 @@ fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Re
         Ok(steps) => return Ok(Ok((live, steps))),
         Err(in_the_way) => in_the_way,
     };
-    if !taking.force || !(in_the_way.places.is_empty() || unit.call.actor.is_person()) {
+    if !taking.force || !(in_the_way.places.is_empty() || overrides(unit)) {
         return Ok(Err(in_the_way));
     }
     steal::end(unit, &in_the_way.holds, taking.reason)?;

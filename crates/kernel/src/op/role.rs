@@ -37,8 +37,8 @@ fn in_project(op: &Op) -> Option<Role> {
         Op::Block(request) => Some(forced(request.force)),
         Op::Unblock(_) => Some(Role::Worker),
         Op::Release(request) => Some(forced(request.force)),
-        Op::Reserve(request) => Some(forced(request.force)),
-        Op::Lock(request) => Some(forced(request.force)),
+        // With force anybody takes what somebody held who is gone; from the living an operator, which turns out inside.
+        Op::Reserve(_) | Op::Lock(_) => Some(Role::Worker),
         Op::Reopen(_) => Some(Role::Worker),
         Op::Cancel(request) => Some(forced(request.force)),
         Op::Transfer(request) => Some(forced(request.force)),

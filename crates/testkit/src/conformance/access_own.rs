@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tenure_core::access::{Grants, Role};
-use tenure_kernel::op::{done, memory_forget, memory_pin, note, remember, send};
+use tenure_kernel::op::{done, lock, memory_forget, memory_pin, note, remember, reserve, send, session_end};
 use tenure_kernel::query::memory;
 use tenure_kernel::{Call, Op, RequestId};
 use tenure_store::table::project;
@@ -16,6 +16,7 @@ use crate::fixture::{World, code_of, refusal};
 use crate::raw::{differing, dump};
 
 pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_s1_taking_from_the_living_is_for_operators", stealing),
     Case::everywhere("inv_i2_an_agent_belongs_to_the_principal_that_first_acted_as_it", ownership),
     Case::everywhere("inv_i2_nobody_acts_as_a_principal_but_itself", principals_are_themselves),
     Case::everywhere("inv_t6_a_new_owner_reads_no_answer_from_before", no_answers_from_before),
@@ -127,4 +128,31 @@ fn behind_force(world: &World) {
     run(world, &call(world, ANN, &ann), pin()).unwrap();
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forget())), "role_too_low");
     run(world, &call(world, ANN, &ann), forget()).unwrap();
+}
+
+fn stealing(world: &World) {
+    let (worker, operator) =
+        (worker(ANN), Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) });
+    let lock = |force| Op::Lock(lock::Request { name: "deploy".into(), force, ..Default::default() });
+    world.run("b", lock(false)).unwrap();
+    // From the living: an operator, as a person.
+    assert_eq!(code_of(run(world, &call(world, "claude-1", &worker), lock(true))), "not_gone");
+    assert_eq!(code_of(run(world, &call(world, "claude-1", &operator), lock(true))), "not_gone");
+    let error = refusal(run(world, &call(world, ANN, &worker), lock(true)));
+    assert_eq!((error.code(), error.get("needed").unwrap()), ("role_too_low", &Value::from("operator")));
+    run(world, &call(world, ANN, &operator), lock(true)).unwrap();
+    let event = world.events().into_iter().rfind(|event| event.kind == "lock.taken").unwrap();
+    assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("b")));
+    // From somebody who is gone: whoever works.
+    let path = |force| {
+        Op::Reserve(reserve::Request { paths: words(&["a"]), all_checkouts: true, force, ..Default::default() })
+    };
+    world.run("c", path(false)).unwrap();
+    let end =
+        session_end::Request { tool: "x".into(), session: "S".into(), reason: "other".into(), event: String::new() };
+    let held = |holder: &str| world.kernel.holds(&world.call(ANN), Some(holder), 10, None).unwrap().items.len();
+    assert_eq!(held("c"), 1);
+    world.run("c", Op::SessionEnd(end)).unwrap();
+    run(world, &call(world, "claude-1", &worker), path(true)).unwrap();
+    assert_eq!((held("c"), held("claude-1")), (0, 1));
 }

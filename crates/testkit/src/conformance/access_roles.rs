@@ -39,9 +39,9 @@ const IN_PROJECT: &[(&str, &str, &str, Option<Role>)] = {
         ("release", "", r#"{"task":"t-00000"}"#, WORKER),
         ("release", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
         ("reserve", "", r#"{"paths":["a"]}"#, WORKER),
-        ("reserve", "`force`", r#"{"paths":["a"],"force":true}"#, OPERATOR),
+        ("reserve", "`force`", r#"{"paths":["a"],"force":true}"#, WORKER),
         ("lock", "", r#"{"name":"a"}"#, WORKER),
-        ("lock", "`force`", r#"{"name":"a","force":true}"#, OPERATOR),
+        ("lock", "`force`", r#"{"name":"a","force":true}"#, WORKER),
         ("reopen", "", r#"{"task":"t-00000"}"#, WORKER),
         ("cancel", "", r#"{"task":"t-00000"}"#, WORKER),
         ("cancel", "`force`", r#"{"task":"t-00000","force":true}"#, OPERATOR),
@@ -133,6 +133,9 @@ fn ops(_: &World) {
         format!("| `{name}`{with} | {} |", role.map_or("nobody", Role::as_str))
     };
     let mut rows: Vec<String> = IN_PROJECT.iter().map(|(name, special, _, role)| row(name, special, *role)).collect();
+    for name in ["reserve", "lock"] {
+        rows.push(format!("| `{name}` with `force` from a holder that is not gone | operator |"));
+    }
     rows.push("| `memory_pin` of what everybody sees | operator |".into());
     rows.push("| `memory_forget` of what is pinned for everybody | operator |".into());
     assert_eq!(documented("## Ops in a project"), rows.into_iter().collect());

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use tenure_core::task::State;
 use tenure_core::{Span, Stage};
-use tenure_kernel::query::{check, holds, list, log, memory};
-use tenure_kernel::{Call, Kernel};
+use tenure_kernel::query::{access, check, holds, list, log, memory};
+use tenure_kernel::{Actor, Call, Kernel};
 use tenure_store::table::project;
 use tenure_store::{Location, Sql, Verdict};
 
@@ -58,6 +58,7 @@ fn prepare(world: &World) {
 fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
     let list = |filter: list::Filter| kernel.list(call, &filter).map(drop);
     let log = |filter: log::Filter| kernel.log(call, &filter).map(drop);
+    let person = Call { actor: Actor::named("person:ann"), ..call.clone() };
     let answers = [
         kernel.status(call).map(drop),
         kernel.show(call, task).map(drop),
@@ -86,6 +87,11 @@ fn ask_all(kernel: &Kernel, call: &Call, task: &str, hold: &str) -> usize {
         kernel.store().size().map(drop),
         kernel.store().rows().map(drop),
         kernel.store().clock_ahead().map(drop),
+        kernel.tokens(&person, None, 5, None).map(drop),
+        kernel.members(&person, access::Of::All, 5, None).map(drop),
+        kernel.principals(&person, 5, None).map(drop),
+        kernel.who_is(&"1a".repeat(32)).map(drop),
+        kernel.who_is_session(&"3c".repeat(32)).map(drop),
         // Another case may be in the middle of a write: a turn may not be had at once, and that is an answer too.
         kernel.store().queue(std::time::Duration::ZERO).map(drop),
     ];

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{add_many, import, inbox, login_offer, remember, send, token_add};
-use tenure_kernel::query::{list, log};
+use tenure_kernel::query::{access, list, log};
 use tenure_kernel::{Call, Op, op};
 use tenure_store::table::project;
 
@@ -233,7 +233,7 @@ pub(super) fn cursors(input: &[u8]) {
 
 fn look(engine: Engine, words: &str) {
     on_scene(engine, |scene| {
-        let (kernel, call) = (&scene.world.kernel, scene.world.call("a"));
+        let (kernel, call, person) = (&scene.world.kernel, scene.world.call("a"), scene.world.call("person:ann"));
         let cursor = Some(words.to_owned());
         let since = kernel.store().identity().unwrap().unwrap().incarnation;
         let words = words.replace("$i", &since);
@@ -264,6 +264,12 @@ fn look(engine: Engine, words: &str) {
             kernel.next(&call, std::slice::from_ref(&words)).map(|_| 1),
             kernel.task_id(&call, &words).map(|_| 1),
             kernel.any_id(&call, &words).map(|_| 1),
+            kernel.tokens(&person, None, 2, Some(&words)).map(|page| page.items.len()),
+            kernel.members(&person, access::Of::All, 2, Some(&words)).map(|page| page.items.len()),
+            kernel.members(&person, access::Of::Project(&words), 2, None).map(|page| page.items.len()),
+            kernel.principals(&person, 2, Some(&words)).map(|page| page.items.len()),
+            kernel.token_id(&person, &words).map(|_| 1),
+            kernel.who_is(&words).map(|_| 1),
         ];
         for answer in answers {
             match answer {
