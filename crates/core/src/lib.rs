@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod brief;
+pub mod checkout;
 pub mod choice;
 pub mod error;
 pub mod event;

@@ -71,6 +71,15 @@ pub fn blocks(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
         && held.pattern.overlap(pattern).is_some()
 }
 
+/// Whether a hold is of the same files in another checkout: it stands in nobody's way there, and both are told, because
+/// the changes meet when they are merged. Two who only share have nothing to merge.
+pub fn meets_elsewhere(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
+    held.holder != wanted.agent
+        && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
+        && !meet(held.checkout, wanted.checkout)
+        && held.pattern.overlap(pattern).is_some()
+}
+
 /// Decides a request as a whole: a step for each pattern, or everything that stands in the way.
 pub fn decide(wanted: &Wanted<'_>, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<usize>> {
     let mut steps: Vec<Step> = Vec::with_capacity(wanted.patterns.len());
@@ -158,6 +167,27 @@ mod tests {
             assert_eq!(ask(&["src/x.rs"], mode, checkout, &held).is_ok(), free, "{held:?} {mode:?} {checkout}");
         }
         assert!(ask(&["srcs/x.rs"], Exclusive, "c1", &src("b", Exclusive, "c1")).is_ok());
+    }
+
+    #[test]
+    fn inv_r2_every_pair_either_conflicts_or_meets_elsewhere_or_neither() {
+        let asked = patterns(&["src/x.rs"]);
+        for (holder, typed, mode, checkout, here, elsewhere) in [
+            ("b", "src/", Exclusive, "c1", "c2", true),
+            ("b", "src/x.rs", Shared, "c1", "c2", true),
+            ("b", "src/y.rs", Exclusive, "c1", "c2", false),
+            ("b", "src/", Exclusive, "c2", "c2", false),
+            ("b", "src/", Exclusive, "", "c2", false),
+            ("b", "src/", Exclusive, "c1", "", false),
+            ("a", "src/", Exclusive, "c1", "c2", false),
+        ] {
+            let wanted = Wanted { agent: "a", checkout: here, mode: Exclusive, patterns: &asked };
+            let held = held(holder, typed, mode, checkout);
+            assert_eq!(meets_elsewhere(&held, &wanted, &asked[0]), elsewhere, "{held:?} {here}");
+            assert!(!(elsewhere && blocks(&held, &wanted, &asked[0])), "{held:?} {here}");
+        }
+        let shared = Wanted { agent: "a", checkout: "c2", mode: Shared, patterns: &asked };
+        assert!(!meets_elsewhere(&held("b", "src/", Shared, "c1"), &shared, &asked[0]));
     }
 
     #[test]

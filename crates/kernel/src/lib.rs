@@ -6,6 +6,7 @@
 pub mod backup;
 mod brief;
 mod call;
+mod checkouts;
 mod focus;
 mod json_lines;
 mod kernel;

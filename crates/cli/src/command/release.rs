@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
-use tenure_core::text::cut;
-use tenure_core::{Kind, Result, id};
+use tenure_core::text::{cut, shell_word};
+use tenure_core::{Error, Kind, Result, id};
 use tenure_kernel::Op;
 use tenure_kernel::op::release::Request;
 use tenure_kernel::query::holds::Filter;
@@ -54,7 +54,8 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
-/// then what the caller has, then a lock if there ever was one of that name; `./` makes it a path.
+/// then what the caller has (both a lock and a path is refused), then a lock if there ever was one of that name; `./`
+/// makes it a path.
 fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
     match what {
         [] => return Ok(Request::default()),
@@ -84,17 +85,37 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
         _ => None,
     };
     if let Some(lock) = lock {
+        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == context.caller()?.name;
         let is_path = match &paths {
-            _ if lock.state == "live" && lock.holder == context.caller()?.name => false,
             Ok(typed) => holds_some(context, typed)?,
             Err(_) => false,
         };
+        if is_own && is_path {
+            return Err(both(&lock.subject));
+        }
         if !is_path {
             return Ok(Request { lock: Some(lock.subject), ..Request::default() });
         }
     }
     let typed = paths?;
     Ok(Request { paths: typed.paths, fold_case: typed.fold_case, ..Request::default() })
+}
+
+/// The refusal of a word that names a lock and a path, where the caller has both.
+fn both(word: &str) -> Error {
+    let shown = cut(word, 120);
+    let error = Error::usage("release_which", format!("you have the lock {shown} and the path {shown}"))
+        .entity(shown)
+        .hint("`./` before it means the path, `--lock` the lock.");
+    match shell_word(word) {
+        Some(word) if word.starts_with('\'') => {
+            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock {word}"))
+        }
+        Some(word) => {
+            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock={word}"))
+        }
+        None => error,
+    }
 }
 
 /// Whether the caller has a path that has a file in common with one of these.

@@ -47,3 +47,4 @@ mod shortened;
 mod snapshots;
 mod streams;
 mod waiting;
+mod worktrees;

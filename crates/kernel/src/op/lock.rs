@@ -128,7 +128,7 @@ fn take(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str
     row.place.clear();
     table::take(unit.tx, &unit.project.id, &row)?;
     unit.freed = true;
-    Ok(paths::shown(unit, &row))
+    paths::shown(unit, &row)
 }
 
 /// What renews a lock, and how long it lives without that.
@@ -170,7 +170,7 @@ fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<
     };
     hold::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;
-    Ok(paths::shown(unit, &row))
+    paths::shown(unit, &row)
 }
 
 /// The same lock under the same fence, with a new end.
@@ -181,7 +181,7 @@ fn renew(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &st
         reason.clone_into(&mut row.reason);
     }
     table::renew(unit.tx, &unit.project.id, &row.id, (row.expires_at, row.ttl), &row.reason)?;
-    Ok(paths::shown(unit, &row))
+    paths::shown(unit, &row)
 }
 
 /// The refusal of a fence under which there is no lock any more.

@@ -6,8 +6,8 @@ use serde_json::json;
 use tenure_core::hold::{Ending, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, event, id};
-use tenure_store::table::{event as log, hold, place};
+use tenure_core::{Error, Kind, Result, id};
+use tenure_store::table::{hold, place};
 
 use super::release::Request;
 use crate::line::{self, InTheWay};
@@ -25,10 +25,10 @@ pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Resu
     }
     let row = hold::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
     if row.is_task() {
-        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)) };
+        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)?) };
     }
     if row.ended_at.0 != 0 || lapsed(unit.now, row.expires_at) {
-        return Err(over(unit, &row));
+        return Err(over(unit, &row)?);
     }
     if row.holder != unit.me() && !request.force {
         if row.is_name() {
@@ -128,7 +128,7 @@ fn others_hold(unit: &mut Unit<'_>, patterns: &[Pattern], holds: Vec<hold::Row>)
     Ok(refusal.attempt("tenure holds --kind path"))
 }
 
-/// Why there is nothing to give back: another has it, a wider hold has it, it has lapsed, or nobody has it.
+/// Why there is nothing to give back: a wider hold has it, it was lost, another has it, or nobody has it.
 fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
     let me = unit.me();
     let shown = cut(pattern.text(), 120);
@@ -144,30 +144,23 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
         }
         others.push(row.clone());
     }
+    // Whoever lost it learns that before it is told who has it now.
+    let (project, here) = (unit.project.id.clone(), unit.checkout.clone());
+    if let Some(lost) = paths::last_own(unit.tx, &project, (me, &here), pattern)?.filter(paths::is_lost) {
+        return paths::stale(unit, &lost);
+    }
     if !others.is_empty() {
         return others_hold(unit, std::slice::from_ref(pattern), others);
     }
-    let filter = log::Filter { subject: pattern.text().to_owned(), ..log::Filter::default() };
-    let story = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 20)?;
-    let last = story.iter().find_map(|row| {
-        let data: serde_json::Value = serde_json::from_str(&row.data).unwrap_or_default();
-        let own = data["holder"] == me && event::about(&row.kind, &data) == event::About::Path;
-        own.then(|| row.kind.clone())
-    });
-    Ok(if last.as_deref() == Some(event::kind::HOLD_EXPIRED) { stale(&shown) } else { not_held(&shown) })
+    Ok(not_held(&shown))
 }
 
 /// The refusal of a hold that has ended.
-pub(super) fn over(unit: &Unit<'_>, row: &hold::Row) -> Error {
-    let shown = cut(&row.subject, 120);
-    let lost = ["", Ending::Expired.as_str(), Ending::Forced.as_str()].contains(&row.ended_how.as_str());
-    if lost && row.holder == unit.me() { stale(&shown) } else { not_held(&shown) }.detail("hold", row.id.clone())
-}
-
-fn stale(shown: &str) -> Error {
-    Error::refused(Kind::Stale, "lapsed", format!("your hold on {shown} is over: there is nothing to give back"))
-        .entity(shown)
-        .attempt("tenure holds --mine")
+pub(super) fn over(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
+    if paths::is_lost(row) && row.holder == unit.me() {
+        return paths::stale(unit, row);
+    }
+    Ok(not_held(&cut(&row.subject, 120)).detail("hold", row.id.clone()))
 }
 
 pub(super) fn not_held(shown: &str) -> Error {
@@ -201,7 +194,7 @@ pub(super) fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::R
         paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
         row.ended_at = unit.now;
         row.ended_how = how.as_str().to_owned();
-        holds.push(paths::shown(unit, &row));
+        holds.push(paths::shown(unit, &row)?);
     }
     Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }

@@ -9,7 +9,9 @@ use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, d
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
+use crate::checkouts::Checkouts;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
+use crate::paths::elsewhere::Own;
 use crate::paths::{self, Granting};
 use crate::shape;
 use crate::steal;
@@ -121,14 +123,41 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         }
         Err(in_the_way) => return Err(refusal(unit, &patterns, &in_the_way)?),
     };
-    let holds = taken.iter().map(|row| paths::shown(unit, row)).collect();
-    Ok(shape::Reserved { holds, ..shape::Reserved::default() })
+    let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
+    let mut elsewhere = elsewhere(unit, &patterns, &taking)?;
+    let total = elsewhere.len();
+    elsewhere.truncate(paths::BLOCKERS_MAX);
+    let elsewhere_total = (total > elsewhere.len()).then_some(total);
+    Ok(shape::Reserved { holds, elsewhere, elsewhere_total, ..shape::Reserved::default() })
+}
+
+/// What others hold of the same files in other checkouts.
+fn elsewhere(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<Vec<shape::Elsewhere>> {
+    if taking.here.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (checkouts, me) = (Checkouts::of(unit)?, unit.me());
+    let own = |pattern: &Pattern| Own {
+        pattern: pattern.clone(),
+        mode: taking.mode,
+        checkout: taking.here.clone(),
+        since: unit.now,
+    };
+    let own: Vec<Own> = patterns.iter().map(own).collect();
+    let sight =
+        paths::elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
+    paths::elsewhere::of(unit.tx, &sight, me, &own)
 }
 
 /// The refusal of what stands in the way.
 pub(super) fn refusal(unit: &mut Unit<'_>, patterns: &[Pattern], in_the_way: &InTheWay) -> Result<Error> {
     let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
-    Ok(refusal.attempt("tenure reserve PATH --wait"))
+    // Relative to the top of the checkout; the door knows how they were typed.
+    let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
+    Ok(match text::shell_words(&typed) {
+        Some(words) => refusal.attempt(format!("tenure reserve --wait {words}")),
+        None => refusal.hint("The same request with --wait waits in line."),
+    })
 }
 
 /// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern, or what

@@ -11,6 +11,7 @@ use tenure_store::{Entropy, Sql, Tx};
 
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
 use crate::call::{Call, Door, Sighting};
+use crate::checkouts::Checkouts;
 use crate::mail::Over;
 
 /// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
@@ -34,6 +35,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) dead: Vec<String>,
     /// The id of the working tree that the op comes from, empty for none.
     pub(crate) checkout: String,
+    /// All checkouts of the project, once somebody asked for them.
+    pub(crate) checkouts: Option<Checkouts>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     op: &'static str,
@@ -65,6 +68,7 @@ impl<'a> Unit<'a> {
             offers: 0,
             dead: Vec::new(),
             checkout: String::new(),
+            checkouts: None,
             agent,
             entropy,
             op,

@@ -31,6 +31,16 @@ pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Resul
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
 }
 
+/// The newest lock of a name that an agent had, ended or not.
+pub fn last_of(tx: &mut dyn Tx, project: &str, name: &str, holder: &str) -> Result<Option<Row>> {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND subject = $2 AND kind = 'name' AND holder = $3 ORDER BY fence DESC LIMIT 1",
+    );
+    Ok(many(tx.query(sql, &[project.into(), name.into(), holder.into()])?)?.pop())
+}
+
 /// Takes a lock that was offered: from here on it is one like any other, and this renews it.
 pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(

@@ -129,6 +129,14 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     first(tx.query(sql, &[project.into(), id.into()])?).map(decode).transpose()
 }
 
+/// Ids of places, ended or not, that begin with a text.
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM place WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
+    let end = format!("{prefix}{{");
+    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
+}
+
 /// The statement that tells whether an id is taken: any row says yes.
 pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
     (Sql::same("SELECT 1 FROM place WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])

@@ -12,6 +12,7 @@ mod damage;
 mod delivery;
 mod dependencies;
 mod editing;
+mod elsewhere;
 mod errors;
 mod events;
 mod export;
@@ -117,6 +118,7 @@ pub fn cases() -> Vec<&'static Case> {
         memory::CASES,
         messages::CASES,
         opening::CASES,
+        elsewhere::CASES,
         paths::CASES,
         paths_bound::CASES,
         paths_over::CASES,

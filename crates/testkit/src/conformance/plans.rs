@@ -8,8 +8,8 @@ use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
 use tenure_store::table::{
-    agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, project,
-    request, shown, task, touched,
+    agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, place,
+    project, request, shown, task, touched,
 };
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
@@ -244,7 +244,17 @@ fn hot_statements(world: &World) {
         path::unanchored(tx, p, "agent-1", now)?;
         lock::live(tx, p, "lock 7")?;
         lock::renew(tx, p, "h-1", (now, tenure_core::Span::seconds(60)), "")?;
-        path::elsewhere(tx, p, "agent-1", now, 3)?;
+        path::task_ends(tx, p, &some)?;
+        let past = ["", "o", "old/7"].map(str::to_owned);
+        tx.query_all(vec![
+            path::lost_call(p, "agent-1", &past, 100),
+            path::lost_below_call(p, "agent-1", ("old/", "old0"), 100),
+        ])?;
+        lock::last_of(tx, p, "lock 7", "agent-1")?;
+        place::beginning(tx, p, "w-7", 11)?;
+        note::beginning(tx, p, "n-7", 11)?;
+        message::get(tx, p, "g-7")?;
+        message::beginning(tx, p, "g-7", "agent-1", 11)?;
         path::renewed_by_edits(tx, p, "h-1")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;

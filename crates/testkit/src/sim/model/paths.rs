@@ -326,13 +326,19 @@ impl Model {
         if met.iter().any(|at| self.paths[*at].holder == turn.actor) {
             return NOT_HELD;
         }
+        // Whoever lost what it held last of these files is told that, whoever has them now.
+        let own = self.paths.iter().filter(|path| path.holder == turn.actor && path.ended.is_some());
+        let last = own
+            .filter(|path| meet(&path.checkout, &turn.checkout) && overlap(&path.pattern, pattern))
+            .max_by_key(|path| path.fence);
+        if last.and_then(|path| path.ended).is_some_and(|(_, how)| ["expired", "forced"].contains(&how)) {
+            return LAPSED;
+        }
         if !met.is_empty() {
             self.blockers = met.iter().map(|at| self.blocker(*at, turn.now)).collect();
             return HELD;
         }
-        let mut story = self.log.iter().rev().filter(|told| told.subject == pattern);
-        let last = story.find(|told| told.data["holder"] == turn.actor);
-        if last.is_some_and(|told| told.kind == kind::HOLD_EXPIRED) { LAPSED } else { NOT_HELD }
+        NOT_HELD
     }
 
     fn give_back(&mut self, turn: &Turn<'_>, request: &release::Request, ending: &[usize]) -> Result<Value, Refusal> {
