@@ -124,7 +124,7 @@ fn inv_r2_i5_a_worktree_by_another_name_is_the_same_place() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
         home.git("repo", &["worktree", "add", "-q", "../side"]);
-        home.git("repo", &["worktree", "add", "-q", "in/side"]);
+        home.git("repo", &["worktree", "add", "-q", "--detach", "in/side"]);
         symlink(home.path("side"), home.path("link")).unwrap();
         symlink(home.path("repo/in"), home.path("into")).unwrap();
         let reserve = |agent: &str, dir: &str, path: &str| {
@@ -143,4 +143,23 @@ fn inv_r2_i5_a_worktree_by_another_name_is_the_same_place() {
         let name = text(&nested["elsewhere"][0]["checkout_name"]);
         assert!(name.ends_with("/side") && name != "in/side", "{name}");
     }
+}
+
+#[test]
+fn inv_r9_what_was_held_in_a_worktree_that_is_gone_is_found_and_given_back() {
+    let home = Home::new(Engine::File);
+    home.git("repo", &["worktree", "add", "-q", "../side"]);
+    let held = home.call(&["reserve", "x.rs"]).json().agent("a").cwd(home.path("side")).run().data();
+    let hold = text(&held["holds"][0]["id"]);
+    home.git("repo", &["worktree", "remove", "--force", "../side"]);
+    let holds = typed(&home, "a", &home.repo(), &["holds", "--mine"]).stdout;
+    assert!(holds.contains("CHECKOUT") && holds.contains("side"), "{holds}");
+    let refused = typed(&home, "a", &home.repo(), &["release", "x.rs"]);
+    assert!(refused.stderr.contains(&format!("tenure release {hold}")), "{}", refused.stderr);
+    // Made anew in the same place, it is the same checkout.
+    home.git("repo", &["worktree", "add", "-q", "--detach", "../side"]);
+    home.call(&["reserve", "x.rs"]).json().agent("b").cwd(home.path("side")).run().refusal().is("conflict", "path_held");
+    home.ok_as("a", &["release", &hold]);
+    home.call(&["reserve", "x.rs"]).json().agent("b").cwd(home.path("side")).run().data();
+    home.replayed();
 }

@@ -10,6 +10,7 @@ use tenure_core::{Error, Kind, Result, id};
 use tenure_store::table::{hold, place};
 
 use super::release::Request;
+use crate::checkouts::Checkouts;
 use crate::line::{self, InTheWay};
 use crate::locks;
 use crate::paths;
@@ -149,10 +150,20 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
     if let Some(lost) = paths::last_own(unit.tx, &project, (me, &here), pattern)?.filter(paths::is_lost) {
         return paths::stale(unit, &lost);
     }
-    if !others.is_empty() {
-        return others_hold(unit, std::slice::from_ref(pattern), others);
+    let refusal = match others.is_empty() {
+        true => not_held(&shown),
+        false => others_hold(unit, std::slice::from_ref(pattern), others)?,
+    };
+    // A worktree that was moved or removed leaves what was held in it behind.
+    for row in hold::all_of_holder(unit.tx, &project, me)?.iter().filter(|row| row.is_path()) {
+        if !lapsed(unit.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
+            let name = cut(&Checkouts::of(unit)?.name(&row.checkout), 120);
+            return Ok(refusal
+                .hint(format!("You hold it in another checkout, {name}: `tenure release {}`.", row.id))
+                .attempt(format!("tenure release {}", row.id)));
+        }
     }
-    Ok(not_held(&shown))
+    Ok(refusal)
 }
 
 /// The refusal of a hold that has ended.
