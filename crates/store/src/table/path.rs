@@ -61,8 +61,8 @@ pub fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
 /// When the holds on some tasks end that have not been ended.
 pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<(String, Time)>> {
     let sql = Sql::pair(
-        "SELECT h.subject, h.expires_at FROM json_each($2) t CROSS JOIN hold h
-         WHERE h.project = $1 AND h.subject = t.value AND h.ended_at = 0 AND h.kind = 'task' ORDER BY h.subject",
+        "SELECT h.subject, h.expires_at FROM json_each($2) p CROSS JOIN hold h
+         WHERE h.project = $1 AND h.subject = p.value AND h.ended_at = 0 AND h.kind = 'task' ORDER BY h.subject",
         "SELECT subject, expires_at FROM hold
          WHERE project = $1 AND subject = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
            AND ended_at = 0 AND kind = 'task' ORDER BY subject",
