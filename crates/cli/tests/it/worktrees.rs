@@ -30,7 +30,11 @@ fn inv_r2_reserve_and_holds_say_who_has_the_same_elsewhere() {
         let data = home.call(&["reserve", "src/a.rs"]).json().agent("b").cwd(&side).run().data();
         assert_eq!((&data["elsewhere"][0]["holder"], &data["elsewhere"][0]["pattern"]), (&json!("a"), &json!("src/")));
         let free = typed(&home, "c", &side, &["check", "src/b.rs"]);
-        assert!(free.code == 0 && free.stdout.starts_with("Free.\na holds src/ in another checkout"), "{}", free.stdout);
+        assert!(
+            free.code == 0 && free.stdout.starts_with("Free.\na holds src/ in another checkout"),
+            "{}",
+            free.stdout
+        );
         for dir in [&repo, &side] {
             let holds = typed(&home, "c", dir, &["holds"]).stdout;
             assert!(holds.contains("CHECKOUT") && holds.contains("  repo  ") && holds.contains("  side  "), "{holds}");
@@ -158,7 +162,13 @@ fn inv_r9_what_was_held_in_a_worktree_that_is_gone_is_found_and_given_back() {
     assert!(refused.stderr.contains(&format!("tenure release {hold}")), "{}", refused.stderr);
     // Made anew in the same place, it is the same checkout.
     home.git("repo", &["worktree", "add", "-q", "--detach", "../side"]);
-    home.call(&["reserve", "x.rs"]).json().agent("b").cwd(home.path("side")).run().refusal().is("conflict", "path_held");
+    home.call(&["reserve", "x.rs"])
+        .json()
+        .agent("b")
+        .cwd(home.path("side"))
+        .run()
+        .refusal()
+        .is("conflict", "path_held");
     home.ok_as("a", &["release", &hold]);
     home.call(&["reserve", "x.rs"]).json().agent("b").cwd(home.path("side")).run().data();
     home.replayed();
