@@ -43,6 +43,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod silent;
 mod stories;
 mod switching;
 mod transfer;
@@ -127,6 +128,7 @@ pub fn cases() -> Vec<&'static Case> {
         restoring::CASES,
         resume::CASES,
         sessions::CASES,
+        silent::CASES,
         stories::CASES,
         hooks::CASES,
         switching::CASES,
