@@ -19,6 +19,9 @@ use crate::output::Printer;
 const RENEW: Duration = Duration::from_secs(30);
 /// How often somebody who waits looks whether those before it are dead: a death rings no bell and ends no hold by itself.
 const LOOK: Duration = Duration::from_secs(2);
+/// How long an answer may take while somebody waits: the time of the call is nearly kept where a server says nothing, and a
+/// place outlives several tries.
+const ANSWER: Duration = Duration::from_secs(10);
 /// How long somebody who waits leaves a store alone that could not be reached.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -47,6 +50,7 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
     let begun = Instant::now();
     let left = || limit.saturating_sub(begun.elapsed());
     let mut reply = context.run(op)?;
+    context.kernel()?.store().hurry(ANSWER);
     let mut progress = Progress { out: context.out, last: String::new() };
     let mut bell = Bell::new();
     let mut dead = Vec::new();

@@ -9,6 +9,7 @@ mod call;
 mod focus;
 mod json_lines;
 mod kernel;
+mod limit;
 mod line;
 mod locks;
 mod mail;

@@ -147,6 +147,11 @@ pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
+/// Decodes what counts all and those of one agent.
+pub(crate) fn counts(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
+    first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
 /// One hold, ended or not.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     first(tx.query(GET, &[project.into(), id.into()])?).map(decode).transpose()

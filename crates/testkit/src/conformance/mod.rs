@@ -25,6 +25,7 @@ mod hooks;
 mod idempotency;
 mod import;
 mod keeping;
+mod limits;
 mod listing;
 mod locks;
 mod lost;
@@ -113,6 +114,7 @@ pub fn cases() -> Vec<&'static Case> {
         idempotency::CASES,
         import::CASES,
         keeping::CASES,
+        limits::CASES,
         lost::CASES,
         mail::CASES,
         memory::CASES,
