@@ -308,10 +308,11 @@ pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) ->
 
 /// Whether an agent has a hold that its presence would renew now.
 pub fn renewal_due(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<bool> {
+    // The sign as in `renew_session`.
     let sql = Sql::same(
         "SELECT 1 FROM hold
          WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
-           AND expires_at > $3 AND expires_at < $3 + ttl - ttl / 4 LIMIT 1",
+           AND +expires_at > $3 AND +expires_at < $3 + ttl - ttl / 4 LIMIT 1",
     );
     Ok(!tx.query(sql, &[project.into(), holder.into(), now.into()])?.is_empty())
 }
