@@ -10,6 +10,19 @@ pub const UNANCHORED_PROJECT: i64 = 256;
 /// Most of those of one agent.
 pub const UNANCHORED_AGENT: i64 = 16;
 
+/// Most live patterns of a project, whatever they are.
+pub const LIVE_PROJECT: i64 = 100_000;
+/// Most of those of one agent.
+pub const LIVE_AGENT: i64 = 10_000;
+/// How many holds pass between two looks at how many there are. Counting walks through all of them, and reserving must
+/// cost the same among many as among few; so a limit may be passed by as many as one request can ask for, never by more.
+const COUNT_EVERY: i64 = PATTERNS_MAX as i64;
+
+/// Whether all live patterns are counted before some more are granted in a project that has issued so many holds.
+pub fn is_counted(issued: i64, new: i64) -> bool {
+    issued + new > LIVE_AGENT.min(LIVE_PROJECT) && issued / COUNT_EVERY != (issued + new) / COUNT_EVERY
+}
+
 /// A live hold on a pattern.
 #[derive(Clone, Debug)]
 pub struct Held<'a> {
@@ -150,6 +163,17 @@ mod tests {
     }
 
     use Mode::{Exclusive, Shared};
+
+    #[test]
+    fn inv_r4_patterns_are_counted_before_a_limit_is_passed_by_more_than_a_request() {
+        let most = PATTERNS_MAX as i64;
+        assert!(!is_counted(0, LIVE_AGENT), "as many as there may be need no count");
+        assert!(is_counted(LIVE_AGENT, most));
+        for start in [LIVE_AGENT, 54_321, 1_000_000] {
+            let counted = (start..start + most).filter(|issued| is_counted(*issued, 1)).count();
+            assert_eq!(counted, 1, "once in so many, wherever they begin");
+        }
+    }
 
     #[test]
     fn inv_r2_who_conflicts_with_whom() {

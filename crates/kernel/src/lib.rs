@@ -10,6 +10,7 @@ mod checkouts;
 mod focus;
 mod json_lines;
 mod kernel;
+mod limit;
 mod line;
 mod locks;
 mod mail;

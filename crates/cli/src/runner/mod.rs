@@ -62,6 +62,10 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
     let mut running = started.inspect_err(|_| _ = give_back(context, &taken.hold))?;
     let why = running.keep(context, taken);
     let (status, lost) = running.end();
+    if !lost {
+        // Nothing waits for this runner any more but the next one for the lock.
+        hurry(context, GIVE_BACK);
+    }
     let released = give_back(context, &taken.hold);
     let shown = cut(&taken.hold.subject, 120);
     if lost {
@@ -98,6 +102,16 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// How long giving the lock back may take where nothing went wrong.
+const GIVE_BACK: Duration = Duration::from_secs(10);
+
+fn hurry(context: &Context<'_>, limit: Duration) {
+    // Where there is no store the op says so.
+    if let Ok(kernel) = context.kernel() {
+        kernel.store().hurry(limit);
+    }
 }
 
 fn give_back(context: &Context<'_>, hold: &Hold) -> Result<()> {
@@ -190,6 +204,9 @@ impl Running {
         let ttl = Span::seconds(taken.hold.ttl_s);
         let every = duration(rule::renew_every(ttl));
         let again = every.min(Duration::from_secs(1));
+        // An answer that comes after the next renewal would have been due helps nobody, and while this thread waits for
+        // one it cannot take note that the command is over.
+        hurry(context, every.max(Duration::from_secs(1)));
         let renewal = Op::Lock(lock::Request {
             name: taken.hold.subject.clone(),
             fence: Some(taken.hold.fence),

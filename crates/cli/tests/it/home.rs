@@ -41,17 +41,28 @@ impl Home {
         home
     }
 
+    /// A home with a git repository and a store at a URL.
+    pub(crate) fn at(url: &str) -> Home {
+        let (_, schema) = url.split_once("schema=").expect("a URL with a schema");
+        let home = Home::made(Some((url.to_owned(), schema.to_owned())));
+        home.git_init("repo");
+        home
+    }
+
     /// A home with a directory `repo` that is none.
     pub(crate) fn without_git(engine: Engine) -> Home {
+        Home::made((engine == Engine::Postgres).then(|| {
+            let schema = pg::server().fresh_schema();
+            (pg::server().url(&schema), schema)
+        }))
+    }
+
+    fn made(postgres: Option<(String, String)>) -> Home {
         let dir = tempfile::Builder::new().prefix("tn-it-").tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for name in ["home", "repo", "tmp"] {
             std::fs::create_dir(root.join(name)).unwrap();
         }
-        let postgres = (engine == Engine::Postgres).then(|| {
-            let schema = pg::server().fresh_schema();
-            (pg::server().url(&schema), schema)
-        });
         Home { _dir: dir, root, postgres }
     }
 

@@ -44,6 +44,7 @@ mod setup_check;
 mod setup_real;
 mod shapes;
 mod shortened;
+mod silent;
 mod snapshots;
 mod streams;
 mod waiting;

@@ -10,6 +10,7 @@ use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::{hold, lock as table};
 
 use super::release_paths::stale_fence;
+use crate::limit;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::unit::Unit;
 use crate::{locks, paths, shape, steal};
@@ -94,6 +95,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
                     return blocked(unit, request, &reason, &in_the_way);
                 }
             }
+            limit::locks(unit)?;
             let overrode = live.as_ref().map(|row| row.holder.clone());
             steal::end(unit, live.as_slice(), &reason)?;
             let held = grant(unit, request, &reason, overrode.as_deref())?;

@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, decide};
+use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
 use crate::checkouts::Checkouts;
+use crate::limit;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::paths::elsewhere::Own;
 use crate::paths::{self, Granting};
@@ -117,7 +118,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let taken = match take(unit, &patterns, &taking)? {
         Ok(taken) => taken,
         Err(in_the_way) if request.wait => {
-            refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
+            limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
             let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
             return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, &in_the_way);
         }
@@ -173,7 +174,7 @@ pub(super) fn take(
         Ok(decided) => decided,
         Err(in_the_way) => return Ok(Err(in_the_way)),
     };
-    refuse_too_many_unanchored(unit, patterns, &steps)?;
+    limit::patterns(unit, patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     let taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
     line::take(unit, &Want::Paths(wanted))?;
@@ -229,29 +230,6 @@ fn bound(unit: &mut Unit<'_>) -> Result<Bound> {
     let title = loaded.full.task.title;
     let own = loaded.full.held.filter(|held| held.holder == unit.me());
     Ok(own.map_or_else(Bound::default, |held| Bound { task: focus, title, until: Some((held.expires_at, held.ttl)) }))
-}
-
-fn refuse_too_many_unanchored(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]) -> Result<()> {
-    let new = patterns.iter().zip(steps).filter(|(pattern, step)| **step == Step::Grant && !pattern.is_anchored());
-    let new = i64::try_from(new.count()).unwrap_or(i64::MAX);
-    if new == 0 {
-        return Ok(());
-    }
-    let me = unit.me();
-    let (all, own) = path::unanchored(unit.tx, &unit.project.id, me, unit.now)?;
-    if all + new <= UNANCHORED_PROJECT && own + new <= UNANCHORED_AGENT {
-        return Ok(());
-    }
-    Err(Error::refused(
-        Kind::Usage,
-        "too_many_unanchored",
-        format!(
-            "patterns that begin with a wildcard may be anywhere, and there are many: {own} of yours (at most \
-             {UNANCHORED_AGENT}), {all} in the project (at most {UNANCHORED_PROJECT})"
-        ),
-    )
-    .hint("Begin the pattern with a directory, or release others first.")
-    .attempt("tenure holds --mine"))
 }
 
 /// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that

@@ -3,8 +3,8 @@
 use tenure_core::hold::{Mode, ends};
 use tenure_core::{Result, Span, Time};
 
-use super::hold::{Row, many};
-use crate::tx::{Sql, Tx, Value, first, list};
+use super::hold::{Row, counts, many};
+use crate::tx::{Sql, Tx, Value, list};
 
 /// A statement that reads holds; see [`many`](super::hold::many), and [`many_with_task`] for candidates.
 pub type Call = (Sql, Vec<Value>);
@@ -167,10 +167,16 @@ pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Re
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
          WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND prefix = '' AND holder > '' AND +expires_at > $3",
     );
-    match first(tx.query(sql, &[project.into(), holder.into(), now.into()])?) {
-        Some(row) => Ok((row.int(0)?, row.int(1)?)),
-        None => Ok((0, 0)),
-    }
+    counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
+}
+
+/// How many live patterns there are: in the project, and of one agent. This walks through all of them.
+pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
+    let sql = Sql::same(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
+         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND holder > '' AND +expires_at > $3",
+    );
+    counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
 /// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is what its files begin

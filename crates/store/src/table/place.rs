@@ -97,7 +97,7 @@ pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
 pub fn line_call(project: &str) -> (Sql, Vec<Value>) {
     let sql = Sql::same(
         "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
-         FROM place WHERE project = $1 AND ended_at = 0 ORDER BY ticket",
+         FROM place WHERE project = $1 AND ended_at = 0 AND ticket > 0 ORDER BY ticket",
     );
     (sql, vec![project.into()])
 }

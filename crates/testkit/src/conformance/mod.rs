@@ -26,6 +26,7 @@ mod hooks;
 mod idempotency;
 mod import;
 mod keeping;
+mod limits;
 mod listing;
 mod locks;
 mod lost;
@@ -44,6 +45,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod silent;
 mod stories;
 mod switching;
 mod transfer;
@@ -113,6 +115,7 @@ pub fn cases() -> Vec<&'static Case> {
         idempotency::CASES,
         import::CASES,
         keeping::CASES,
+        limits::CASES,
         lost::CASES,
         mail::CASES,
         memory::CASES,
@@ -129,6 +132,7 @@ pub fn cases() -> Vec<&'static Case> {
         restoring::CASES,
         resume::CASES,
         sessions::CASES,
+        silent::CASES,
         stories::CASES,
         hooks::CASES,
         switching::CASES,
