@@ -1,6 +1,6 @@
 //! Shrinks a plan that fails to one that says why: no step of it can be left out, and none can be made simpler.
 
-use super::plan::{Acting, Call, Edit, Memory, Plan, Request, Reserve, Step};
+use super::plan::{Acting, Call, Edit, Lock, Memory, Plan, Request, Reserve, Step};
 
 /// Shrinks a plan as long as `fails` says that it still fails in the same way.
 pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
@@ -154,6 +154,20 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             all.extend([with(patterns.clone(), None, *force), with(patterns.clone(), *fence, false)]);
             all
         }
+        Request::Lock(lock) => {
+            let all = [
+                Lock { ttl_s: None, ..lock.clone() },
+                Lock { reason: String::new(), ..lock.clone() },
+                Lock { fence: None, ..lock.clone() },
+                Lock { runner: false, ..lock.clone() },
+                Lock { wait: false, ..lock.clone() },
+            ];
+            all.into_iter().map(Request::Lock).collect()
+        }
+        Request::ReleaseLock { name, fence, force } => vec![
+            Request::ReleaseLock { name: *name, fence: None, force: *force },
+            Request::ReleaseLock { name: *name, fence: *fence, force: false },
+        ],
         Request::ReleaseHold { hold, fence, force } => vec![
             Request::ReleaseHold { hold: hold.clone(), fence: None, force: *force },
             Request::ReleaseHold { hold: hold.clone(), fence: *fence, force: false },
