@@ -34,6 +34,20 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// What an event grants, from then on: a task, unless more is said.
+    fn of(event: &Event, from: Time) -> Interval {
+        Interval {
+            task: event.subject.clone(),
+            hold: event.hold.clone().expect("a grant names its hold"),
+            holder: event.data["holder"].as_str().expect("a grant names its holder").to_owned(),
+            fence: event.number,
+            from,
+            until: None,
+            path: None,
+            lock: false,
+        }
+    }
+
     fn is_on_task(&self) -> bool {
         self.path.is_none() && !self.lock
     }
@@ -238,16 +252,7 @@ impl Replay {
             assert!(until <= from, "event {}: the hold {} ends only at {until}", event.number, earlier.hold);
         }
         // The fence is the event's number, so it rises over the whole project as the numbers do.
-        self.intervals.push(Interval {
-            task: event.subject.clone(),
-            hold: event.hold.clone().expect("a grant names its hold"),
-            holder: event.data["holder"].as_str().unwrap().to_owned(),
-            fence: event.number,
-            from,
-            until: None,
-            path: None,
-            lock: false,
-        });
+        self.intervals.push(Interval::of(event, from));
     }
 
     /// A lock is granted: nobody has one of that name, not even its new holder.
@@ -256,16 +261,7 @@ impl Replay {
             let over = earlier.until.is_some_and(|until| until <= from);
             assert!(over, "event {}: the lock {} is held by {}", event.number, event.subject, earlier.holder);
         }
-        self.intervals.push(Interval {
-            task: event.subject.clone(),
-            hold: event.hold.clone().expect("a grant names its hold"),
-            holder: event.data["holder"].as_str().unwrap().to_owned(),
-            fence: event.number,
-            from,
-            until: None,
-            path: None,
-            lock: true,
-        });
+        self.intervals.push(Interval { lock: true, ..Interval::of(event, from) });
     }
 
     /// A path is granted: whoever has something that conflicts has it no longer, and its holder has it but once.
@@ -278,10 +274,7 @@ impl Replay {
             let stands = if earlier.holder == holder { same } else { held.conflicts(&path) };
             assert!(!stands, "event {}: {} is held by {}", event.number, event.subject, earlier.holder);
         }
-        let hold = event.hold.clone().expect("a grant names its hold");
-        let task = event.subject.clone();
-        let (fence, path) = (event.number, Some(path));
-        self.intervals.push(Interval { task, hold, holder, fence, from, until: None, path, lock: false });
+        self.intervals.push(Interval { path: Some(path), ..Interval::of(event, from) });
     }
 
     /// What was offered is taken by whom it was offered to, while it is held for it.

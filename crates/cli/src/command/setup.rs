@@ -279,6 +279,8 @@ impl Job<'_> {
 
     fn report(&self, way: Way, changes: &[Change], kept: &[(PathBuf, PathBuf)], switched_on: bool) -> Result<u8> {
         let notes = self.notes(way, changes);
+        // Whoever asks for the hooks of git alone and gets none must not take them for installed.
+        let code = u8::from(way == Way::Set && self.tools == [Tool::Git] && self.has_no_hooks());
         let backup = |change: &Change| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);
         let out = self.context.out;
         if out.is_json() {
@@ -296,11 +298,12 @@ impl Job<'_> {
                 })
                 .collect();
             out.data(&json!({ "files": files, "switched_on": switched_on, "notes": notes }));
-            return Ok(0);
+            return Ok(code);
         }
         let mut text = String::new();
         let any = changes.iter().any(Change::is_change);
         match (way, any || switched_on) {
+            (Way::Set, _) if code != 0 => text.push_str("The hooks of git are not installed.\n"),
             (Way::Set, false) => text.push_str(&format!("Already set up: {}.\n", self.names(changes))),
             (Way::Remove, false) => text.push_str("Nothing to remove.\n"),
             _ => {
@@ -322,7 +325,12 @@ impl Job<'_> {
             text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
         }
         out.text(&text);
-        Ok(0)
+        Ok(code)
+    }
+
+    /// Whether git looks for hooks where none of this repository can be.
+    fn has_no_hooks(&self) -> bool {
+        self.tools.contains(&Tool::Git) && self.ground.git.as_ref().is_some_and(Hooks::has_no_place)
     }
 
     fn names(&self, changes: &[Change]) -> String {
@@ -402,7 +410,12 @@ impl Job<'_> {
         let fired = self.context.ask(|kernel, call| kernel.fired(call)).unwrap_or_default();
         let last =
             |finding: &Finding| fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event);
-        let healthy = !(findings.is_empty() && others.is_empty())
+        let notes: Vec<String> = match self.has_no_hooks() {
+            true => self.ground.git.as_ref().and_then(Hooks::note).into_iter().collect(),
+            false => Vec::new(),
+        };
+        let healthy = (notes.is_empty() || self.tools != [Tool::Git])
+            && !(findings.is_empty() && others.is_empty())
             && findings.iter().all(|finding| finding.state == State::Works)
             && others.iter().all(|row| row[2] == "installed");
         if out.is_json() {
@@ -419,11 +432,16 @@ impl Job<'_> {
                 .iter()
                 .map(|row| json!({ "tool": row[0], "part": row[1], "installed": row[2] == "installed" }))
                 .collect();
-            out.data(&json!({ "healthy": healthy, "hooks": hooks, "others": others }));
+            out.data(&json!({ "healthy": healthy, "hooks": hooks, "others": others, "notes": notes }));
             return Ok(u8::from(!healthy));
         }
         if findings.is_empty() && others.is_empty() {
-            out.text("Nothing is set up. `tenure setup` does it.");
+            match notes.is_empty() {
+                true => out.text("Nothing is set up. `tenure setup` does it."),
+                false => {
+                    out.text(&format!("Nothing is set up.\n{} {}", out.ink(Ink::Yellow, "note:"), notes.join("\n")));
+                }
+            }
             return Ok(1);
         }
         let mut rows: Vec<Vec<String>> = findings
@@ -437,6 +455,9 @@ impl Job<'_> {
             .collect();
         rows.extend(others);
         out.text(&table(&["TOOL", "PART", "FOUND"], &rows, usize::MAX));
+        for note in &notes {
+            out.text(&format!("{} {note}", out.ink(Ink::Yellow, "note:")));
+        }
         out.text(if healthy {
             "\nEverything works.\n"
         } else {

@@ -24,8 +24,8 @@ pub(super) const TOOL: Tool = Tool {
     afterwards: Afterwards::Start,
     shells: &["Bash"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
-        "Edit" | "MultiEdit" | "Write" => payload.field("file_path"),
-        "NotebookEdit" => payload.first_of(&["notebook_path", "file_path"]),
-        _ => Vec::new(),
+        "Edit" | "MultiEdit" | "Write" => Some(payload.field("file_path")),
+        "NotebookEdit" => Some(payload.first_of(&["notebook_path", "file_path"])),
+        _ => None,
     },
 };

@@ -1,6 +1,8 @@
 //! Codex. Its hooks: developers.openai.com/codex/hooks; its documents have schemas in `codex-rs/hooks/schema/generated`,
 //! which refuse fields that they do not know.
 
+use std::collections::HashSet;
+
 use super::input::Payload;
 use super::tool::{Afterwards, Event, Tool, additional_context, permission_denied};
 
@@ -26,10 +28,10 @@ pub(super) const TOOL: Tool = Tool {
     afterwards: Afterwards::Start,
     shells: &["Bash", "shell", "shell_command", "local_shell", "exec_command", "unified_exec"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
-        "apply_patch" => patched(&payload.patch()),
+        "apply_patch" => Some(patched(&payload.patch())),
         // A patch can also be put through the shell.
-        name if TOOL.is_shell(name) => payload.command().map(|text| patched(&text)).unwrap_or_default(),
-        _ => Vec::new(),
+        name if TOOL.is_shell(name) => payload.command().map(|text| patched(&text)).filter(|files| !files.is_empty()),
+        _ => None,
     },
 };
 
@@ -37,12 +39,13 @@ pub(super) const TOOL: Tool = Tool {
 pub(super) fn patched(patch: &str) -> Vec<String> {
     const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
     let mut files: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
     if !patch.contains("*** Begin Patch") && !MARKS.iter().any(|mark| patch.starts_with(mark)) {
         return files;
     }
     for line in patch.lines() {
         let file = MARKS.iter().find_map(|mark| line.trim_start().strip_prefix(mark)).map(str::trim);
-        if let Some(file) = file.filter(|file| !file.is_empty() && !files.iter().any(|known| known == file)) {
+        if let Some(file) = file.filter(|file| !file.is_empty() && known.insert(*file)) {
             files.push(file.to_owned());
         }
     }

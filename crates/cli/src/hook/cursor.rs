@@ -31,8 +31,8 @@ pub(super) const TOOL: Tool = Tool {
     edits: |payload: &Payload<'_>| match payload.tool_name() {
         "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" | "EditNotebook" | "edit_file" | "delete_file"
         | "search_replace" => {
-            payload.first_of(&["file_path", "path", "target_file", "target_notebook", "notebook_path"])
+            Some(payload.first_of(&["file_path", "path", "target_file", "target_notebook", "notebook_path"]))
         }
-        _ => Vec::new(),
+        _ => None,
     },
 };

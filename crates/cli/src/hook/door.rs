@@ -26,6 +26,9 @@ const TRIES: usize = 20;
 
 /// How long a hook waits for its turn: its tool waits for it.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// The same for an edit, which is either taken or not guarded: as many sessions as there are get their turn, and three
+/// turns are less than a tool waits.
+const EDIT_PATIENCE: Duration = Duration::from_millis(1_500);
 /// The same for the end of a session, which is said once: what it holds is not free before it is stored.
 const END_PATIENCE: Duration = Duration::from_millis(800);
 
@@ -53,7 +56,12 @@ impl<'a> Door<'a> {
     ) -> Result<Option<Door<'a>>> {
         let is = |meant: Event| tool.event(event).is_some_and(|(_, event)| event == meant);
         let context = Context::new(globals.clone(), env, out);
-        context.is_hook(if is(Event::End) { END_PATIENCE } else { PATIENCE }, is(Event::Start) || is(Event::End));
+        let patience = match is(Event::End) {
+            true => END_PATIENCE,
+            false if is(Event::Before) && (tool.edits)(payload).is_some() => EDIT_PATIENCE,
+            false => PATIENCE,
+        };
+        context.is_hook(patience, is(Event::Start) || is(Event::End));
         // An edit may be of a file in another project than the one that the session is in.
         if context.place()?.project.key.is_none() && !is(Event::Before) {
             return Ok(None);
@@ -77,7 +85,7 @@ impl<'a> Door<'a> {
     /// The same session at another place; none where there is no project.
     pub(super) fn elsewhere<'b>(&'b self, env: &'b Env) -> Result<Option<Door<'b>>> {
         let context = Context::new(self.context.globals.clone(), env, self.context.out);
-        context.is_hook(PATIENCE, false);
+        context.is_hook(EDIT_PATIENCE, false);
         if context.place()?.project.key.is_none() {
             return Ok(None);
         }
@@ -125,15 +133,7 @@ impl<'a> Door<'a> {
         let mut refused = None;
         for _ in 0..TRIES {
             let proofs = self.proofs(&standing.known);
-            let agent = match &self.given {
-                Some(given) => given.clone(),
-                None => {
-                    let asking =
-                        Asking { tool: self.tool.name, session: &self.session, start: source, process: &self.process };
-                    let dead = |seen: &Seen| proofs.iter().any(|proof| proof.process == seen.process);
-                    decide(&asking, &standing.known, standing.now, dead).agent
-                }
-            };
+            let agent = self.agent(&standing, source, &proofs);
             let op = Op::SessionStart(session_start::Request {
                 tool: self.tool.name.to_owned(),
                 session: self.session.clone(),
@@ -151,6 +151,16 @@ impl<'a> Door<'a> {
             }
         }
         Err(refused.unwrap_or_else(|| Error::bug("a session that nobody is")))
+    }
+
+    /// Who the session is or would be.
+    pub(super) fn agent(&self, standing: &Standing, source: Start, proofs: &[Evidence]) -> String {
+        if let Some(given) = &self.given {
+            return given.clone();
+        }
+        let asking = Asking { tool: self.tool.name, session: &self.session, start: source, process: &self.process };
+        let dead = |seen: &Seen| proofs.iter().any(|proof| proof.process == seen.process);
+        decide(&asking, &standing.known, standing.now, dead).agent
     }
 
     /// Says that the session is there, unless that was said just now.

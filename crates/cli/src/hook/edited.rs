@@ -1,6 +1,7 @@
 //! The files of a tool call, each in the checkout that it is in: that whose `.git` is nearest above *the file*, whatever
 //! the directory of the session.
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,20 +30,32 @@ pub(super) struct File {
 /// is in no repository is in it if it is below it.
 pub(super) fn grouped(home: &Path, home_has_git: bool, cwd: &Path, named: &[String]) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
+    // A patch may name thousands of files in a few directories.
+    let mut tops: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut seen = HashSet::new();
     for file in files(cwd, named)? {
         let dir = if file.is_dir { &file.real } else { file.real.parent().unwrap_or(&file.real) };
-        let top = match git::locate(dir)? {
-            Some(checkout) => checkout.top,
-            None if !home_has_git && dir.starts_with(home) => home.to_path_buf(),
-            None => dir.to_path_buf(),
+        let top = match tops.get(dir) {
+            Some(top) => top.clone(),
+            None => {
+                let top = match git::locate(dir)? {
+                    Some(checkout) => checkout.top,
+                    None if !home_has_git && dir.starts_with(home) => home.to_path_buf(),
+                    None => dir.to_path_buf(),
+                };
+                tops.insert(dir.to_path_buf(), top.clone());
+                top
+            }
         };
         // What git keeps for itself is nobody's file, and a whole checkout is no file: no tool can edit one.
         let inside = file.real.strip_prefix(&top).unwrap_or(&file.real);
         if inside.as_os_str().is_empty() || inside.components().any(|part| part.as_os_str() == ".git") {
             continue;
         }
+        if !seen.insert((file.real.clone(), file.is_dir)) {
+            continue;
+        }
         match groups.iter_mut().find(|group| group.top == top) {
-            Some(group) if group.files.contains(&file) => {}
             Some(group) => group.files.push(file),
             None => groups.push(Group { top, files: vec![file] }),
         }
@@ -54,11 +67,19 @@ pub(super) fn grouped(home: &Path, home_has_git: bool, cwd: &Path, named: &[Stri
 /// What is changed by writing to some names: the names, and where one is a link, also what it leads to.
 fn files(cwd: &Path, named: &[String]) -> Result<Vec<File>> {
     let mut found = Vec::new();
+    let mut parents: HashMap<PathBuf, PathBuf> = HashMap::new();
     // No file has a name with a NUL in it, so no tool can change one.
     for name in named.iter().filter(|name| !name.is_empty() && !name.contains('\0')) {
         let path = cwd.join(name);
         let real = match (path.parent(), path.file_name()) {
-            (Some(parent), Some(last)) => canonical(parent)?.join(last),
+            (Some(parent), Some(last)) => match parents.get(parent) {
+                Some(real) => real.join(last),
+                None => {
+                    let real = canonical(parent)?;
+                    parents.insert(parent.to_path_buf(), real.clone());
+                    real.join(last)
+                }
+            },
             _ => canonical(&path)?,
         };
         let meta = fs::symlink_metadata(&real).ok();

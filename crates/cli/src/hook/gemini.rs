@@ -26,7 +26,7 @@ pub(super) const TOOL: Tool = Tool {
     afterwards: Afterwards::Prompt,
     shells: &["run_shell_command"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
-        "write_file" | "replace" | "edit" => payload.first_of(&["file_path", "path"]),
-        _ => Vec::new(),
+        "write_file" | "replace" | "edit" => Some(payload.first_of(&["file_path", "path"])),
+        _ => None,
     },
 };

@@ -11,15 +11,15 @@ use tenure_core::guard::Treatment;
 use tenure_core::pattern::Pattern;
 use tenure_core::session::Start;
 use tenure_core::{Error, Result, name};
-use tenure_kernel::Op;
 use tenure_kernel::op::{guard as op, release, tool_used};
 use tenure_kernel::query::session::{Depth, Standing};
 use tenure_kernel::shape::Guarded;
+use tenure_kernel::{Call, Evidence, Op};
 
 use super::door::Door;
 use super::edited::{File, Group, grouped};
-use super::input::Payload;
-use super::{elsewhere, refusal, shell};
+use super::stake::Aim;
+use super::{elsewhere, log, refusal, shell};
 use crate::env::Env;
 use crate::guard;
 use crate::place::ignored::Ignored;
@@ -39,29 +39,27 @@ impl Finding {
     }
 }
 
-pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<String>> {
+pub(super) fn act(door: &Door<'_>, aim: &Aim) -> Result<Option<String>> {
     let env = door.context.env;
-    let edited = (door.tool.edits)(payload);
-    let is_shell = door.tool.is_shell(payload.tool_name());
-    // A shell may be told where to run; everything in its line is seen from there.
-    let told = if is_shell { payload.first_of(&["workdir", "directory", "dir_path", "cwd"]) } else { Vec::new() };
-    let cwd = &told.iter().fold(env.cwd()?.to_path_buf(), |cwd, dir| cwd.join(dir));
-    let line = if is_shell { payload.command() } else { None };
-    let risks = line.map(|line| shell::risks(&line, cwd, env)).unwrap_or_default();
-    if guard::off_by_variable(env) || (edited.is_empty() && risks.is_empty()) {
-        door.present()?;
+    let is_off = guard::off_by_variable(env);
+    let risks = aim.line.as_ref().filter(|_| !is_off).map(|line| shell::risks(line, &aim.cwd, env)).unwrap_or_default();
+    if is_off || (aim.edited.is_empty() && !aim.is_unclear && risks.is_empty()) {
+        present(door);
         return Ok(None);
     }
+    if aim.is_unclear {
+        return unclear(door).map(|()| None);
+    }
     let place = door.context.place()?;
-    let groups = grouped(&place.dir, place.checkout.is_some(), cwd, &edited)?;
+    let groups = grouped(&place.dir, place.checkout.is_some(), &aim.cwd, &aim.edited)?;
     let deny = |reason: &str| Ok(Some((door.tool.deny)(door.event(), reason).to_string()));
-    for (risk, dir) in &risks {
-        if let Finding::Refused(reason) = at(door, dir, |there| command(there, &risk.what))? {
+    for risk in &risks {
+        if let Finding::Refused(reason) = at(door, &risk.dir, |there| command(there, risk))? {
             return deny(&reason);
         }
     }
     if groups.is_empty() {
-        door.present()?;
+        present(door);
     }
     let mut taken: Vec<(&Group, Guarded)> = Vec::new();
     let mut told = None;
@@ -81,6 +79,28 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<Strin
         }
     }
     Ok(told.map(|text| (door.tool.context)(door.event(), &text).to_string()))
+}
+
+/// Says that the session is there. A guard that has nothing to refuse fails by nothing: that it could not be said is
+/// for the log.
+fn present(door: &Door<'_>) {
+    heard(door, door.present());
+}
+
+fn heard(door: &Door<'_>, said: Result<()>) {
+    if let Err(error) = said {
+        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code());
+    }
+}
+
+/// An edit of nobody knows what cannot be checked, where it would be.
+fn unclear(door: &Door<'_>) -> Result<()> {
+    match door.standing(&door.presence(), Depth::News)? {
+        Some(standing) if !standing.guards.off => {
+            Err(Error::usage("bad_tool_path", "the event does not say which file is edited"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Looks at what is in a directory: with the session's own project, or with the one that is there.
@@ -105,7 +125,9 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
     let named = |file: &File| Some((typed::literal(&place.dir, &file.real, file.is_dir)?, file.clone()));
     let mut files: Vec<(String, File)> = group.files.iter().filter_map(named).collect();
     let patterns = |files: &[(String, File)]| files.iter().map(|(pattern, _)| pattern.clone()).collect::<Vec<_>>();
-    let Some(outlook) = door.outlook(&patterns(&files), fold_case)? else { return Ok(Finding::nothing()) };
+    // What is too much to be taken is not held already either.
+    let looked = if files.len() > op::FILES_MAX { Vec::new() } else { patterns(&files) };
+    let Some(outlook) = door.outlook(&looked, fold_case)? else { return Ok(Finding::nothing()) };
     let standing = &outlook.standing;
     if outlook.is_quiet {
         return Ok(Finding::nothing());
@@ -114,26 +136,24 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
         leave_out(door, &mut files)?;
     }
     if standing.guards.off || files.is_empty() {
-        door.say_after(standing, &door.presence())?;
+        heard(door, door.say_after(standing, &door.presence()));
         return Ok(Finding::nothing());
     }
-    let agent = match &standing.mine {
-        Some(mine) => mine.agent.clone(),
+    if files.len() > op::FILES_MAX {
+        return Ok(Finding::Refused(refusal::of_too_many(files.len())));
+    }
+    let paths = patterns(&files);
+    let (agent, guarded) = match &standing.mine {
+        Some(mine) => (mine.agent.clone(), take(door, &mine.agent, paths.clone(), fold_case, false)),
         // Hooks that were set up in the middle of a session, or one of another project.
-        None => door.start(standing, Start::Resume)?.agent,
-    };
-    let says = tool_used::Request { first: standing.mine.is_none(), ..door.presence() };
-    let request = Op::Guard(op::Request { paths: patterns(&files), fold_case, says });
-    let guarded = match door.run::<Guarded>(&agent, &request, Vec::new()) {
-        // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
-        // Where that look fails, what was found stands.
-        Err(error) if is_held(&error) => match door.dead(&agent) {
-            Ok(dead) if !dead.is_empty() => {
-                let again = door.run::<Guarded>(&agent, &request, dead);
-                again.map_err(|second| if is_held(&second) { second } else { error })
-            }
-            _ => Err(error),
+        None => match door.start(standing, Start::Resume) {
+            Ok(started) => (started.agent.clone(), take(door, &started.agent, paths.clone(), fold_case, true)),
+            Err(error) => (door.agent(standing, Start::Resume, &door.proofs(&standing.known)), Err(error)),
         },
+    };
+    let guarded = match guarded {
+        // Nothing can be taken now, but what others have taken is there to be seen.
+        Err(error) if !is_held(&error) => Err(visible(door, &agent, &paths, fold_case, error)),
         other => other,
     };
     match guarded {
@@ -153,6 +173,47 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
     }
 }
 
+/// Takes files for an agent.
+fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first: bool) -> Result<Guarded> {
+    let says = tool_used::Request { first, ..door.presence() };
+    let request = Op::Guard(op::Request { paths, fold_case, says });
+    match door.run::<Guarded>(agent, &request, Vec::new()) {
+        // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
+        // Where that look fails, what was found stands.
+        Err(error) if is_held(&error) => match door.dead(agent) {
+            Ok(dead) if !dead.is_empty() => {
+                let again = door.run::<Guarded>(agent, &request, dead);
+                again.map_err(|second| if is_held(&second) { second } else { error })
+            }
+            _ => Err(error),
+        },
+        other => other,
+    }
+}
+
+/// The refusal of files that others are seen to hold or to wait for, where they could not be taken for another reason;
+/// else that reason.
+fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, error: Error) -> Error {
+    let look = |dead: &[Evidence]| {
+        door.ask(agent, |kernel, call| {
+            kernel.in_the_way(&Call { proven_dead: dead.to_vec(), ..call.clone() }, paths, fold_case)
+        })
+    };
+    match look(&[]) {
+        Ok(None) => error.detail("nobody_seen", true),
+        Err(_) => error,
+        Ok(Some(held)) => {
+            let dead = door.dead(agent).unwrap_or_default();
+            match look(&dead) {
+                _ if dead.is_empty() => held,
+                Ok(None) => error.detail("nobody_seen", true),
+                Ok(Some(again)) => again,
+                Err(_) => held,
+            }
+        }
+    }
+}
+
 /// Files as they would be typed in a directory: relative at the top of their checkout, else in full.
 fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
     let typed = |(pattern, file): &(String, File)| match file.real.to_str() {
@@ -167,7 +228,7 @@ fn is_held(error: &Error) -> bool {
     error.is_refusal() && error.get("blockers").is_some()
 }
 
-/// Leaves out what nobody holds: what git ignores, and what everybody may change a little.
+/// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.
 fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
     let place = door.context.place()?;
     let relaxed = place.config.relaxed()?;
@@ -178,7 +239,7 @@ fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
     files.retain(|(pattern, _)| !is_relaxed(pattern));
     if let Some(checkout) = place.checkout.as_ref().filter(|_| !files.is_empty()) {
         let ignored = Ignored::of(checkout, door.context.env);
-        files.retain(|(_, file)| !ignored.has(&file.real));
+        files.retain(|(_, file)| !ignored.leaves(&file.real));
     }
     Ok(())
 }
@@ -206,14 +267,14 @@ fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
 }
 
 /// The shell guard in one checkout.
-fn command(door: &Door<'_>, what: &str) -> Result<Finding> {
+fn command(door: &Door<'_>, risk: &shell::Risk) -> Result<Finding> {
     let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(Finding::nothing()) };
     if standing.guards.off {
         return Ok(Finding::nothing());
     }
     // A session that nobody knows yet holds nothing.
     let agent = standing.mine.as_ref().map_or("nobody", |mine| mine.agent.as_str());
-    Ok(shell::refused(door, agent, what)?.map_or_else(Finding::nothing, Finding::Refused))
+    Ok(shell::refused(door, agent, risk)?.map_or_else(Finding::nothing, Finding::Refused))
 }
 
 /// The paths that are inside a checkout, relative to its top, each once. What is outside is nobody's business here.

@@ -300,7 +300,7 @@ mod tests {
         for name in ["claude", "codex", "gemini", "cursor", "opencode"] {
             let tool = tool::find(name).unwrap();
             let shell = tool.is_shell(payload.tool_name());
-            for path in (tool.edits)(&payload) {
+            for path in (tool.edits)(&payload).unwrap_or_default() {
                 crate::hook::guard::inside(std::path::Path::new("/repo"), std::path::Path::new("/repo/a"), &[path]);
             }
             let ended = payload.ending(false, shell);

@@ -2,7 +2,8 @@
 //!
 //! Whatever goes wrong here, the exit code is 0 and nothing is printed that the tool would take for an answer: one line
 //! in `hook.log` says what it was. Only a guard event may end in a refusal, and with `guard.fail = "closed"` that is what
-//! every failure of it ends in, a panic included: the document is made before anything that can fail. `allow` is never
+//! every failure of one that could be refused at all ends in, a panic included: the document is made before anything that
+//! can fail. `allow` is never
 //! printed: it would skip the person's own prompt. No process is started on this way. Git's own hooks are another matter:
 //! see `git`.
 
@@ -24,6 +25,7 @@ mod opencode;
 mod prompt;
 mod refusal;
 mod shell;
+mod stake;
 mod start;
 mod tool;
 mod unchecked;
@@ -42,9 +44,11 @@ use tenure_core::{Error, Kind, Result, Stage};
 use crate::args::{self, VALUED};
 use crate::env::Env;
 use crate::globals::Globals;
+use crate::guard::off_by_variable;
 use crate::place::config::{self, Fail};
 use crate::place::git::locate;
 use input::Payload;
+use stake::Aim;
 use tool::{Event, Tool};
 
 /// The longest payload that is read. Tools send whole files along.
@@ -141,6 +145,8 @@ struct Seen {
     dir: Option<PathBuf>,
     session: Option<String>,
     is_sub_agent: bool,
+    /// What a call is about to do that a guard is asked about; none where the event could not be read.
+    aim: Option<Aim>,
     /// Whether a document was printed; there is room for one.
     has_spoken: bool,
 }
@@ -149,27 +155,31 @@ struct Seen {
 fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Option<String>>) -> Option<String> {
     let refusal = line.refusal();
     let seen = RefCell::new(Seen::default());
-    let failure = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
+    let (failure, because) = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
         Ok(Ok(output)) => return output,
         // The words of an error may quote the event.
-        Ok(Err(error)) => error.code(),
-        Err(_) => "panic",
+        Ok(Err(error)) => (error.code(), unchecked::because(&error)),
+        Err(_) => ("panic", String::new()),
     };
     let seen = seen.into_inner();
     let settled = catch_unwind(AssertUnwindSafe(|| {
         log::append(env, &line.typed, failure);
-        refusal.clone().filter(|_| policy(env, seen.dir.clone()) == Fail::Closed)
+        policy_of(line, env, &seen)
     }));
-    // Not even the policy could be read: a guard that somebody may have closed is not opened by that.
-    if let Some(refused) = settled.unwrap_or(refusal) {
-        return Some(refused);
+    match settled {
+        Ok(None) => return None,
+        Ok(Some(Fail::Open)) => {}
+        Ok(Some(Fail::Closed)) if refusal.is_none() => {}
+        // Or not even the policy could be read: a guard that somebody may have closed is not opened by that.
+        Ok(Some(Fail::Closed)) | Err(_) => return refusal,
     }
     let (tool, (name, event)) = (line.tool?, line.event?);
-    let remark = || unchecked::after_failure(tool, event, env, &seen);
+    let remark = || unchecked::after_failure(tool, event, env, &seen, &because);
     let told = if seen.has_spoken { None } else { catch_unwind(AssertUnwindSafe(remark)).ok().flatten() };
     told.map(|text| (tool.context)(name, &text).to_string())
 }
 
+/// The policy of the project that a directory is in.
 fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
     let dirs: Vec<PathBuf> = dir.into_iter().chain(env.cwd().ok().map(PathBuf::from)).collect();
     let mut places = Vec::new();
@@ -183,6 +193,24 @@ fn policy(env: &Env, dir: Option<PathBuf>) -> Fail {
     }
     let places: Vec<&std::path::Path> = places.iter().map(PathBuf::as_path).collect();
     config::guard_fail(&places, env)
+}
+
+/// The policy of a failure; none where no guard could have said anything: it ends in silence then.
+fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
+    // Looked at before any file: it is the way out when files are what is wrong.
+    if off_by_variable(env) {
+        return None;
+    }
+    let is_guard = matches!(line.event, Some((_, Event::Before)));
+    let env = seen.dir.clone().map_or_else(|| env.clone(), |dir| env.moved(dir));
+    let is_named = line.globals.project.is_some() || env.var("TENURE_PROJECT").is_ok_and(|name| name.is_some());
+    let places = stake::places(seen.aim.as_ref().filter(|_| is_guard), &env, is_named);
+    let fails = |dirs: &Vec<PathBuf>| {
+        let dirs: Vec<&std::path::Path> = dirs.iter().map(PathBuf::as_path).collect();
+        config::guard_fail(&dirs, &env)
+    };
+    let closed = places.iter().any(|dirs| fails(dirs) == Fail::Closed);
+    (!places.is_empty()).then_some(if closed { Fail::Closed } else { Fail::Open })
 }
 
 fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
@@ -199,9 +227,12 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
         dir: dir.clone(),
         session: payload.session(),
         is_sub_agent: payload.sub_agent().is_some(),
-        has_spoken: false,
+        ..Seen::default()
     };
     let env = dir.map_or_else(|| env.clone(), |dir| env.moved(dir));
+    if event == Event::Before {
+        seen.borrow_mut().aim = Some(Aim::of(tool, &payload, &env)?);
+    }
     let out = crate::output::Printer::new(false, true, &env);
     let Some(door) = door::Door::open(tool, name, &line.globals, &env, &out, &payload)? else { return Ok(None) };
     let show = |text: &str| {
@@ -211,7 +242,11 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
     let told = match event {
         Event::Start => start::act(&door, &payload, show)?,
         Event::Prompt => prompt::act(&door, || unchecked::due(tool, &env, &seen.borrow()), show)?,
-        Event::Before => return guard::act(&door, &payload),
+        Event::Before => {
+            let seen = seen.borrow();
+            let aim = seen.aim.as_ref().ok_or_else(|| Error::bug("a guard without an aim"))?;
+            return guard::act(&door, aim);
+        }
         Event::After | Event::Failed => used::act(&door, &payload, event)?,
         Event::Compact => compact::act(&door)?,
         Event::End => end::act(&door, &payload)?,
@@ -259,7 +294,10 @@ mod tests {
         {
             for fail in failures {
                 std::fs::write(dir.path().join("tenure.toml"), "").unwrap();
-                assert_eq!(outcome(&line(words), &env, fail), None, "{words}: open by default");
+                let open = outcome(&line(words), &env, fail);
+                // Whose edit it was is not known, so neither is whether it was told before.
+                assert_eq!(open.is_some(), words.contains("claude"), "{words}: open by default");
+                assert!(!open.is_some_and(|text| text.contains("deny") || text.contains("told this once")));
                 std::fs::write(dir.path().join("tenure.toml"), "[guard]\nfail = \"closed\"").unwrap();
                 let refused = outcome(&line(words), &env, fail).unwrap();
                 assert!(refused.contains("deny") && !refused.contains("allow"), "{refused}");

@@ -27,9 +27,9 @@ pub(super) const TOOL: Tool = Tool {
     afterwards: Afterwards::Now,
     shells: &["bash", "shell"],
     edits: |payload: &Payload<'_>| match payload.tool_name() {
-        "edit" | "write" | "multiedit" => payload.first_of(&["filePath", "file_path", "path"]),
-        "patch" | "apply_patch" => patched(&payload.patch()),
-        _ => Vec::new(),
+        "edit" | "write" | "multiedit" => Some(payload.first_of(&["filePath", "file_path", "path"])),
+        "patch" | "apply_patch" => Some(patched(&payload.patch())),
+        _ => None,
     },
 };
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use tenure_core::Error;
 use tenure_core::text::{cut, is_deceptive};
+use tenure_kernel::op::guard::FILES_MAX;
 use tenure_kernel::shape::Blocker;
 
 /// Most characters of a refusal.
@@ -31,8 +32,17 @@ pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
     whole(&format!("nothing was edited: {}", error.message()), who, &helps, person)
 }
 
+/// The refusal of a call that changes more files than a guard takes.
+pub(super) fn of_too_many(count: usize) -> String {
+    format!(
+        "Tenure: nothing was edited: the call changes {count} files, and at most {FILES_MAX} can be reserved in one call. \
+         What helps now: several calls with fewer files each. A person can switch the guards off for a while \
+         (`tenure off`)."
+    )
+}
+
 /// The refusal of a command that would change files of others.
-pub(super) fn of_command(what: &str, blockers: &[Blocker], total: usize) -> String {
+pub(super) fn of_command(what: &str, is_whole: bool, blockers: &[Blocker], total: usize) -> String {
     let holders: Vec<&str> = blockers.iter().fold(Vec::new(), |mut seen, blocker| {
         if !seen.contains(&blocker.holder.as_str()) {
             seen.push(&blocker.holder);
@@ -43,9 +53,12 @@ pub(super) fn of_command(what: &str, blockers: &[Blocker], total: usize) -> Stri
     let more = if holders.len() > 5 { " and others" } else { "" };
     let told: Vec<String> = blockers.iter().take(3).map(one).collect();
     let rest = if total > 3 { format!("; {} more", total - 3) } else { String::new() };
-    let what = format!(
-        "`{what}` was not run: it changes files all over this checkout, and others are at work there: {named}{more}"
-    );
+    let changes = if is_whole {
+        "it changes files all over this checkout, and others are at work there"
+    } else {
+        "it changes files that others hold"
+    };
+    let what = format!("`{what}` was not run: {changes}: {named}{more}");
     let about = blockers.first().map_or_else(String::new, |first| first.id.clone());
     let helps = [
         "limit the command to your own files".to_owned(),

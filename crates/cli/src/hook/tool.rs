@@ -52,8 +52,8 @@ pub(super) struct Tool {
     pub(super) afterwards: Afterwards,
     /// Tools that run commands.
     pub(super) shells: &'static [&'static str],
-    /// The files that a tool call changes, as the tool names them; none for a tool that changes no files by itself.
-    pub(super) edits: fn(&Payload<'_>) -> Vec<String>,
+    /// The files that a tool call changes, as the tool names them; nothing for a tool that changes no files by itself.
+    pub(super) edits: fn(&Payload<'_>) -> Option<Vec<String>>,
 }
 
 const TOOLS: [&Tool; 5] = [&claude::TOOL, &codex::TOOL, &gemini::TOOL, &cursor::TOOL, &opencode::TOOL];

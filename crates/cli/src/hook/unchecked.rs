@@ -3,10 +3,13 @@
 //! The store is what cannot be reached, so what was told is remembered by files in the state directory: one a session,
 //! made or renamed in one step, so that of hooks that run at the same time one speaks.
 
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind};
 
 use super::Seen;
 use super::tool::{Event, Tool};
@@ -15,23 +18,54 @@ use crate::env::Env;
 /// Most sessions that are remembered; beyond that the older half is forgotten.
 const MOST: usize = 512;
 
-const TOLD: &str = "Tenure could not look whether others hold what you edit, and guard.fail = \"open\" lets edits go on \
-                    unchecked: mind that others may be at the same files. `tenure doctor` says what is wrong. You are told \
-                    this once.";
+/// Most characters of why.
+const WHY_MOST: usize = 240;
+
+/// Why a guard could not do its work, for whoever is told of it; empty where the log alone says it.
+pub(super) fn because(error: &Error) -> String {
+    let nobody = match error.get("nobody_seen") {
+        Some(_) => ": nobody else is seen at these files, but they could not be reserved for you",
+        None => "",
+    };
+    let why = match error.code() {
+        // File and line; what stands there is nobody's business.
+        "config_invalid" => format!("{} is wrong", error.message().split(": ").next().unwrap_or_default()),
+        "config_unreadable" => error.message().split(": ").next().unwrap_or_default().to_owned(),
+        _ if error.kind() == Kind::Busy => format!("the store is busy{nobody}"),
+        "not_writable" => format!("the store cannot be written{nobody}"),
+        _ => return String::new(),
+    };
+    format!(" ({})", cut(&why, WHY_MOST))
+}
+
+fn told(because: &str, once: bool) -> String {
+    let once = if once { " You are told this once." } else { "" };
+    format!(
+        "Tenure could not check what is about to be changed{because}, and guard.fail = \"open\" lets it go on unchecked: \
+         mind that others may be at the same files. `tenure doctor` says what is wrong.{once}"
+    )
+}
 
 /// What a hook of an event says that failed, if it is to say anything.
-pub(super) fn after_failure(tool: &Tool, event: Event, env: &Env, seen: &Seen) -> Option<String> {
-    match event {
-        Event::Before => {
-            let mark = Mark::of(tool, env, seen)?;
-            // A sub-agent is told nothing; its session is, with the next prompt.
-            if tool.hears_before && !seen.is_sub_agent {
-                return mark.tell().then(|| TOLD.to_owned());
-            }
-            mark.make_due();
+pub(super) fn after_failure(tool: &Tool, event: Event, env: &Env, seen: &Seen, because: &str) -> Option<String> {
+    let mark = Mark::of(tool, env, seen);
+    match (event, mark) {
+        // A sub-agent is told nothing; its session is, with the next prompt.
+        (Event::Before, Some(mark)) if tool.hears_before && !seen.is_sub_agent => match mark.make("told", "") {
+            Made::Now => Some(told(because, true)),
+            Made::Before => None,
+            // Rather each time than never.
+            Made::Never => Some(told(because, false)),
+        },
+        (Event::Before, Some(mark)) => {
+            mark.make_due(because);
             None
         }
-        Event::Prompt => due(tool, env, seen),
+        (Event::Before, None) => (tool.hears_before && !seen.is_sub_agent).then(|| told(because, false)),
+        (Event::Prompt, Some(mark)) if !seen.is_sub_agent => {
+            let never = || (!mark.can_be_made()).then(|| told(because, false));
+            mark.take_due().map(|because| told(&because, true)).or_else(never)
+        }
         _ => None,
     }
 }
@@ -39,7 +73,17 @@ pub(super) fn after_failure(tool: &Tool, event: Event, env: &Env, seen: &Seen) -
 /// What is due to be told with a prompt. It is given out once.
 pub(super) fn due(tool: &Tool, env: &Env, seen: &Seen) -> Option<String> {
     let mark = Mark::of(tool, env, seen).filter(|_| !seen.is_sub_agent)?;
-    mark.take_due().then(|| TOLD.to_owned())
+    mark.take_due().map(|because| told(&because, true))
+}
+
+/// How the making of a file went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    Now,
+    /// It was there.
+    Before,
+    /// It cannot be made.
+    Never,
 }
 
 /// What is remembered of one session.
@@ -60,31 +104,41 @@ impl Mark {
         self.dir.join(format!("{}.{end}", self.name))
     }
 
-    /// Whether this is the one that tells it.
-    fn tell(&self) -> bool {
-        self.make(&self.file("told"))
-    }
-
-    fn make_due(&self) {
+    fn make_due(&self, because: &str) {
         if !self.file("told").exists() {
-            self.make(&self.file("due"));
+            self.make("due", because);
         }
     }
 
-    fn take_due(&self) -> bool {
-        std::fs::rename(self.file("due"), self.file("told")).is_ok()
+    /// Why, if something is due.
+    #[expect(clippy::disallowed_methods, reason = "a small file of its own")]
+    fn take_due(&self) -> Option<String> {
+        std::fs::rename(self.file("due"), self.file("told")).ok()?;
+        let because = std::fs::read_to_string(self.file("told")).unwrap_or_default();
+        Some(because.chars().filter(|c| !c.is_control()).take(WHY_MOST + 3).collect())
     }
 
-    /// Makes a file; says whether it was not there before. Where nothing can be written it never was: a remark that
-    /// comes with every edit would be worse than none, and the log of hooks has it or cannot be written either.
-    #[expect(clippy::disallowed_methods, reason = "an empty file of its own that was not there before")]
-    fn make(&self, path: &Path) -> bool {
+    /// Whether anything can be remembered.
+    fn can_be_made(&self) -> bool {
+        let made = self.make("probe", "");
+        let _ = std::fs::remove_file(self.file("probe"));
+        made != Made::Never
+    }
+
+    /// Makes a file, in one step.
+    #[expect(clippy::disallowed_methods, reason = "a file of its own that was not there before")]
+    fn make(&self, end: &str, text: &str) -> Made {
         let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
-        let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).is_ok();
-        if made {
-            self.forget_old();
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.file(end));
+        match file {
+            Ok(mut file) => {
+                let _ = file.write_all(text.as_bytes());
+                self.forget_old();
+                Made::Now
+            }
+            Err(_) if self.file(end).exists() => Made::Before,
+            Err(_) => Made::Never,
         }
-        made
     }
 
     fn forget_old(&self) {
@@ -113,7 +167,8 @@ mod tests {
     fn inv_r11_a_session_is_told_once_at_the_edit_or_with_the_next_prompt() {
         let dir = tempfile::tempdir().unwrap();
         let env = Env::of(dir.path(), []).with("XDG_STATE_HOME", dir.path());
-        let says = |tool: &str, event, seen: &Seen| after_failure(find(tool).unwrap(), event, &env, seen).is_some();
+        let says =
+            |tool: &str, event, seen: &Seen| after_failure(find(tool).unwrap(), event, &env, seen, " (x)").is_some();
         // Claude Code takes context with the edit itself.
         let first: Vec<bool> = (0..3).map(|_| says("claude", Event::Before, &seen("a"))).collect();
         assert_eq!(first, [true, false, false]);
@@ -122,15 +177,20 @@ mod tests {
             assert!(!says(tool, Event::Prompt, &seen("a")), "{tool}: nothing is due");
             assert!(!says(tool, Event::Before, &seen("a")) && !says(tool, Event::Before, &seen("a")), "{tool}");
             assert!(!says(tool, Event::Prompt, &seen("b")), "{tool}: another session");
-            assert!(due(find(tool).unwrap(), &env, &seen("a")).is_some(), "{tool}");
+            assert!(due(find(tool).unwrap(), &env, &seen("a")).unwrap().contains(" (x)"), "{tool}: and why");
             assert!(!says(tool, Event::Before, &seen("a")) && !says(tool, Event::Prompt, &seen("a")), "{tool}: once");
         }
         // A sub-agent hears nothing; its session does.
         let sub = Seen { is_sub_agent: true, ..seen("c") };
         assert!(!says("claude", Event::Before, &sub) && !says("claude", Event::Prompt, &sub));
         assert!(says("claude", Event::Prompt, &seen("c")));
-        // Without a session there is nobody to tell, and other events tell nothing.
-        assert!(!says("claude", Event::Before, &Seen::default()) && !says("claude", Event::After, &seen("d")));
+        // Without a session nobody knows what was told, and other events tell nothing.
+        for _ in 0..2 {
+            assert!(
+                says("claude", Event::Before, &Seen::default()) && !says("gemini", Event::Before, &Seen::default())
+            );
+        }
+        assert!(!says("claude", Event::After, &seen("d")));
     }
 
     #[test]
@@ -139,10 +199,21 @@ mod tests {
         let env = Env::of(dir.path(), []).with("XDG_STATE_HOME", dir.path());
         let claude = find("claude").unwrap();
         for n in 0..=MOST {
-            assert!(after_failure(claude, Event::Before, &env, &seen(&n.to_string())).is_some(), "{n}");
+            assert!(after_failure(claude, Event::Before, &env, &seen(&n.to_string()), "").is_some(), "{n}");
         }
         assert_eq!(std::fs::read_dir(dir.path().join("tenure/unchecked")).unwrap().count(), MOST / 2);
         let nowhere = Env::of(dir.path(), []).with("XDG_STATE_HOME", "/proc/nowhere");
-        assert_eq!(after_failure(claude, Event::Before, &nowhere, &seen("x")), None);
+        assert_eq!(after_failure(claude, Event::After, &nowhere, &seen("x"), ""), None);
+    }
+
+    #[test]
+    fn inv_r11_where_nothing_can_be_remembered_it_is_told_each_time() {
+        let nowhere = Env::of(std::path::Path::new("/"), []).with("XDG_STATE_HOME", "/proc/nowhere");
+        for (tool, event) in [("claude", Event::Before), ("gemini", Event::Prompt), ("codex", Event::Prompt)] {
+            for _ in 0..2 {
+                let told = after_failure(find(tool).unwrap(), event, &nowhere, &seen("x"), "").unwrap();
+                assert!(told.contains("unchecked") && !told.contains("once"), "{told}");
+            }
+        }
     }
 }

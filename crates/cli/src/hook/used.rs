@@ -27,7 +27,7 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, event: Event) -> Resul
 fn says(door: &Door<'_>, payload: &Payload<'_>, event: Event) -> Result<tool_used::Request> {
     let name = payload.tool_name();
     let shell = door.tool.is_shell(name);
-    let edited = (door.tool.edits)(payload);
+    let edited = (door.tool.edits)(payload).unwrap_or_default();
     let ending = payload.ending(event == Event::Failed, shell);
     let program = shell.then(|| payload.command().and_then(|line| words::program(&line))).flatten();
     let failed = match ending.exit_status {

@@ -25,6 +25,17 @@ pub(crate) struct Checkout {
     pub(crate) main: PathBuf,
 }
 
+impl Checkout {
+    /// The git directory of this working tree alone, in which its index is.
+    pub(crate) fn own_dir(&self) -> Result<PathBuf> {
+        let dot_git = self.top.join(".git");
+        match fs::metadata(&dot_git) {
+            Ok(meta) if !meta.is_dir() => follow(&dot_git, "gitdir: "),
+            _ => Ok(dot_git),
+        }
+    }
+}
+
 /// Finds the checkout whose `.git` is nearest above an absolute path; the path itself need not exist.
 ///
 /// A `.git` that leads nowhere is an error and not "no git": work would silently go to another project.

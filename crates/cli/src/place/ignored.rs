@@ -2,7 +2,7 @@
 //!
 //! Written by hand: the crates for it compile every pattern into an automaton, which costs more than all the rest of a
 //! hook; here each line is compared once and forgotten. Whether an ignored file is tracked all the same stands in the
-//! index, whose size is that of the repository, so it is not asked: such a file counts as ignored.
+//! index, whose size is that of the repository: it is read only for a file that a pattern ignores.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git::Checkout;
+use super::index;
 use super::remote::Settings;
 use crate::env::Env;
 
@@ -20,6 +21,8 @@ const MOST: u64 = 1024 * 1024;
 pub(crate) struct Ignored<'a> {
     checkout: &'a Checkout,
     folds_case: bool,
+    /// How long the names of objects are, in bytes.
+    hash: usize,
     /// The patterns that count after those of the tree: of the repository, then of the user.
     outer: Vec<Vec<u8>>,
 }
@@ -35,10 +38,23 @@ impl<'a> Ignored<'a> {
         let files = [Some(checkout.common.join("info/exclude")), user];
         let outer = files.into_iter().flatten().map(|file| read(&file)).collect();
         let folds_case = settings.flag("core", "ignorecase").unwrap_or(false);
-        Ignored { checkout, folds_case, outer }
+        let format = settings.last("extensions", None, "objectformat");
+        let hash = if format.is_some_and(|format| format.eq_ignore_ascii_case(b"sha256")) { 32 } else { 20 };
+        Ignored { checkout, folds_case, hash, outer }
     }
 
-    /// Whether a file of the checkout is ignored: it, or a directory that it is in.
+    /// Whether git leaves a file alone: a pattern ignores it, and it is not tracked.
+    pub(crate) fn leaves(&self, file: &Path) -> bool {
+        if !self.has(file) {
+            return false;
+        }
+        let Ok(inside) = file.strip_prefix(&self.checkout.top) else { return false };
+        // Where the index is not found, nobody knows.
+        let Ok(own) = self.checkout.own_dir() else { return false };
+        !index::has(&own.join("index"), inside.as_os_str().as_bytes(), self.hash, self.folds_case)
+    }
+
+    /// Whether a pattern ignores a file of the checkout: it, or a directory that it is in.
     pub(crate) fn has(&self, file: &Path) -> bool {
         let Ok(inside) = file.strip_prefix(&self.checkout.top) else { return false };
         let path = inside.as_os_str().as_bytes();

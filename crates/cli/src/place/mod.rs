@@ -6,6 +6,7 @@
 pub(crate) mod config;
 pub(crate) mod git;
 pub(crate) mod ignored;
+mod index;
 pub(crate) mod location;
 pub(crate) mod pin;
 pub(crate) mod process;

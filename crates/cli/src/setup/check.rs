@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tenure_core::{Error, Result};
 
 use super::entries::{other_hooks, own_hooks, own_server};
+use super::githook::Presence;
 use super::plan::read;
 use super::tool::{Content, File, Tool, is_plugin, quoted};
 use super::{entries, githook, roots};
@@ -50,6 +51,8 @@ pub(crate) struct Line {
     command: String,
     /// Whether it is what setup writes here, to the byte. Files of a repository come from anybody: nothing else is run.
     written: bool,
+    /// Whether nothing runs it: a hook of git whose file is not executable.
+    is_idle: bool,
 }
 
 /// What is installed for a tool in one scope.
@@ -88,6 +91,7 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                                 written: hooks.iter().any(|own| own.event == hook.event && own.command == hook.command),
                                 event: hook.event,
                                 command: hook.command,
+                                is_idle: false,
                             };
                             found.hooks.extend(own_hooks(&root, &text, program).into_iter().map(line));
                             found.others.extend(other_hooks(&root, &text, program).into_iter().map(|hook| hook.event));
@@ -107,14 +111,16 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                     event: event.to_owned(),
                     command: format!("{} hook {} {event}", quoted(&program), file.tool.name()),
                     written: text == *plugin,
+                    is_idle: false,
                 };
                 found.hooks.extend(file.tool.events().iter().map(|(event, _)| line(event)));
             }
             Content::Plugin(_) => {}
-            Content::Hook(hook) => match githook::is_installed(&file.path, hook)? {
-                Some(true) => found.hooks.push(git_line(hook.event)),
-                Some(false) => found.others.push(hook.event.to_owned()),
-                None => {}
+            Content::Hook(hook) => match githook::presence(&file.path, hook)? {
+                Presence::There => found.hooks.push(git_line(hook.event)),
+                Presence::Idle => found.hooks.push(Line { is_idle: true, ..git_line(hook.event) }),
+                Presence::Changed => found.others.push(hook.event.to_owned()),
+                Presence::Absent => {}
             },
             Content::Hooks(_) => match githook::is_configured(&text) {
                 Some(true) => found.hooks.extend(githook::EVENTS.map(git_line)),
@@ -129,7 +135,7 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
 /// The line of a hook of git, as it is tried: in no repository, with nothing to say.
 fn git_line(event: &str) -> Line {
     let command = format!("command -v tenure >/dev/null 2>&1 && tenure hook git {event} || exit 0");
-    Line { event: event.to_owned(), command, written: true }
+    Line { event: event.to_owned(), command, written: true, is_idle: false }
 }
 
 /// Runs every hook of a tool.
@@ -146,6 +152,9 @@ pub(crate) fn replay(tool: Tool, scope: &'static str, installed: &Installed, env
             [] if changed => (State::Changed, None),
             [] => (State::Missing, None),
             [line] if !line.written => (State::Changed, None),
+            [line] if line.is_idle => {
+                (State::Fails, Some("git does not run it: the file is not executable".to_owned()))
+            }
             [line] => match run(&line.command, &fixture(tool, event, &dir), &scratch, &dir, env) {
                 Ok(()) => (State::Works, None),
                 Err(problem) => (State::Fails, Some(problem)),

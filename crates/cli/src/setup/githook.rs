@@ -19,7 +19,7 @@ use super::plan::Way;
 pub(crate) use place::Hooks;
 
 /// The hooks that are installed.
-pub(crate) const EVENTS: [&str; 3] = ["pre-commit", "post-commit", "pre-push"];
+pub(crate) const EVENTS: [&str; 5] = ["pre-commit", "post-commit", "pre-merge-commit", "post-merge", "pre-push"];
 /// What a hook that cannot be written into is called afterwards.
 const ASIDE: &str = "before-tenure";
 /// Where pre-commit, the program, puts a hook that it found: it runs it from there.
@@ -34,6 +34,8 @@ pub(crate) enum Move {
     Aside(PathBuf),
     /// What is there under another name comes back.
     Back(PathBuf),
+    /// What is there gets the mode that git asks for.
+    Mode,
 }
 
 /// One file, as setup plans it.
@@ -59,7 +61,7 @@ pub(crate) struct Hook {
 /// What is run for an event. Only 1 refuses: a program that is gone, too old or killed does not.
 fn call(event: &str) -> String {
     match event {
-        "post-commit" => "tenure hook git post-commit \"$@\" || :".to_owned(),
+        "post-commit" | "post-merge" => format!("tenure hook git {event} \"$@\" || :"),
         _ => format!("tenure hook git {event} \"$@\" || [ $? -ne 1 ] || exit 1"),
     }
 }
@@ -142,11 +144,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
+/// Whether git runs the file: husky hands it to a shell, git itself passes over one that is not executable.
+fn runs(path: &Path, hook: &Hook) -> bool {
+    hook.husky || fs::symlink_metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
+}
+
 fn standing(path: &Path, hook: &Hook, text: Option<&str>) -> Standing {
     let Some(text) = text else { return Standing::Absent };
     let meta = fs::symlink_metadata(path).ok();
     let regular = meta.as_ref().is_some_and(|meta| meta.is_file());
-    let runs = hook.husky || meta.as_ref().is_some_and(|meta| meta.permissions().mode() & 0o111 != 0);
+    let runs = runs(path, hook);
     if regular && (text == own(hook.event) || hook.husky && text == own_husky(hook.event)) {
         return Standing::Made;
     }
@@ -180,6 +187,10 @@ pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
     let made = || if hook.husky { own_husky(hook.event) } else { own(hook.event) };
     match (set, standing(path, hook, before.as_deref())) {
         (true, Standing::Absent) => planned.after = Some(made()),
+        (true, Standing::Made) if !runs(path, hook) => {
+            planned.moved = Some(Move::Mode);
+            planned.remarks.push("it was not executable, so git did not run it; now it is".to_owned());
+        }
         (true, Standing::Made) | (false, Standing::Absent) => {}
         (true, Standing::Script) if runs_legacy(path, hook) => {}
         (true, Standing::Script) => {
@@ -265,25 +276,39 @@ fn locate(text: &str) -> std::result::Result<Option<marked::Span>, Problem> {
     marked::locate(text, lines.collect::<Vec<_>>().into_iter(), &TOML)
 }
 
-/// Whether Tenure's lines are in a hook's file that git runs; `Some(false)` for lines that somebody changed.
-pub(crate) fn is_installed(path: &Path, hook: &Hook) -> Result<Option<bool>> {
-    let Some(text) = read(path)? else { return Ok(None) };
+/// How Tenure's lines are in a hook's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Absent,
+    There,
+    /// Somebody changed them.
+    Changed,
+    /// They are there, and git does not run the file.
+    Idle,
+}
+
+/// Whether Tenure's lines are in a hook's file, and git runs it.
+pub(crate) fn presence(path: &Path, hook: &Hook) -> Result<Presence> {
+    let Some(text) = read(path)? else { return Ok(Presence::Absent) };
     // What another program runs from there is counted with its own hook.
     let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
+    if !is_legacy && text.contains(&block(hook.event)) && !runs(path, hook) {
+        return Ok(Presence::Idle);
+    }
     if is_legacy || matches!(standing(path, hook, Some(&text)), Standing::Other) {
-        return Ok(None);
+        return Ok(Presence::Absent);
     }
     if text.contains(&block(hook.event)) || runs_legacy(path, hook) {
-        return Ok(Some(true));
+        return Ok(Presence::There);
     }
-    Ok(text.contains(TOML.begin).then_some(false))
+    Ok(if text.contains(TOML.begin) { Presence::Changed } else { Presence::Absent })
 }
 
 /// The sections of git's configuration.
 fn sections() -> String {
     let one = |event: &&str| {
         // Git puts the arguments of the hook behind the line.
-        let refuses = if *event == "post-commit" { "true" } else { "[ $? -ne 1 ]" };
+        let refuses = if event.starts_with("post-") { "true" } else { "[ $? -ne 1 ]" };
         let line = format!(
             "tenure_hook() {{ command -v tenure >/dev/null 2>&1 || return 0; tenure hook git {event} \\\"$@\\\" || {refuses}; }}; \
              tenure_hook"

@@ -44,7 +44,7 @@ pub(crate) struct Change {
 
 impl Change {
     pub(crate) fn is_change(&self) -> bool {
-        self.before != self.after
+        self.before != self.after || self.moved == Some(Move::Mode)
     }
 
     /// What is there now: a hook of git may be anything.

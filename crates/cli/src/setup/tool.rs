@@ -286,7 +286,13 @@ impl Tool {
                 ("session.compacting", ""),
                 ("session.deleted", ""),
             ],
-            Tool::Git => &[("pre-commit", ""), ("post-commit", ""), ("pre-push", "")],
+            Tool::Git => &[
+                ("pre-commit", ""),
+                ("post-commit", ""),
+                ("pre-merge-commit", ""),
+                ("post-merge", ""),
+                ("pre-push", ""),
+            ],
             Tool::Agents => &[],
         }
     }

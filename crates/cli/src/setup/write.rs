@@ -217,7 +217,7 @@ impl Draft {
                 return;
             }
             Some(Move::Back(aside)) => _ = fs::rename(&self.target, aside),
-            None => {}
+            Some(Move::Mode) | None => {}
         }
         match &change.before {
             Some(before) => {

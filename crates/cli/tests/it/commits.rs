@@ -223,6 +223,54 @@ fn inv_r12_an_unborn_branch_and_a_merge_are_guarded_too() {
 }
 
 #[test]
+fn inv_r12_a_rename_is_committed_whole_or_not_at_all() {
+    let home = Home::guarded(Engine::File);
+    home.write("repo/long", &"a line of some length\n".repeat(20));
+    home.stage(&["free"]);
+    home.git_as("", "repo", &["add", "-A"]).ok();
+    home.commit("").silent();
+    home.ok_as("b", &["reserve", "src/target"]);
+    std::fs::create_dir_all(home.path("repo/src")).unwrap();
+    home.git_as("", "repo", &["mv", "long", "src/target"]).ok();
+    let said = home.commit("a").refused(&["src/target is held by b", "half of a rename"]);
+    assert!(!said.contains("git commit"), "{said}");
+    home.stage(&["free"]);
+    let said = home.commit("a").refused(&["src/target is held by b"]);
+    assert!(said.trim_end().ends_with("git commit --only -- free"), "{said}");
+    // A line that names only some of the files is none.
+    let many: Vec<String> = (0..40).map(|n| format!("many/{n}")).collect();
+    home.stage(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = home.commit("a").refused(&["41 other staged files are free", "by name"]);
+    assert!(!said.contains("git commit"), "{said}");
+}
+
+#[test]
+fn inv_r12_a_merge_that_makes_its_commit_itself_is_guarded_and_recorded() {
+    let home = Home::guarded(Engine::File);
+    home.git_as("", "repo", &["checkout", "-q", "-b", "side"]).ok();
+    home.stage(&["brought", "besides"]);
+    home.commit("").silent();
+    home.git_as("", "repo", &["checkout", "-q", "main"]).ok();
+    home.stage(&["other"]);
+    home.commit("").silent();
+    home.ok_as("b", &["reserve", "brought"]);
+    home.git_as("a", "repo", &["merge", "-q", "--no-edit", "side"])
+        .refused(&["brought is held by b", "only with the whole merge"]);
+    home.git_as("a", "repo", &["merge", "--abort"]).ok();
+    assert_eq!(home.subjects("b"), ["brought"]);
+    home.git_as("b", "repo", &["merge", "-q", "--no-edit", "side"]).silent();
+    assert_eq!(home.subjects("b"), [""; 0], "what came with the merge and is clean is given back");
+    // What only moves the branch on was committed by others.
+    home.git_as("", "repo", &["checkout", "-q", "-b", "ahead"]).ok();
+    home.stage(&["next"]);
+    home.commit("").silent();
+    home.git_as("", "repo", &["checkout", "-q", "main"]).ok();
+    let before = home.events().len();
+    home.git_as("a", "repo", &["merge", "-q", "ahead"]).silent();
+    assert_eq!(home.events().len(), before);
+}
+
+#[test]
 fn inv_r2_two_worktrees_commit_the_same_file_and_are_told() {
     for engine in Engine::ALL {
         let home = Home::guarded(engine);

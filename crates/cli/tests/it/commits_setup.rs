@@ -150,11 +150,14 @@ fn core_hooks_path_is_honoured_inside_of_the_repository_and_left_alone_outside()
     let shared = home.path("home/hooks");
     std::fs::create_dir(&shared).unwrap();
     home.git("repo", &["config", "core.hooksPath", shared.to_str().unwrap()]);
-    let said = home.setup("repo", &["--yes"]);
-    assert!(
-        said["notes"].as_array().unwrap().iter().any(|note| text(note).contains("outside of this repository")),
-        "{said}"
-    );
+    for words in [&["setup", "git", "--yes"][..], &["setup", "git", "--check"]] {
+        let said = home.call(words).env("PATH", home.with_tenure()).run();
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.stdout.contains("outside of this repository"), "{said:?}");
+        assert!(!said.stdout.contains("Already") && !said.stdout.contains("works"), "{said:?}");
+        let said = home.call(words).env("PATH", home.with_tenure()).json().run();
+        assert!(said.code == 1 && said.stdout.contains("outside of this repository"), "{said:?}");
+    }
     assert_eq!(home.files("home/hooks"), [""; 0].map(PathBuf::from));
 }
 
@@ -221,10 +224,15 @@ fn setup_shows_the_difference_checks_and_refuses_where_there_is_no_repository() 
     let found = check(&home);
     assert_eq!(found.code, 0, "{}", found.stdout);
     let hooks = found.data()["hooks"].as_array().unwrap().iter().map(|hook| text(&hook["event"])).collect::<Vec<_>>();
-    assert_eq!(hooks, ["pre-commit", "post-commit", "pre-push"]);
+    assert_eq!(hooks, ["pre-commit", "post-commit", "pre-merge-commit", "post-merge", "pre-push"]);
     // A file that lost its mode is not run by git.
     std::fs::set_permissions(home.repo().join(".git/hooks/pre-push"), PermissionsExt::from_mode(0o644)).unwrap();
-    assert_eq!(check(&home).code, 0, "it is as setup made it");
+    let found = check(&home);
+    assert_eq!(found.code, 1, "{}", found.stdout);
+    assert!(found.stdout.contains("not executable"), "{}", found.stdout);
+    home.setup("repo", &["--yes"]);
+    assert_eq!(mode(&home.repo().join(".git/hooks/pre-push")) & 0o777, 0o755);
+    assert_eq!(check(&home).code, 0);
     home.call(&["setup", "git", "--yes"]).cwd(home.path("home")).json().run().refusal().is("usage", "no_repository");
 }
 

@@ -328,8 +328,9 @@ fn inv_r10_no_name_or_reason_changes_a_decision_or_is_run() {
             assert!(!reason.contains(['\n', '\0', '\u{2028}', '\u{202e}']), "{reason:?}");
         }
     }
-    // No file has such a name, so nothing is to be decided.
-    assert_eq!(claude(&home, "s2", &home.repo(), "a\0b"), None);
+    // No file has such a name: that it could not be looked at is said, and it goes on.
+    let odd = send(&home, "claude", "PreToolUse", &edit("claude", "s2", &home.repo(), "a\0b"));
+    assert!(!odd.stdout.contains("permissionDecision") && odd.stdout.contains("additionalContext"), "{}", odd.stdout);
     assert!(home.files("repo").iter().all(|file| !file.ends_with("pwned")));
 }
 
@@ -438,6 +439,99 @@ fn inv_r13_whole_tree_commands_are_refused_while_others_hold_paths_there() {
 }
 
 #[test]
+fn inv_r13_a_command_is_refused_wherever_it_may_run_and_whatever_it_is_limited_to() {
+    let home = Home::new(Engine::File);
+    home.add("something");
+    begin(&home, "claude", &["s1", "s2"]);
+    home.git("repo", &["worktree", "add", "-q", "../side"]);
+    for file in ["src/f1", "src/f2", "own/x"] {
+        std::fs::create_dir_all(home.repo().join(file).parent().unwrap()).unwrap();
+        std::fs::write(home.repo().join(file), "").unwrap();
+    }
+    assert_eq!(claude(&home, "s1", &home.repo(), "src/f1"), None);
+    let top = home.repo().display().to_string();
+    let long = "x".repeat(100_000);
+    let deep = "$(".repeat(60);
+    let refused = [
+        "cd /nonexist; git stash",
+        "false && cd ../side; git stash",
+        "if false; then cd ../side; fi; git stash",
+        "cd ../side || git stash",
+        "cd ../side & git stash",
+        "cd ../side | git stash",
+        "cd ../side; cd -; git stash",
+        "pushd ../side; popd; git stash",
+        "f() { cd ../side; }; git stash",
+        "cd ../side && f() { git stash; }; cd ../repo && f",
+        "git clean -fd src/",
+        "git stash push -- src",
+        "git checkout -- src/f1",
+        "git checkout src/f1",
+        "git restore src",
+        "git checkout feature -- src",
+        "git restore ../repo",
+        &format!("git checkout -- {top}"),
+        "git checkout -- \"$PWD\"",
+        "git restore ':(glob)**'",
+        "git restore --pathspec-from-file=list",
+        "git rm -rf .",
+        "cd src && git checkout .",
+        &format!("cd ../side && git worktree remove --force {top}"),
+        &format!(": {long}; git stash"),
+        &format!("echo {deep} git stash"),
+        "bash <<EOF\ngit stash\nEOF",
+    ];
+    for line in refused {
+        let reason =
+            bash(&home, "s2", line).unwrap_or_else(|| panic!("{} is let through", &line[..line.len().min(80)]));
+        assert!(reason.contains("claude-s1") && reason.contains("src/f1"), "{reason}");
+        assert_eq!(bash(&home, "s1", line), None, "only its own: {}", &line[..line.len().min(80)]);
+    }
+    for line in [
+        "git restore --staged src/f1",
+        "git checkout -b new",
+        "git stash list",
+        "git stash show",
+        "git checkout -- own/x",
+        "git checkout -- src/f2",
+        "git restore own",
+        "git clean -fd own",
+        "git stash push -m src -- own/x",
+        "cd own && git checkout .",
+        "cd ../side && git stash",
+        "cd ../side; git stash",
+        "cd ../side || exit 1\ngit stash",
+        "git worktree remove --force ../side",
+        "cat > notes.md <<EOF\ngit stash\nEOF",
+    ] {
+        assert_eq!(bash(&home, "s2", line), None, "{line}");
+    }
+}
+
+#[test]
+fn inv_r10_a_tracked_file_is_guarded_although_a_pattern_ignores_it() {
+    let home = Home::new(Engine::File);
+    home.add("something");
+    begin(&home, "claude", &["s1", "s2"]);
+    let repo = home.repo();
+    std::fs::write(repo.join("kept.log"), "").unwrap();
+    std::fs::write(repo.join(".gitignore"), "*.log\n").unwrap();
+    home.git("repo", &["add", "-f", "kept.log"]);
+    home.git("repo", &["worktree", "add", "-q", "../side"]);
+    assert_eq!(claude(&home, "s1", &repo, "kept.log"), None);
+    assert!(claude(&home, "s2", &repo, "kept.log").is_some());
+    assert_eq!((claude(&home, "s1", &repo, "a.log"), claude(&home, "s2", &repo, "a.log")), (None, None));
+    assert_eq!(held(&home), ["claude-s1 kept.log"]);
+    // Each worktree has an index of its own.
+    let side = home.path("side");
+    std::fs::write(side.join(".gitignore"), "*.log\n").unwrap();
+    assert_eq!((claude(&home, "s1", &side, "kept.log"), claude(&home, "s2", &side, "kept.log")), (None, None));
+    std::fs::write(repo.join(".git/index"), "no index").unwrap();
+    assert_eq!(claude(&home, "s1", &repo, "a.log"), None);
+    assert!(claude(&home, "s2", &repo, "a.log").is_some(), "what cannot be read is guarded");
+}
+
+#[test]
 fn guards_that_are_off_let_everything_through() {
     let home = Home::new(Engine::File);
     home.add("something");
@@ -496,10 +590,10 @@ fn one_has_the_path(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_path_on_sqlite() {
-    one_has_the_path(Engine::File, 200);
+    one_has_the_path(Engine::File, 30);
 }
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_path_on_postgres() {
-    one_has_the_path(Engine::Postgres, 200);
+    one_has_the_path(Engine::Postgres, 15);
 }

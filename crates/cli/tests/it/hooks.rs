@@ -193,6 +193,9 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
                 quiet(tool, event, &output);
                 if fail.contains("closed") {
                     refusal(tool, event, &output.stdout);
+                } else if tool == "claude" {
+                    // Whose edit it is cannot be told, so neither can whether it was said before.
+                    assert!(context(tool, event, &output.stdout).contains("unchecked"), "{}", output.stdout);
                 } else {
                     assert_eq!(output.stdout, "", "{tool}");
                 }
@@ -281,9 +284,8 @@ fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
         home.add("something");
         let whole = std::fs::read(home.database()).unwrap();
         let payload = |session: &str| {
-            let payload = json!({
-                "session_id": session, "cwd": home.repo(), "tool_name": "Write", "tool_input": {}, "prompt": "SECRET",
-            });
+            let mut payload = crate::guards::edit(tool, session, &home.repo(), "a.rs");
+            payload["prompt"] = json!("SECRET");
             payload.to_string()
         };
         let says = |event: &str, session: &str| {

@@ -56,12 +56,12 @@ fn one_winner(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_task_on_sqlite() {
-    one_winner(Engine::File, 200);
+    one_winner(Engine::File, 80);
 }
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_task_on_postgres() {
-    one_winner(Engine::Postgres, 200);
+    one_winner(Engine::Postgres, 50);
 }
 
 /// Half of the racers are killed at random moments. A killed winner may have won without ever saying so.
@@ -100,12 +100,12 @@ fn one_winner_among_the_dying(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_t4_killed_racers_leave_one_winner_on_sqlite() {
-    one_winner_among_the_dying(Engine::File, 140);
+    one_winner_among_the_dying(Engine::File, 60);
 }
 
 #[test]
 fn inv_t4_killed_racers_leave_one_winner_on_postgres() {
-    one_winner_among_the_dying(Engine::Postgres, 60);
+    one_winner_among_the_dying(Engine::Postgres, 30);
 }
 
 /// 32 processes × 50 ops: ten times add, claim, note, done, add.

@@ -1,6 +1,6 @@
 //! Which git commands change files all over a working tree, whoever works on them.
 
-use super::{Command, commands, step};
+use super::{Command, Step, commands, read, step};
 
 /// What an alias stands for, if there is one of that name.
 pub type Aliases<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -10,19 +10,51 @@ pub type Aliases<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub struct Threat {
     /// The command in a few plain words: `git reset --hard`.
     pub what: String,
-    /// The directories that lead to the working tree, each seen from the one before it.
-    pub dirs: Vec<String>,
-    /// If this is a file, it alone is meant and nothing is at risk: `git checkout NAME` takes a branch or a path.
+    /// The steps that lead to the working tree.
+    pub dirs: Vec<Step>,
+    /// What it is limited to, seen from there: files, or directories with everything in them. None for the whole tree.
+    pub paths: Option<Vec<String>>,
+    /// If this is a file, it alone is meant: `git checkout NAME` takes a branch or a path.
     pub unless_file: Option<String>,
 }
 
 /// How often an alias may stand for another.
 const ALIASES_DEEP: usize = 8;
 
-/// What a command line would do to a whole working tree.
+/// What a command line would do to files of others.
 pub fn threats(line: &str, aliases: Aliases<'_>) -> Vec<Threat> {
-    commands(line).iter().flat_map(|command| of(command, aliases, 0)).collect()
+    let found = read(line);
+    let mut threats: Vec<Threat> = found.commands.iter().flat_map(|command| of(command, aliases, 0)).collect();
+    if found.is_cut {
+        threats.extend(scanned(line));
+    }
+    threats
 }
+
+/// What may stand in a line that is longer or deeper than is read: the word `git`, and one that is dangerous behind it.
+fn scanned(line: &str) -> Option<Threat> {
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    words.find(|word| *word == "git")?;
+    let verb = words.find(|word| DANGEROUS.contains(word))?;
+    Some(Threat { what: format!("git {verb}"), dirs: Vec::new(), paths: None, unless_file: None })
+}
+
+/// Verbs that may change files of others; a line too long to be read is refused for any of them.
+const DANGEROUS: [&str; 13] = [
+    "reset",
+    "checkout",
+    "switch",
+    "restore",
+    "clean",
+    "stash",
+    "rebase",
+    "pull",
+    "merge",
+    "bisect",
+    "read-tree",
+    "checkout-index",
+    "rm",
+];
 
 fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
     let [program, rest @ ..] = command.words.as_slice() else { return Vec::new() };
@@ -30,7 +62,7 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
     match (program.rsplit('/').next().unwrap_or(program), rest) {
         ("git", _) => {}
         ("gh", [pr, checkout, ..]) if pr == "pr" && checkout == "checkout" => {
-            return vec![Threat { what: "gh pr checkout".to_owned(), dirs, unless_file: None }];
+            return vec![Threat { what: "gh pr checkout".to_owned(), dirs, paths: None, unless_file: None }];
         }
         _ => return Vec::new(),
     }
@@ -40,13 +72,12 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
         let value = rest.get(at + 1).map_or("", String::as_str);
         match word.as_str() {
             "-h" | "--help" | "--version" | "-v" => return Vec::new(),
-            "-C" => step(&mut dirs, value),
-            "--work-tree" => step(&mut dirs, value),
+            "-C" | "--work-tree" => _ = step(&mut dirs, value, Step::Into),
             "-c" => given.extend(value.strip_prefix("alias.").and_then(|alias| alias.split_once('='))),
             "--git-dir" | "--namespace" | "--exec-path" | "--config-env" | "--attr-source" | "--super-prefix" => {}
             one => {
                 if let Some(tree) = one.strip_prefix("--work-tree=") {
-                    step(&mut dirs, tree);
+                    step(&mut dirs, tree, Step::Into);
                 }
                 at += 1;
                 continue;
@@ -55,8 +86,13 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
         at += 2;
     }
     let Some((verb, args)) = rest.get(at..).and_then(<[String]>::split_first) else { return Vec::new() };
-    if KNOWN.contains(&verb.as_str()) {
-        return threat(verb, args).map(|(what, unless_file)| Threat { what, dirs, unless_file }).into_iter().collect();
+    if DANGEROUS.iter().chain(&OTHERS).any(|known| known == verb) {
+        let Some(risk) = threat(verb, args) else { return Vec::new() };
+        if let Some(tree) = &risk.tree {
+            step(&mut dirs, tree, Step::Into);
+        }
+        let what = format!("git {verb} {}", risk.what).trim_end().to_owned();
+        return vec![Threat { what, dirs, paths: risk.paths, unless_file: risk.unless_file }];
     }
     let alias = given.iter().rev().find(|(name, _)| name.eq_ignore_ascii_case(verb)).map(|(_, is)| (*is).to_owned());
     let Some(alias) = alias.or_else(|| aliases(verb)).filter(|_| depth < ALIASES_DEEP) else { return Vec::new() };
@@ -76,20 +112,8 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
     meant.iter().flat_map(|command| of(command, aliases, depth + 1)).collect()
 }
 
-/// Commands of git's own, which no alias can change: those that matter here, and those that are used most.
-const KNOWN: [&str; 34] = [
-    "reset",
-    "checkout",
-    "switch",
-    "restore",
-    "clean",
-    "stash",
-    "rebase",
-    "pull",
-    "merge",
-    "bisect",
-    "read-tree",
-    "checkout-index",
+/// Other commands of git's own that are used most: no alias can change them, nor the dangerous ones.
+const OTHERS: [&str; 21] = [
     "status",
     "add",
     "commit",
@@ -102,7 +126,6 @@ const KNOWN: [&str; 34] = [
     "init",
     "branch",
     "tag",
-    "rm",
     "mv",
     "rev-parse",
     "ls-files",
@@ -114,98 +137,131 @@ const KNOWN: [&str; 34] = [
     "grep",
 ];
 
-/// Whether a command changes files all over the tree: what it is in plain words, and the file that would make it harmless.
-fn threat(verb: &str, args: &[String]) -> Option<(String, Option<String>)> {
+/// What a command does to files.
+#[derive(Default)]
+struct Risk {
+    /// What follows the verb, in a word.
+    what: String,
+    paths: Option<Vec<String>>,
+    unless_file: Option<String>,
+    /// The working tree that is meant, if it is not the one around.
+    tree: Option<String>,
+}
+
+impl Risk {
+    fn whole(what: impl Into<String>) -> Risk {
+        Risk { what: what.into(), ..Risk::default() }
+    }
+
+    /// What is limited to some paths, unless those say too little or too much.
+    fn of(paths: Vec<String>) -> Risk {
+        let what = paths.first().map(|path| shown(path)).unwrap_or_default();
+        let is_known = paths.iter().all(|path| is_plain(path));
+        Risk { what, paths: Some(paths).filter(|paths| is_known && !paths.is_empty()), ..Risk::default() }
+    }
+}
+
+/// Whether a path means what it says: no magic, no pattern, nothing that only the shell knows.
+fn is_plain(path: &str) -> bool {
+    let is_odd = |c: char| matches!(c, '*' | '?' | '[' | '{' | '$' | '`' | '\\' | super::lexer::UNKNOWN);
+    !path.is_empty() && !path.starts_with([':', '~']) && !path.contains(is_odd)
+}
+
+/// Whether a command changes files of the tree, and which.
+fn threat(verb: &str, args: &[String]) -> Option<Risk> {
     let args = Args::read(verb, args);
     if args.has("-h", "--help", 6) {
         return None;
     }
     let first = args.plain.first().map(String::as_str);
-    let whole = |paths: &[String]| paths.iter().any(|path| is_everything(path));
-    let mut unless_file = None;
-    let what = match verb {
-        "reset" => ["--hard", "--merge", "--keep"].into_iter().find(|mode| args.has("", mode, 4)).map(str::to_owned),
-        "checkout" => {
-            let makes = args.has("-b", "", 0) || args.has("-B", "", 0) || args.has("", "--orphan", 4);
-            if args.has("-f", "--force", 4) {
-                Some("-f".to_owned())
-            } else if args.has("-p", "--patch", 5) {
-                None
-            } else if let Some(paths) = &args.paths {
-                whole(paths).then(|| ".".to_owned())
-            } else if makes {
-                // With a place to begin at, the tree goes there.
-                (args.plain.len() > 1 && !args.has("", "--orphan", 4)).then(|| "-b".to_owned())
-            } else {
-                match args.plain.as_slice() {
-                    [] => None,
-                    [one] if is_everything(one) => Some(".".to_owned()),
-                    [one] => {
-                        unless_file = Some(one.clone());
-                        Some(shown(one))
-                    }
-                    [_, paths @ ..] => whole(paths).then(|| ".".to_owned()),
-                }
-            }
-        }
+    let listed = args.has("", "--pathspec-from-file", 12);
+    // Every path, before `--` and behind it.
+    let all = |from: usize| -> Vec<String> {
+        args.plain.iter().skip(from).chain(args.paths.iter().flatten()).cloned().collect()
+    };
+    match verb {
+        "reset" => ["--hard", "--merge", "--keep"].into_iter().find(|mode| args.has("", mode, 4)).map(Risk::whole),
+        "checkout" => checkout(&args, listed),
         "switch" => {
             let makes = args.has("-c", "--create", 4) || args.has("-C", "--force-create", 8);
             let orphan = args.has("", "--orphan", 4);
             let forced = args.has("-f", "--force", 7) || args.has("", "--discard-changes", 5);
             let names = args.plain.len();
-            (forced || (!orphan && names > usize::from(makes))).then(|| shown(args.plain.last().map_or("-f", |n| n)))
+            (forced || (!orphan && names > usize::from(makes)))
+                .then(|| Risk::whole(shown(args.plain.last().map_or("-f", |n| n))))
         }
         "restore" => {
             let index_alone = args.has("-S", "--staged", 4) && !args.has("-W", "--worktree", 4);
-            let paths = args.paths.as_deref().unwrap_or_default();
-            (!index_alone && (whole(paths) || whole(&args.plain))).then(|| ".".to_owned())
+            let paths = all(0);
+            match index_alone || args.has("-p", "--patch", 5) {
+                true => None,
+                false if listed => Some(Risk::whole(".")),
+                false => (!paths.is_empty()).then(|| Risk::of(paths)),
+            }
         }
-        "clean" => {
-            let dry = args.has("-n", "--dry-run", 4);
-            let paths: Vec<String> = args.plain.iter().chain(args.paths.iter().flatten()).cloned().collect();
-            (!dry && (paths.is_empty() || whole(&paths))).then(String::new)
+        "clean" => (!args.has("-n", "--dry-run", 4)).then(|| Risk::of(all(0))),
+        "rm" => {
+            let harmless = args.has("", "--cached", 4) || args.has("-n", "--dry-run", 4);
+            let paths = all(0);
+            (!harmless && (listed || !paths.is_empty())).then(|| if listed { Risk::whole("") } else { Risk::of(paths) })
         }
         "stash" => match first {
             Some("list" | "show" | "create" | "store") => None,
-            Some("push") | None => {
-                let named = args.plain.get(1..).unwrap_or_default();
-                let paths: Vec<String> = named.iter().chain(args.paths.iter().flatten()).cloned().collect();
-                (paths.is_empty() || whole(&paths)).then(String::new)
-            }
-            Some(word) => Some(shown(word)),
+            Some("push") | None if listed => Some(Risk::whole("")),
+            Some("push") | None => Some(Risk::of(all(1))),
+            Some(word) => Some(Risk::whole(shown(word))),
         },
+        "worktree" => {
+            let tree = args.plain.get(1).filter(|_| first == Some("remove") && args.has("-f", "--force", 4))?;
+            Some(Risk { tree: Some(tree.clone()), ..Risk::whole("remove") })
+        }
         "rebase" => {
             let harmless = ["--show-current-patch", "--edit-todo", "--quit"];
-            (!harmless.into_iter().any(|word| args.has("", word, 5))).then(String::new)
+            (!harmless.into_iter().any(|word| args.has("", word, 5))).then(Risk::default)
         }
-        "pull" => Some(String::new()),
-        "merge" => (!args.has("", "--quit", 4)).then(String::new),
+        "pull" => Some(Risk::default()),
+        "merge" => (!args.has("", "--quit", 4)).then(Risk::default),
         "bisect" => {
             matches!(first, Some("start" | "good" | "bad" | "new" | "old" | "skip" | "reset" | "run" | "replay"))
-                .then(|| shown(first.unwrap_or_default()))
+                .then(|| Risk::whole(shown(first.unwrap_or_default())))
         }
-        "read-tree" => (args.has("-u", "", 0) || args.has("", "--reset", 4)).then(String::new),
-        "checkout-index" => (args.has("-a", "--all", 4)).then(String::new),
+        "read-tree" => (args.has("-u", "", 0) || args.has("", "--reset", 4)).then(Risk::default),
+        "checkout-index" => (args.has("-a", "--all", 4)).then(Risk::default),
         _ => None,
-    }?;
-    Some((format!("git {verb} {what}").trim_end().to_owned(), unless_file))
+    }
+}
+
+/// `git checkout`: of a branch, which is the whole tree, or of paths.
+fn checkout(args: &Args, listed: bool) -> Option<Risk> {
+    let makes = args.has("-b", "", 0) || args.has("-B", "", 0) || args.has("", "--orphan", 4);
+    let paths = args.paths.clone().unwrap_or_default();
+    if listed {
+        return Some(Risk::whole("."));
+    } else if args.has("-p", "--patch", 5) {
+        return None;
+    } else if !paths.is_empty() {
+        return Some(Risk::of(paths));
+    } else if args.has("-f", "--force", 4) {
+        return Some(Risk::whole("-f"));
+    } else if makes {
+        // With a place to begin at, the tree goes there.
+        return (args.plain.len() > 1 && !args.has("", "--orphan", 4)).then(|| Risk::whole("-b"));
+    }
+    match args.plain.as_slice() {
+        [] => None,
+        // `git checkout NAME --`: the name is that of a branch.
+        [one] if args.paths.is_some() => Some(Risk::whole(shown(one))),
+        [one] if one == "." || one == ".." => Some(Risk::of(vec![one.clone()])),
+        [one] => Some(Risk { unless_file: Some(one.clone()), ..Risk::whole(shown(one)) }),
+        // The first may be a branch or a path: as a path it is no more than one too many.
+        [first, rest @ ..] if is_plain(first) => Some(Risk::of([std::slice::from_ref(first), rest].concat())),
+        [_, rest @ ..] => Some(Risk::of(rest.to_vec())),
+    }
 }
 
 /// A word as it is shown to others.
 fn shown(word: &str) -> String {
     crate::text::cut(word, 60)
-}
-
-/// Whether a path means everything, or too much to tell.
-fn is_everything(path: &str) -> bool {
-    let plain = path.trim_end_matches('/');
-    matches!(
-        plain,
-        "" | "." | ".." | "*" | ":" | ":/" | ":/*" | ":/." | ":(top)" | ":(top)." | ":(top)*" | "**" | "./*"
-    ) || plain.starts_with(":!")
-        || plain.starts_with(":^")
-        || plain.starts_with(":(exclude)")
-        || (plain.starts_with("../") && plain.split('/').all(|part| part == ".."))
 }
 
 /// Arguments of a git command.
@@ -217,12 +273,13 @@ struct Args {
 }
 
 /// Options of a verb that take a word of their own; the letters among them; those whose word is a name that counts.
-const VALUED: [(&str, &str, &str, &str); 5] = [
+const VALUED: [(&str, &str, &str, &str); 6] = [
     ("checkout", "--conflict --pathspec-from-file", "", "bB"),
     ("switch", "--conflict", "", "cC"),
     ("restore", "--source --conflict --pathspec-from-file", "s", ""),
     ("clean", "--exclude", "e", ""),
     ("stash", "--message --pathspec-from-file", "m", ""),
+    ("rm", "--pathspec-from-file", "", ""),
 ];
 
 impl Args {
@@ -281,6 +338,7 @@ impl Args {
 
 #[cfg(test)]
 mod tests {
+    use super::super::way;
     use super::*;
 
     fn found(line: &str) -> Vec<String> {
@@ -295,9 +353,10 @@ mod tests {
             _ => None,
         };
         let show = |threat: Threat| {
-            let dirs: String = threat.dirs.iter().map(|dir| format!("[{dir}]")).collect();
+            let dirs: String = threat.dirs.iter().map(|dir| format!("[{}]", way::shown(dir))).collect();
             let unless = threat.unless_file.map_or_else(String::new, |file| format!(" unless {file}"));
-            format!("{dirs}{}{unless}", threat.what)
+            let paths = threat.paths.map_or_else(String::new, |paths| format!(" of {}", paths.join(" ")));
+            format!("{dirs}{}{unless}{paths}", threat.what)
         };
         threats(line, &aliases).into_iter().map(show).collect()
     }
@@ -309,10 +368,10 @@ mod tests {
             ("git reset --har HEAD~3", "git reset --hard"),
             ("git reset -q --merge", "git reset --merge"),
             ("git reset --keep x", "git reset --keep"),
-            ("git checkout .", "git checkout ."),
-            ("git checkout -- .", "git checkout ."),
-            ("git checkout HEAD -- :/", "git checkout ."),
-            ("git checkout HEAD ./", "git checkout ."),
+            ("git checkout .", "git checkout . of ."),
+            ("git checkout -- .", "git checkout . of ."),
+            ("git checkout HEAD -- :/", "git checkout :/"),
+            ("git checkout HEAD ./", "git checkout HEAD of HEAD ./"),
             ("git checkout -f", "git checkout -f"),
             ("git checkout -qf main", "git checkout -f"),
             ("git checkout main", "git checkout main unless main"),
@@ -323,10 +382,10 @@ mod tests {
             ("git switch -", "git switch -"),
             ("git switch -c new main", "git switch main"),
             ("git switch -f main", "git switch main"),
-            ("git restore .", "git restore ."),
-            ("git restore --source HEAD~1 -- :/", "git restore ."),
-            ("git restore -s HEAD .", "git restore ."),
-            ("git restore --staged --worktree .", "git restore ."),
+            ("git restore .", "git restore . of ."),
+            ("git restore --source HEAD~1 -- :/", "git restore :/"),
+            ("git restore -s HEAD .", "git restore . of ."),
+            ("git restore --staged --worktree .", "git restore . of ."),
             ("git clean -fd", "git clean"),
             ("git clean -fdx -e keep", "git clean"),
             ("git stash", "git stash"),
@@ -381,22 +440,15 @@ mod tests {
             "git checkout -B new",
             "git checkout -bfix",
             "git checkout --orphan new",
-            "git checkout -- file.rs",
-            "git checkout HEAD -- src/a.rs",
-            "git checkout main src/a.rs",
             "git switch -c new",
             "git switch --create new",
-            "git restore file.rs",
             "git restore --staged .",
             "git restore -S .",
             "git clean -n",
             "git clean -fdn",
             "git clean --dry-run -x",
-            "git clean -fd target",
             "git stash list",
             "git stash show -p",
-            "git stash push -m x -- a.rs",
-            "git stash push a.rs",
             "git rebase --show-current-patch",
             "git commit -m 'git stash'",
             "echo git stash",
@@ -409,11 +461,98 @@ mod tests {
             "git log --grep='reset --hard'",
             "git st",
             "git loop",
+            "git rm --cached src/a.rs",
+            "git rm -n src",
+            "git worktree remove ../side",
+            "git worktree list",
+            "git restore -S src",
+            "cat > x.sh <<EOF\ngit stash\nEOF\nbash x.sh",
             "git",
             "git -C x",
             "digit stash",
         ] {
             assert_eq!(found(line), [""; 0], "{line}");
+        }
+    }
+
+    #[test]
+    fn inv_r13_what_is_limited_to_paths_is_told_with_them() {
+        for (line, expected) in [
+            ("git checkout -- file.rs", "git checkout file.rs of file.rs"),
+            ("git checkout -f -- file.rs", "git checkout file.rs of file.rs"),
+            ("git checkout HEAD -- src/a.rs b", "git checkout src/a.rs of src/a.rs b"),
+            ("git checkout main src/a.rs", "git checkout main of main src/a.rs"),
+            ("git checkout main --", "git checkout main"),
+            ("git checkout -- /abs/top", "git checkout /abs/top of /abs/top"),
+            ("git checkout -- \"$PWD\"", "git checkout $PWD"),
+            ("git checkout -- ':(glob)**'", "git checkout :(glob)**"),
+            ("git checkout --pathspec-from-file=x", "git checkout ."),
+            ("git checkout --pathspec-from-file x", "git checkout ."),
+            ("git restore file.rs", "git restore file.rs of file.rs"),
+            ("git restore ../r", "git restore ../r of ../r"),
+            ("git restore --pathspec-from-file=- --staged --worktree", "git restore ."),
+            ("git restore *.rs", "git restore *.rs"),
+            ("git clean -fd target", "git clean target of target"),
+            ("git clean -fd -e keep -- src/ b", "git clean src/ of src/ b"),
+            ("git stash push -m x -- a.rs", "git stash a.rs of a.rs"),
+            ("git stash push a.rs", "git stash a.rs of a.rs"),
+            ("git stash -- a.rs", "git stash a.rs of a.rs"),
+            ("git stash push --pathspec-from-file=x", "git stash"),
+            ("git rm -rf .", "git rm . of ."),
+            ("git rm a.rs", "git rm a.rs of a.rs"),
+            ("git worktree remove --force ../x", "[../x]git worktree remove"),
+            ("git worktree remove -f ../x", "[../x]git worktree remove"),
+        ] {
+            assert_eq!(found(line), [expected], "{line}");
+        }
+    }
+
+    #[test]
+    fn inv_r13_a_directory_that_may_not_be_entered_leaves_the_one_before() {
+        for (line, expected) in [
+            ("cd /x; git stash", "[/x]git stash"),
+            ("cd /x && git stash", "[/x]git stash"),
+            ("false && cd /x; git stash", "[/x?]git stash"),
+            ("if false; then cd /x; fi; git stash", "[/x?]git stash"),
+            ("cd /x || git stash", "[/x?]git stash"),
+            ("cd /x & git stash", "[/x?]git stash"),
+            ("cd /x | git stash", "[/x?]git stash"),
+            ("cd /x; cd -; git stash", "[/x][-]git stash"),
+            ("cd /x && cd - && git stash", "[/x][-]git stash"),
+            ("pushd /x; popd; git stash", "[/x][-]git stash"),
+            ("cd \"$X\" && git stash", "[-]git stash"),
+            ("f() { cd /x; }; git stash", "[/x?][/x?]git stash"),
+            ("f() { git stash; }; cd /x && f", "[/x?]git stash"),
+            ("function f { git stash; }; cd /x; f", "[/x?]git stash"),
+            ("for d in a; do git stash; cd /x; done", "[/x?]git stash"),
+            ("eval cd /x; git stash", "[/x?]git stash"),
+            ("cd /x && git -C y stash", "[/x][y]git stash"),
+        ] {
+            assert_eq!(found(line), [expected], "{line}");
+        }
+    }
+
+    #[test]
+    fn inv_r13_what_is_too_long_or_too_deep_is_scanned_for_words() {
+        let long = "x".repeat(2 << 20);
+        let deep = "$(".repeat(40);
+        for (line, expected) in [
+            (format!(": {long}; git stash"), vec!["git stash"]),
+            (format!(": {long}; git status"), vec![]),
+            (format!(": {long}; digit stash"), vec![]),
+            (format!("echo {deep} git stash"), vec!["git stash"]),
+            (format!("{} git stash", "a;".repeat(10_000)), vec!["git stash"]),
+            (format!(": {}; git stash", "x".repeat(100_000)), vec!["git stash"]),
+        ] {
+            assert_eq!(found(&line), expected, "{}", &line[line.len().saturating_sub(40)..]);
+        }
+        for line in [
+            "bash <<EOF\ngit stash\nEOF",
+            "sh <<< 'git stash'",
+            "echo 'git stash' | sh",
+            "cat <<E | bash\ngit stash\nE",
+        ] {
+            assert_eq!(found(line), ["git stash"], "{line}");
         }
     }
 }

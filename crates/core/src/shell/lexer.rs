@@ -1,6 +1,6 @@
 //! The words of a command line.
 
-use super::{Command, DEPTH_MAX, run, take};
+use super::{DEPTH_MAX, End, Found, Step, Way, run, take};
 
 /// Stands in a word for what a substitution would put there.
 pub(super) const UNKNOWN: char = '\u{fffd}';
@@ -9,7 +9,11 @@ pub(super) struct Lexer<'a> {
     text: &'a [char],
     at: usize,
     depth: usize,
-    found: &'a mut Vec<Command>,
+    found: &'a mut Found,
+    /// Where a shell on this line runs that reads what it is to do.
+    reader: Option<Vec<Step>>,
+    /// The words of the command before.
+    last: Vec<String>,
     /// Ends of here documents that begin with the next line, and whether tabs before them do not count.
     documents: Vec<(String, bool)>,
 }
@@ -21,6 +25,9 @@ struct Words {
     open: Option<String>,
     /// Whether the next word is that of a redirection.
     drops: bool,
+    /// Whether that word is the input itself, and what it is.
+    feeds: bool,
+    fed: Option<String>,
 }
 
 impl Words {
@@ -29,23 +36,24 @@ impl Words {
     }
 
     fn close(&mut self) {
-        if let Some(word) = self.open.take()
-            && !std::mem::take(&mut self.drops)
-        {
-            self.done.push(word);
+        let Some(word) = self.open.take() else { return };
+        match (std::mem::take(&mut self.drops), std::mem::take(&mut self.feeds)) {
+            (false, _) => self.done.push(word),
+            (true, true) => self.fed = Some(word),
+            (true, false) => {}
         }
     }
 
     fn finish(&mut self) -> Vec<String> {
         self.close();
-        self.drops = false;
+        (self.drops, self.feeds) = (false, false);
         std::mem::take(&mut self.done)
     }
 }
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a [char], depth: usize, found: &'a mut Vec<Command>) -> Lexer<'a> {
-        Lexer { text, at: 0, depth, found, documents: Vec::new() }
+    pub(super) fn new(text: &'a [char], depth: usize, found: &'a mut Found) -> Lexer<'a> {
+        Lexer { text, at: 0, depth, found, reader: None, last: Vec::new(), documents: Vec::new() }
     }
 
     fn peek(&self) -> Option<char> {
@@ -65,44 +73,88 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads commands up to a closing bracket, or to the end. A directory that is entered counts for what follows.
-    pub(super) fn list(&mut self, end: Option<char>, mut dirs: Vec<String>) {
+    pub(super) fn list(&mut self, end: Option<char>, dirs: Vec<Step>) {
         let mut words = Words::default();
+        let mut way = Way::new(dirs);
         while let Some(c) = self.next() {
             match c {
                 _ if Some(c) == end => break,
                 ' ' | '\t' | '\r' => words.close(),
                 '\n' => {
-                    take(&words.finish(), &mut dirs, self.depth, self.found);
+                    self.command(&mut words, &mut way, End::Done, c);
                     self.skip_documents();
                 }
-                ';' | '&' | '|' | ')' => take(&words.finish(), &mut dirs, self.depth, self.found),
+                '&' if self.peek() == Some('>') => words.close(),
+                ';' | '&' | '|' | ')' => {
+                    let end = self.end(c);
+                    self.command(&mut words, &mut way, end, c);
+                }
                 '#' if words.open.is_none() => {
                     while self.peek().is_some_and(|c| c != '\n') {
                         self.at += 1;
                     }
                 }
                 '(' => {
-                    take(&words.finish(), &mut dirs, self.depth, self.found);
-                    self.nested(&dirs);
+                    // `f()`: what follows runs whenever the name does.
+                    self.found.returns |= self.peek() == Some(')');
+                    self.command(&mut words, &mut way, End::And, c);
+                    self.nested(&way.dirs);
+                    way.was_nested();
                 }
-                '<' | '>' => self.redirection(c, &mut words, &dirs),
-                _ => self.part(c, &mut words, &dirs),
+                '<' | '>' => self.redirection(c, &mut words, &way.dirs),
+                _ => self.part(c, &mut words, &way.dirs),
             }
         }
-        take(&words.finish(), &mut dirs, self.depth, self.found);
+        self.command(&mut words, &mut way, End::Done, ';');
+    }
+
+    /// What the characters mean that end a command.
+    fn end(&mut self, c: char) -> End {
+        match c {
+            '&' if self.takes('&') => End::And,
+            '&' => End::Background,
+            '|' if self.takes('|') => End::Or,
+            '|' => {
+                self.takes('&');
+                End::Pipe
+            }
+            _ => End::Done,
+        }
+    }
+
+    /// Takes in the command that was just read. `c` is what ended it.
+    fn command(&mut self, words: &mut Words, way: &mut Way, end: End, c: char) {
+        let done = words.finish();
+        let fed = words.fed.take();
+        // Between `&&` and the command behind it there may be lines.
+        if done.is_empty() && matches!(c, '\n' | '(') {
+            return;
+        }
+        way.behind = end;
+        if let Some(dirs) = take(&done, way, self.depth, self.found) {
+            let piped = way.is_fed().then(|| self.last.get(1..).unwrap_or_default().join(" ").replace("\\n", "\n"));
+            for line in fed.into_iter().chain(piped) {
+                run(&line, &dirs, self.depth + 1, self.found);
+            }
+            self.reader = Some(dirs);
+        }
+        self.last = done;
+        way.pass(end);
     }
 
     /// A list in brackets: what it changes counts inside it alone.
-    fn nested(&mut self, dirs: &[String]) {
+    fn nested(&mut self, dirs: &[Step]) {
         if self.depth < DEPTH_MAX {
             self.depth += 1;
             self.list(Some(')'), dirs.to_vec());
             self.depth -= 1;
+        } else {
+            self.found.is_cut = true;
         }
     }
 
     /// A piece of a word.
-    fn part(&mut self, c: char, words: &mut Words, dirs: &[String]) {
+    fn part(&mut self, c: char, words: &mut Words, dirs: &[Step]) {
         match c {
             '\\' => match self.next() {
                 Some('\n') => {}
@@ -140,7 +192,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A character that may begin a substitution.
-    fn expansion(&mut self, c: char, words: &mut Words, dirs: &[String]) {
+    fn expansion(&mut self, c: char, words: &mut Words, dirs: &[Step]) {
         match c {
             '$' if self.peek() == Some('(') => {
                 self.at += 1;
@@ -163,7 +215,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn redirection(&mut self, c: char, words: &mut Words, dirs: &[String]) {
+    fn redirection(&mut self, c: char, words: &mut Words, dirs: &[Step]) {
         if self.peek() == Some('(') {
             self.at += 1;
             words.open().push(UNKNOWN);
@@ -177,7 +229,7 @@ impl<'a> Lexer<'a> {
         words.close();
         if c == '<' && self.takes('<') {
             if self.takes('<') {
-                words.drops = true;
+                (words.drops, words.feeds) = (true, true);
                 return;
             }
             let tabs = self.takes('-');
@@ -208,8 +260,11 @@ impl<'a> Lexer<'a> {
         word
     }
 
+    /// Goes past here documents. One on a line with a shell that reads its commands is taken for them.
     fn skip_documents(&mut self) {
+        let reader = self.reader.take();
         for (delimiter, tabs) in std::mem::take(&mut self.documents) {
+            let mut body = String::new();
             while self.at < self.text.len() {
                 let rest = &self.text[self.at..];
                 let end = rest.iter().position(|c| *c == '\n');
@@ -219,6 +274,13 @@ impl<'a> Lexer<'a> {
                 if line == delimiter {
                     break;
                 }
+                if reader.is_some() {
+                    body.push_str(line);
+                    body.push('\n');
+                }
+            }
+            if let Some(dirs) = &reader {
+                run(&body, dirs, self.depth + 1, self.found);
             }
         }
     }

@@ -2,41 +2,85 @@
 //!
 //! This is best effort and not a shell: quotes, lists, pipes, subshells, substitutions, here documents and the usual
 //! wrappers are understood; variables, functions, loops over names and scripts in files are not followed. What it misses
-//! is caught later, if at all, by the guard of commits; what it takes for a command and is none costs one refusal.
+//! is caught later, if at all, by the guard of commits; what it takes for a command and is none costs one refusal. A line
+//! that is longer or deeper than is read is scanned for words.
 
 mod git;
 mod lexer;
+mod way;
 
 pub use git::{Aliases, Threat, threats};
+use way::{End, Way};
 
-/// Longest command line that is looked at, in characters.
-const LINE_MAX: usize = 64 * 1024;
+/// Longest command line that is read as a shell would, in characters.
+const LINE_MAX: usize = 1024 * 1024;
 /// How deep quotes and substitutions may be nested.
 const DEPTH_MAX: usize = 16;
 /// Most commands of one line that are looked at.
 const COMMANDS_MAX: usize = 4_096;
+/// Most directories that a line is followed through.
+const STEPS_MAX: usize = 64;
 
-/// One simple command: its words, and the directories that the line went through before it.
+/// A step from one directory to another on the way to a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The command runs there or not at all: `git -C DIR`.
+    Into(String),
+    /// It runs there if the directory exists: `cd DIR && …`.
+    Sure(String),
+    /// It runs there, or where it would have run without the step: `a && cd DIR; …`.
+    Maybe(String),
+    /// It runs in any of the directories so far: `cd -`, `popd`, `cd "$X"`.
+    Back,
+}
+
+/// One simple command: its words, and the steps that the line took before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The program and its arguments, without quotes.
     pub words: Vec<String>,
-    /// Directories, each seen from the one before it. A step that cannot be known is left out.
-    pub dirs: Vec<String>,
+    /// Directories, each seen from the one before it.
+    pub dirs: Vec<Step>,
+}
+
+/// What was read of a line.
+#[derive(Default)]
+struct Found {
+    commands: Vec<Command>,
+    /// Every step that the line takes anywhere.
+    steps: Vec<Step>,
+    /// Whether a part of the line may run after what stands behind it: a loop, a function.
+    returns: bool,
+    /// Whether there is more than is read.
+    is_cut: bool,
 }
 
 /// The simple commands of a line, those inside substitutions and of nested shells among them.
 pub fn commands(line: &str) -> Vec<Command> {
-    let mut found = Vec::new();
+    read(line).commands
+}
+
+fn read(line: &str) -> Found {
+    let mut found = Found::default();
     run(line, &[], 0, &mut found);
+    if found.returns && !found.steps.is_empty() {
+        let maybe = |step: &Step| match step {
+            Step::Sure(to) | Step::Into(to) | Step::Maybe(to) => Step::Maybe(to.clone()),
+            Step::Back => Step::Back,
+        };
+        let steps: Vec<Step> = found.steps.iter().map(maybe).collect();
+        found.commands.iter_mut().for_each(|command| command.dirs.extend_from_slice(&steps));
+    }
     found
 }
 
-fn run(line: &str, dirs: &[String], depth: usize, found: &mut Vec<Command>) {
+fn run(line: &str, dirs: &[Step], depth: usize, found: &mut Found) {
     if depth > DEPTH_MAX {
+        found.is_cut = true;
         return;
     }
     let text: Vec<char> = line.chars().take(LINE_MAX).collect();
+    found.is_cut |= text.len() == LINE_MAX;
     lexer::Lexer::new(&text, depth, found).list(None, dirs.to_vec());
 }
 
@@ -64,54 +108,70 @@ const RUNNERS: [(&str, &str, usize); 17] = [
 ];
 const SHELLS: [&str; 8] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"];
 
-/// Takes in one simple command: follows directories, takes wrappers off, goes into nested shells.
-fn take(words: &[String], dirs: &mut Vec<String>, depth: usize, found: &mut Vec<Command>) {
+/// Takes in one simple command: follows directories, takes wrappers off, goes into nested shells. A shell that is given no
+/// line reads one from its input: then the answer is where it runs.
+fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Option<Vec<Step>> {
     let mut words = words;
-    let mut own = dirs.clone();
+    let mut own = way.dirs.clone();
+    let mut is_denied = false;
     loop {
         while let [first, rest @ ..] = words {
             let assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
             if !assignment && !KEYWORDS.contains(&first.as_str()) {
                 break;
             }
+            way.keyword(first);
+            found.returns |= matches!(first.as_str(), "while" | "until");
+            is_denied |= first == "!";
             if let Some(tree) = first.strip_prefix("GIT_WORK_TREE=") {
-                step(&mut own, tree);
+                step(&mut own, tree, Step::Into);
             }
             words = rest;
         }
-        let [first, rest @ ..] = words else { return };
+        let [first, rest @ ..] = words else { return None };
+        way.keyword(first);
         let program = first.rsplit('/').next().unwrap_or(first);
         if let Some((name, valued, before)) = RUNNERS.iter().find(|(name, ..)| *name == program) {
             let (left, dir) = unwrapped(rest, valued, *before);
             if let Some(dir) = dir.filter(|_| matches!(*name, "env" | "sudo")) {
-                step(&mut own, dir);
+                step(&mut own, dir, Step::Into);
             }
             words = left;
             continue;
         }
         match program {
-            "cd" | "pushd" => {
-                let to = rest.iter().find(|word| !word.starts_with('-') && !word.starts_with('+'));
-                step(dirs, to.map_or("~", String::as_str));
+            "function" => {
+                found.returns = true;
+                words = rest.get(1..).unwrap_or_default();
+                continue;
             }
-            "eval" => run(&rest.join(" "), &own, depth + 1, found),
-            _ if SHELLS.contains(&program) => {
-                if let Some(line) = script(rest) {
-                    run(line, &own, depth + 1, found);
-                }
+            "for" | "select" => found.returns = true,
+            "cd" | "pushd" | "popd" | "chdir" => found.is_cut |= !way.go(program, rest, is_denied, &mut found.steps),
+            "eval" => {
+                found.returns |= rest.iter().any(|word| word.contains("cd") || word.contains("pushd"));
+                run(&rest.join(" "), &own, depth + 1, found);
             }
-            _ if found.len() < COMMANDS_MAX => found.push(Command { words: words.to_vec(), dirs: own }),
-            _ => {}
+            _ if SHELLS.contains(&program) => match script(rest) {
+                Some(line) => run(line, &own, depth + 1, found),
+                None => return Some(own),
+            },
+            _ if found.commands.len() < COMMANDS_MAX => {
+                found.commands.push(Command { words: words.to_vec(), dirs: own });
+            }
+            _ => found.is_cut = true,
         }
-        return;
+        return None;
     }
 }
 
-/// Adds a directory. One that the shell would have to find out is not known.
-fn step(dirs: &mut Vec<String>, to: &str) {
-    if !to.is_empty() && to != "-" && !to.contains(['$', '`', '*', '?', lexer::UNKNOWN]) && dirs.len() < 64 {
-        dirs.push(to.to_owned());
+/// Adds a directory. One that the shell would have to find out may be any. False where there are too many.
+fn step(dirs: &mut Vec<Step>, to: &str, kind: impl Fn(String) -> Step) -> bool {
+    if dirs.len() >= STEPS_MAX {
+        return false;
     }
+    let is_known = !to.is_empty() && to != "-" && !to.contains(['$', '`', '*', '?', '[', '{', lexer::UNKNOWN]);
+    dirs.push(if is_known { kind(to.to_owned()) } else { Step::Back });
+    true
 }
 
 fn is_name(text: &str) -> bool {
@@ -160,7 +220,8 @@ mod tests {
 
     fn seen(line: &str) -> Vec<String> {
         let show = |command: Command| {
-            let dirs = if command.dirs.is_empty() { String::new() } else { format!("[{}] ", command.dirs.join(" ")) };
+            let dirs: Vec<String> = command.dirs.iter().map(way::shown).collect();
+            let dirs = if dirs.is_empty() { String::new() } else { format!("[{}] ", dirs.join(" ")) };
             format!("{dirs}{}", command.words.join("|"))
         };
         commands(line).into_iter().map(show).collect()
@@ -174,8 +235,31 @@ mod tests {
             ("git commit -m 'git stash; x' \"a \\\" b\" c\\ d", &["git|commit|-m|git stash; x|a \" b|c d"]),
             ("(cd x && a); b", &["[x] a", "b"]),
             ("cd x && a; cd ../y; b", &["[x] a", "[x ../y] b"]),
+            ("cd x || exit 1\na", &["[x?] exit|1", "[x] a"]),
+            ("cd x; a", &["[x] a"]),
+            ("a && cd x; b", &["a", "[x?] b"]),
+            ("a && cd x && b; c", &["a", "[x] b", "[x?] c"]),
+            ("a || cd x && b", &["a", "[x?] b"]),
+            ("cd x || a", &["[x?] a"]),
+            ("cd x & a", &["[x?] a"]),
+            ("cd x && a & b", &["[x] a", "[x?] b"]),
+            ("cd x | a; b", &["[x?] a", "[x?] b"]),
+            ("! cd x && a", &["[x?] a"]),
+            ("cd x; cd -; a", &["[x -] a"]),
+            ("pushd x; popd; a", &["[x -] a"]),
+            ("if a; then cd x; fi; b", &["a", "[x?] fi", "[x?] b"]),
+            ("if a; then b; cd x; fi; c", &["a", "b", "[x?] fi", "[x?] c"]),
+            ("if a; then cd x && b; fi", &["a", "[x] b", "[x?] fi"]),
+            ("f() { a; }; cd x && f", &["[x?] f", "[x?] a", "[x?] }", "[x x?] f"]),
+            ("while a; do b; cd x; done", &["[x?] a", "[x?] b", "[x? x?] done"]),
+            ("cd x &> /dev/null && a", &["[x] a"]),
+            ("cd x &&\n a", &["[x] a"]),
+            ("bash <<E\na\ncd x && b\nE\nc", &["a", "[x] b", "c"]),
+            ("cat <<E | sudo bash -s\na b\nE", &["cat", "a|b"]),
+            ("bash <<< 'a b'", &["a|b"]),
+            ("echo 'a b' | sh", &["echo|a b", "a|b"]),
             ("cd; a", &["[~] a"]),
-            ("cd \"$(git rev-parse --show-toplevel)\" && a", &["git|rev-parse|--show-toplevel", "a"]),
+            ("cd \"$(git rev-parse --show-toplevel)\" && a", &["git|rev-parse|--show-toplevel", "[-] a"]),
             ("echo $(git stash) `b c` \"x $(d)\"", &["git|stash", "d", "b|c", "echo|\u{fffd}|\u{fffd}|x \u{fffd}"]),
             ("A=1 B='2 3' git stash", &["git|stash"]),
             ("sudo -u bob env -i X=1 timeout -k 5 10 nice -n 3 /usr/bin/git stash", &["/usr/bin/git|stash"]),

@@ -8,7 +8,7 @@ use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, event, id};
 use tenure_store::table::place::{self as table, Row, State};
-use tenure_store::table::{hold, lock, path};
+use tenure_store::table::{hold, path};
 
 use super::{InTheWay, Loaded, Sight, Want, load, thing};
 use crate::paths::{self, Granting};
@@ -309,7 +309,7 @@ fn offer_name(unit: &mut Unit<'_>, place: &Row, name: &str) -> Result<()> {
         place: place.id.clone(),
         ..hold::Row::of_task(fresh, name, &place.agent, fence)
     };
-    lock::insert(unit.tx, &unit.project.id, &row)?;
+    hold::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;
     unit.offers += 1;
     mark(unit, place)

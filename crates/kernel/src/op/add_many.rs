@@ -12,7 +12,7 @@ use tenure_store::table::{dep, label, task};
 
 use super::add::{self, Draft};
 use crate::unit::Unit;
-use crate::{lines, shape};
+use crate::{json_lines, shape};
 
 /// Most tasks in one request.
 pub const AT_MOST: usize = 200_000;
@@ -65,7 +65,7 @@ fn default_priority() -> i64 {
 }
 
 fn on_line(line: usize) -> impl Fn(Error) -> Error {
-    lines::on_line(line, "Nothing was added.")
+    json_lines::on_line(line, "Nothing was added.")
 }
 
 /// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
@@ -80,7 +80,7 @@ impl Request {
             );
         }
         let mut items = Vec::new();
-        for (line, bytes) in lines::lines(input) {
+        for (line, bytes) in json_lines::lines(input) {
             let bad = |message: String| {
                 Error::usage("bad_line", format!("line {line}: {message}"))
                     .hint("Nothing was added. Each line is one JSON object with a title.")
@@ -90,8 +90,8 @@ impl Request {
                 return Err(Error::usage("too_many_items", format!("the input has more than {AT_MOST} tasks"))
                     .hint("Send it in several calls."));
             }
-            let text = lines::text(bytes).map_err(bad)?;
-            let item: Item = serde_json::from_str(text).map_err(|error| bad(lines::told(&error)))?;
+            let text = json_lines::text(bytes).map_err(bad)?;
+            let item: Item = serde_json::from_str(text).map_err(|error| bad(json_lines::told(&error)))?;
             items.push(Item { line, ..item });
         }
         Ok(Request { items })

@@ -15,6 +15,8 @@ use crate::paths;
 use crate::shape::{Elsewhere, Guarded};
 use crate::unit::Unit;
 
+/// Most files of one call. A patch may be large, and what is not taken is not guarded.
+pub const FILES_MAX: usize = 2_048;
 /// Most files in other checkouts that are told.
 const ELSEWHERE_MAX: usize = 3;
 
@@ -22,7 +24,7 @@ const ELSEWHERE_MAX: usize = 3;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The files, relative to the top of the checkout, at most 256: paths as they are, never globs.
+    /// The files, relative to the top of the checkout, at most 2,048: paths as they are, never globs.
     pub paths: Vec<String>,
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default)]
@@ -38,12 +40,12 @@ impl Request {
             let shown = tenure_core::text::excerpt(glob);
             return Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")));
         }
-        paths::read(&self.paths, self.fold_case).map(|_| ())
+        paths::read_up_to(&self.paths, self.fold_case, FILES_MAX).map(|_| ())
     }
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
-    let patterns = paths::read(&request.paths, request.fold_case)?;
+    let patterns = paths::read_up_to(&request.paths, request.fold_case, FILES_MAX)?;
     tool_used::apply(unit, &request.says)?;
     let taking = Taking {
         mode: Mode::Exclusive,

@@ -17,8 +17,8 @@ use self::plan::Plan;
 pub use self::read::BYTES_MAX;
 use super::note as noting;
 use crate::call::Call;
+use crate::json_lines;
 use crate::kernel::Kernel;
-use crate::lines;
 use crate::shape::export::{Imported, Note, Task};
 use crate::unit::Unit;
 
@@ -47,7 +47,7 @@ pub struct Request {
 }
 
 fn on_line(line: usize) -> impl Fn(Error) -> Error {
-    lines::on_line(line, "Nothing was imported.")
+    json_lines::on_line(line, "Nothing was imported.")
 }
 
 impl Request {

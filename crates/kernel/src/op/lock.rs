@@ -78,11 +78,12 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
     let live = locks::live(unit, &request.name)?;
     let step = may_have(unit, request, live.as_ref());
     match (step, live) {
-        (Step::Renew, Some(row)) => renew(unit, request, row, &reason).map(shape::Locked::Held),
         (Step::Stale, live) => Err(stale(unit, request, live.as_ref())?),
+        // Whether its fence is shown or not: what is only offered is taken before it is renewed.
         (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
             take(unit, request, row, &reason).map(shape::Locked::Held)
         }
+        (Step::Renew, Some(row)) => renew(unit, request, row, &reason).map(shape::Locked::Held),
         (_, live) => {
             let me = unit.me();
             let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
@@ -167,7 +168,7 @@ fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<
         renewal,
         ..hold::Row::of_task(fresh, &request.name, me, fence)
     };
-    table::insert(unit.tx, &unit.project.id, &row)?;
+    hold::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;
     Ok(paths::shown(unit, &row))
 }

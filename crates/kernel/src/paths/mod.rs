@@ -24,11 +24,16 @@ use crate::unit::Unit;
 
 /// Reads the patterns of a request: one spelling each, and each once.
 pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
+    read_up_to(typed, folded, PATTERNS_MAX)
+}
+
+/// The same where more or fewer of them fit.
+pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<Vec<Pattern>> {
     if typed.is_empty() {
         return Err(Error::usage("no_path", "no path is named").hint("Name at least one path or pattern."));
     }
-    if typed.len() > PATTERNS_MAX {
-        return Err(Error::usage("too_many_paths", format!("{} paths, at most {PATTERNS_MAX} fit", typed.len()))
+    if typed.len() > most {
+        return Err(Error::usage("too_many_paths", format!("{} paths, at most {most} fit", typed.len()))
             .hint("Name a directory, or give several requests."));
     }
     let case = if folded { Case::Folded } else { Case::Kept };

@@ -58,11 +58,17 @@ pub(crate) fn held_by(
         (_, holds) if holds == total => {
             format!("{asked}: {total} holds stand in the way, the first is that of {}", first.holder)
         }
-        (_, holds) => format!(
-            "{asked}: {holds} holds stand in the way, the first is that of {}, and {} wait",
-            first.holder,
-            total - holds
-        ),
+        (_, holds) => {
+            let waiting = total - holds;
+            let waiting = if waiting == 1 { "1 more waits".to_owned() } else { format!("{waiting} more wait") };
+            match holds {
+                1 => format!("{asked}: 1 hold stands in the way, that of {}, and {waiting}", first.holder),
+                _ => format!(
+                    "{asked}: {holds} holds stand in the way, the first is that of {}, and {waiting}",
+                    first.holder
+                ),
+            }
+        }
     };
     let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", cut(&first.reason, 60)) };
     let does = match first.state.as_str() {

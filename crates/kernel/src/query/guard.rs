@@ -1,19 +1,24 @@
-//! What the guards ask before they do anything: whether a file is held already, and who works in a checkout.
+//! What the guards ask before they do anything: whether they are off, whether a file is held already, and who works in a
+//! checkout.
+
+use std::collections::HashSet;
 
 use tenure_core::hold::{Mode, lapsed};
 use tenure_core::pattern::{Case, Pattern};
-use tenure_core::{Result, Time};
+use tenure_core::reserve::Wanted;
+use tenure_core::{Error, Result, Time};
 use tenure_store::Tx;
-use tenure_store::table::{hold, project};
+use tenure_store::table::{agent, hold, project};
 
 use super::Scene;
 use super::check::{here, live};
 use super::session::{Look, Mine, Standing, standing};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::line::InTheWay;
+use crate::line::{self, InTheWay, Sight};
+use crate::op::guard::FILES_MAX;
 use crate::paths;
-use crate::shape::Checked;
+use crate::shape::{Checked, Guards};
 
 /// How an edit stands before anything is written.
 #[derive(Clone, Debug)]
@@ -25,6 +30,12 @@ pub struct Outlook {
 }
 
 impl Kernel {
+    /// Whether the guards are off, until when and by whom. Every guard asks this; what it needs is on the project's row,
+    /// so it costs no statement of its own.
+    pub fn guards(&self, call: &Call) -> Result<Guards> {
+        self.ask(call, |_, scene| Ok(scene.project.map_or_else(Guards::default, |row| Guards::of(row, scene.now))))
+    }
+
     /// How an edit of some files stands; nothing in a project that is not switched on. Files that cannot be patterns are
     /// for the op to refuse.
     pub fn outlook(&self, call: &Call, look: &Look<'_>, files: &[String], fold_case: bool) -> Result<Option<Outlook>> {
@@ -41,6 +52,24 @@ impl Kernel {
         })
     }
 
+    /// The refusal of an edit of some files, as the op `guard` would make it, without a write: for a store that cannot be
+    /// written now. Nothing where nobody stands in the way.
+    pub fn in_the_way(&self, call: &Call, files: &[String], fold_case: bool) -> Result<Option<Error>> {
+        let patterns = paths::read_up_to(files, fold_case, FILES_MAX)?;
+        self.ask(call, |tx, scene| {
+            let Some(project) = scene.project else { return Ok(None) };
+            let here = here(tx, scene)?;
+            let live = live(tx, scene, &here, &patterns)?;
+            let me = &scene.call.actor.name;
+            let wanted = Wanted { agent: me, checkout: &here, mode: Mode::Exclusive, patterns: &patterns };
+            let sight = Sight { project, now: scene.now, dead: &scene.dead };
+            let Err(in_the_way) = line::decide(tx, &sight, &wanted, &live)? else { return Ok(None) };
+            let refusal = paths::held_by(tx, &project.id, (&patterns, &in_the_way), scene.now)?;
+            let uses_tools = agent::get(tx, &project.id, me)?.is_some_and(|agent| agent.mcp);
+            Ok(Some(refusal.detail("uses_tools", uses_tools)))
+        })
+    }
+
     /// Who but the asker holds anything in the checkout of the call.
     pub fn others_here(&self, call: &Call) -> Result<Checked> {
         let everything = [Pattern::parse("./", Case::Kept)?];
@@ -50,7 +79,7 @@ impl Kernel {
             let mut rows = live(tx, scene, &here, &everything)?;
             rows.retain(|row| row.holder != *me && !scene.dead.contains(&row.holder));
             // Whose work is at risk matters more than how many files it is: each holder stands there first.
-            let mut seen = std::collections::HashSet::new();
+            let mut seen = HashSet::new();
             rows.sort_by_key(|row| !seen.insert(row.holder.clone()));
             let (free, total) = (rows.is_empty(), rows.len());
             let in_the_way = InTheWay { holds: rows, ..InTheWay::default() };
@@ -74,17 +103,14 @@ fn covered(tx: &mut dyn Tx, scene: &Scene<'_>, mine: &Mine, files: &[String], fo
         // What is only offered is taken by the first edit.
         .filter(|row| row.place.is_empty())
         .collect();
-    for pattern in &patterns {
-        let mut answers = false;
-        for row in &own {
-            let bound = row.subject != pattern.text() || mine.focus.is_empty() || row.task == mine.focus;
-            answers |= bound && paths::pattern(row)?.covers(pattern);
-        }
-        if !answers {
-            return Ok(false);
-        }
+    let goes_on = |row: &hold::Row| mine.focus.is_empty() || row.task == mine.focus;
+    let same: HashSet<&str> = own.iter().filter(|row| goes_on(row)).map(|row| row.subject.as_str()).collect();
+    let mut rest = patterns.iter().filter(|pattern| !same.contains(pattern.text())).peekable();
+    if rest.peek().is_none() {
+        return Ok(true);
     }
-    Ok(true)
+    let wider = own.iter().map(|row| paths::pattern(row)).collect::<Result<Vec<Pattern>>>()?;
+    Ok(rest.all(|pattern| wider.iter().any(|wider| wider.text() != pattern.text() && wider.covers(pattern))))
 }
 
 /// Whether a hold has more than three quarters of its time left.

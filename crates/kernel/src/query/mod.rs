@@ -6,7 +6,6 @@ pub mod commit;
 pub mod export;
 pub mod fired;
 pub mod guard;
-pub mod guards;
 pub mod health;
 pub mod holds;
 pub mod ids;

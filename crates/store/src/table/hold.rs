@@ -250,8 +250,8 @@ pub fn spans(rows: Vec<crate::Row>) -> Result<Vec<(String, Span)>> {
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
-             ended_at, ended_how)
-         VALUES ($1, $2, $3, $4, 'exclusive', $5, $6, $7, $8, $9, 'session', $10, 0, '')",
+             ended_at, ended_how, place)
+         VALUES ($1, $2, $3, $4, 'exclusive', $5, $6, $7, $8, $9, $10, $11, 0, '', $12)",
     );
     let args = vec![
         project.into(),
@@ -263,7 +263,9 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
         row.granted_at.into(),
         row.expires_at.into(),
         row.ttl.0.into(),
+        row.renewal.as_str().into(),
         (&row.reason).into(),
+        (&row.place).into(),
     ];
     tx.defer(sql, args)
 }

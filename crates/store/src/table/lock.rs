@@ -31,29 +31,6 @@ pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Resul
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
 }
 
-/// Grants a lock.
-pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
-    let sql = Sql::same(
-        "INSERT INTO hold (project, id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, renewal, reason,
-             ended_at, ended_how, place)
-         VALUES ($1, $2, 'name', $3, 'exclusive', $4, $5, $6, $7, $8, $9, $10, 0, '', $11)",
-    );
-    let args = vec![
-        project.into(),
-        (&row.id).into(),
-        (&row.subject).into(),
-        (&row.holder).into(),
-        row.fence.into(),
-        row.granted_at.into(),
-        row.expires_at.into(),
-        row.ttl.0.into(),
-        row.renewal.as_str().into(),
-        (&row.reason).into(),
-        (&row.place).into(),
-    ];
-    tx.defer(sql, args)
-}
-
 /// Takes a lock that was offered: from here on it is one like any other, and this renews it.
 pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(

@@ -546,6 +546,19 @@ fn locks(world: &World) {
     assert_eq!(world.give_lock("c", "deploy").unwrap()["left"].as_array().unwrap().len(), 1);
     world.give_lock("b", "deploy").unwrap();
     assert_eq!(world.count(kind::LOCK_OFFERED), 1);
+    // The fence of an offer takes it too, and does not keep it on offer.
+    world.lock_wait("a", "y", |_| {}).unwrap();
+    world.lock_wait("b", "y", |_| {}).unwrap();
+    world.give_lock("a", "y").unwrap();
+    let offer = world.events().into_iter().rfind(|event| event.kind == kind::LOCK_OFFERED).unwrap();
+    let taken = world.count(kind::OFFER_TAKEN);
+    let held =
+        world.lock_wait("b", "y", |request| (request.fence, request.wait) = (Some(offer.number), false)).unwrap();
+    assert_eq!((&held["fence"], &held["ttl_s"]), (&json!(offer.number), &json!(600)));
+    assert_eq!(world.count(kind::OFFER_TAKEN), taken + 1);
+    world.advance(Span::minutes(5));
+    assert_eq!(code_of(world.lock_wait("c", "y", |request| request.wait = false)), "lock_held");
+    world.give_lock("b", "y").unwrap();
     // Free, and somebody waits: nobody passes.
     world.lock_wait("a", "x", |request| request.ttl_s = Some(30)).unwrap();
     world.lock_wait("b", "x", |_| {}).unwrap();

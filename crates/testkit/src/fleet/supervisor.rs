@@ -110,7 +110,10 @@ impl Fleet<'_> {
         let start = Instant::now();
         let mut doomed: Option<Doomed> = None;
         let mut killed_at = Instant::now();
-        while start.elapsed() < self.size.time || self.reserved < self.size.reservations || self.kills < self.size.kills
+        while start.elapsed() < self.size.time
+            || self.reserved < self.size.reservations
+            || self.asked < self.size.requests
+            || self.kills < self.size.kills
         {
             if doomed.is_none() && killed_at.elapsed() >= self.size.rest {
                 doomed = Some(self.doom());

@@ -45,6 +45,20 @@ pub(super) fn staged() -> Result<Vec<Name>> {
     Ok(names(&answer.ok_or_else(|| git_failed("what is staged"))?.bytes))
 }
 
+/// The files that the commit under way gives another name, old and new. Nothing where git does not say.
+pub(super) fn renames() -> Option<Vec<(OsString, OsString)>> {
+    let args = ["diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff"];
+    let answer = git(&args, &[], ANSWER_MAX).filter(|answer| !answer.is_cut && answer.is_well)?;
+    let parts: Vec<&[u8]> = answer.bytes.split(|byte| *byte == 0).collect();
+    let own = |name: &[u8]| OsStr::from_bytes(name).to_owned();
+    Some(parts.chunks_exact(3).map(|part| (own(part[1]), own(part[2]))).collect())
+}
+
+/// Whether the last commit is a merge.
+pub(super) fn is_merge() -> bool {
+    git(&["rev-parse", "-q", "--verify", "HEAD^2"], &[], 1 << 10).is_some_and(|answer| answer.is_well)
+}
+
 /// The commit that was just made, and its files: of a merge, what it brought to the branch.
 pub(super) fn head() -> Result<Option<(String, Vec<Name>)>> {
     let args =

@@ -8,7 +8,7 @@ use super::{Manner, Outcome, ask, manner, words};
 use crate::context::Context;
 use crate::place::typed::folds_case;
 
-pub(super) fn act(context: &Context<'_>) -> Result<Outcome> {
+pub(super) fn act(context: &Context<'_>, is_merge: bool) -> Result<Outcome> {
     let staged = ask::staged()?;
     if staged.is_empty() {
         return Ok(Outcome::Fine);
@@ -30,7 +30,8 @@ pub(super) fn act(context: &Context<'_>) -> Result<Outcome> {
     }
     let rest = words::Rest {
         staged: &staged,
-        is_merging: ask::is_merging(),
+        is_merging: is_merge || ask::is_merging(),
+        renames: ask::renames(),
         // Git tells its hooks from where in the working tree it was called.
         top: context.env.os("GIT_PREFIX").map(|_| context.place().map(|place| place.dir.clone())).transpose()?,
     };

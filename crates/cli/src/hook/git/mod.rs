@@ -36,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 enum Event {
     PreCommit,
     PostCommit,
+    /// A merge that makes its commit itself.
+    PreMergeCommit,
+    PostMerge,
     PrePush,
 }
 
@@ -44,6 +47,8 @@ impl Event {
         match name.to_lowercase().replace('_', "-").as_str() {
             "pre-commit" => Some(Event::PreCommit),
             "post-commit" => Some(Event::PostCommit),
+            "pre-merge-commit" => Some(Event::PreMergeCommit),
+            "post-merge" => Some(Event::PostMerge),
             "pre-push" => Some(Event::PrePush),
             _ => None,
         }
@@ -53,6 +58,8 @@ impl Event {
         match self {
             Event::PreCommit => "pre-commit",
             Event::PostCommit => "post-commit",
+            Event::PreMergeCommit => "pre-merge-commit",
+            Event::PostMerge => "post-merge",
             Event::PrePush => "pre-push",
         }
     }
@@ -60,9 +67,14 @@ impl Event {
     /// What it is about, for sentences.
     const fn deed(self) -> &'static str {
         match self {
-            Event::PreCommit | Event::PostCommit => "commit",
             Event::PrePush => "push",
+            _ => "commit",
         }
+    }
+
+    /// Whether it comes after the deed.
+    const fn is_after(self) -> bool {
+        matches!(self, Event::PostCommit | Event::PostMerge)
     }
 }
 
@@ -114,9 +126,9 @@ fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Ou
         policy(env, None)
     }));
     let deed = event.deed();
-    match (event, looked.unwrap_or(Fail::Closed)) {
+    match (event.is_after(), looked.unwrap_or(Fail::Closed)) {
         // The commit is made; nothing can be undone by complaining.
-        (Event::PostCommit, _) => Outcome::Fine,
+        (true, _) => Outcome::Fine,
         (_, Fail::Open) => Outcome::Said(format!(
             "tenure: could not look whether others hold what you {deed} ({failure}); it goes on unchecked. `tenure doctor` \
              says what is wrong."
@@ -131,10 +143,15 @@ fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Ou
 fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
     let out = Printer::new(false, true, env);
     let context = Context::new(asked.globals.clone(), env, &out);
-    context.is_hook(PATIENCE, event == Event::PostCommit);
+    context.is_hook(PATIENCE, event.is_after());
     let place = context.place()?;
     if place.checkout.is_none() || place.project.key.is_none() {
         return Ok(Outcome::Fine);
+    }
+    if event == Event::PostMerge {
+        // What only moved the branch on was committed elsewhere; what was squashed is not committed yet.
+        let is_squash = asked.arguments.first().is_some_and(|argument| argument == "1");
+        return if is_squash || !ask::is_merge() { Ok(Outcome::Fine) } else { committed::act(context) };
     }
     if event == Event::PostCommit {
         return committed::act(context);
@@ -144,7 +161,7 @@ fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
     }
     match event {
         Event::PrePush => pushing::act(&context, asked.arguments),
-        _ => committing::act(&context),
+        _ => committing::act(&context, event == Event::PreMergeCommit),
     }
 }
 
@@ -187,7 +204,7 @@ mod tests {
         let env = Env::of(dir.path(), []).with("HOME", dir.path()).with("XDG_STATE_HOME", dir.path().join("state"));
         type Act = fn() -> Result<Outcome>;
         let failures: [Act; 2] = [|| Err(Error::bug("broken")), || panic!("at the worst moment")];
-        for event in [Event::PreCommit, Event::PrePush] {
+        for event in [Event::PreCommit, Event::PreMergeCommit, Event::PrePush] {
             for act in failures {
                 std::fs::write(dir.path().join("tenure.toml"), "").unwrap();
                 assert!(matches!(outcome(event, &env, act), Outcome::Said(text) if text.lines().count() == 1));

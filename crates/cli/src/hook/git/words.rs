@@ -2,6 +2,7 @@
 //! and at the end what can go on. Names and reasons are others' words: on one line, quoted, never a command.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use tenure_core::Span;
@@ -21,6 +22,8 @@ const REST_LONG: usize = 1_500;
 pub(super) struct Rest<'a> {
     pub(super) staged: &'a [Name],
     pub(super) is_merging: bool,
+    /// Files that get another name, old and new; none where that is not known.
+    pub(super) renames: Option<Vec<(OsString, OsString)>>,
     /// The top of the checkout, where git was called from below it.
     pub(super) top: Option<PathBuf>,
 }
@@ -113,10 +116,23 @@ pub(super) fn refused(found: &Committing, rest: &Rest<'_>, is_unknown: bool) -> 
 fn narrower(found: &Committing, rest: &Rest<'_>) -> String {
     let refused: BTreeSet<&str> = found.taken.iter().map(|taken| taken.path.as_str()).collect();
     let lost: BTreeSet<&str> = found.lost.iter().map(|lost| lost.path.as_str()).collect();
-    let is_fine = |name: &&Name| !refused.contains(name.text.as_str()) && !lost.contains(name.text.as_str());
-    let fine: Vec<&Name> = rest.staged.iter().filter(is_fine).collect();
+    let is_free = |name: &&Name| !refused.contains(name.text.as_str()) && !lost.contains(name.text.as_str());
+    let stays: BTreeSet<&OsStr> =
+        rest.staged.iter().filter(|name| !is_free(name)).map(|name| name.raw.as_os_str()).collect();
+    // Half of a rename is a deletion, or a copy.
+    let renames = rest.renames.as_deref().unwrap_or_default();
+    let is_half = |name: &&Name| {
+        let other = |(old, new): &(OsString, OsString)| {
+            (*old == name.raw && stays.contains(new.as_os_str()))
+                || (*new == name.raw && stays.contains(old.as_os_str()))
+        };
+        renames.iter().any(other)
+    };
+    let free: Vec<&Name> = rest.staged.iter().filter(is_free).collect();
+    let fine: Vec<&Name> = free.iter().copied().filter(|name| !is_half(name)).collect();
     match fine.len() {
-        0 => return "Nothing else is staged.".to_owned(),
+        0 if free.is_empty() => return "Nothing else is staged.".to_owned(),
+        0 => return "What else is staged is the other half of a rename and goes with it.".to_owned(),
         count if rest.is_merging => {
             return format!("The other {count} can be committed only with the whole merge, once the holder is done.");
         }
@@ -129,15 +145,16 @@ fn narrower(found: &Committing, rest: &Rest<'_>) -> String {
         }
     }
     let left = fine.len() - words.len();
-    let left = if left == 0 { String::new() } else { format!("    (and {left} more)") };
+    // A line that names only some of them would be taken for all.
+    if left > 0 || rest.renames.is_none() {
+        let (files, are) = if fine.len() == 1 { ("file", "is") } else { ("files", "are") };
+        return format!("{} other staged {files} {are} free: commit what belongs together by name.", fine.len());
+    }
     let top = rest.top.as_ref().and_then(|top| top.to_str()).and_then(word);
     let top = top.map_or(String::new(), |top| format!("-C {top} "));
     let is_magic = |word: &String| word.contains([':', '*', '?', '[', '\\']);
     let literal = if words.iter().any(is_magic) { "--literal-pathspecs " } else { "" };
-    match words.len() {
-        0 => format!("{} other staged files can be committed by themselves.", fine.len()),
-        _ => format!("The rest can be committed now:\n  git {top}{literal}commit --only -- {}{left}", words.join(" ")),
-    }
+    format!("The rest can be committed now:\n  git {top}{literal}commit --only -- {}", words.join(" "))
 }
 
 /// A name as a word for a shell; none for one that would look like something else on a terminal.

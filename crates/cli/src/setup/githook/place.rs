@@ -75,6 +75,11 @@ impl Hooks {
         self.by_config
     }
 
+    /// Whether there is no place for hooks of this repository alone.
+    pub(crate) fn has_no_place(&self) -> bool {
+        self.outside && !self.by_config
+    }
+
     /// What a person should know about where the hooks are.
     pub(crate) fn note(&self) -> Option<String> {
         if self.by_config {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tenure_core::{Error, Result, text};
 
 use super::{NOTES_MAX, Request, TASKS_MAX};
-use crate::lines;
+use crate::json_lines;
 use crate::shape::export::{End, FORMAT, Header, Note, Task};
 
 /// Most bytes of an export that is read.
@@ -50,12 +50,12 @@ impl Request {
                 format!("the file has more than {} MiB", BYTES_MAX / 1024 / 1024),
             ));
         }
-        let mut lines = lines::lines(input);
+        let mut lines = json_lines::lines(input);
         let (number, first) = lines.next().ok_or_else(|| bad_file("the file is empty"))?;
         header(number, first)?;
         let mut request = Request::default();
         for (number, bytes) in lines.by_ref() {
-            let words = lines::text(bytes).map_err(|message| bad(number, &message))?;
+            let words = json_lines::text(bytes).map_err(|message| bad(number, &message))?;
             let line: Line = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
             if let Some(end) = request.take(number, line)? {
                 request.compare(end)?;
@@ -123,14 +123,14 @@ fn told(number: usize, line: &[u8], error: &serde_json::Error, input: &[u8]) -> 
     if error.is_eof() && input.ends_with(line) {
         return truncated(format!("line {number} breaks off: the file was cut off")).detail("line", number);
     }
-    bad(number, &lines::told(error))
+    bad(number, &json_lines::told(error))
 }
 
 /// Whether the first line says that this is an export of a format that is known here. The format is looked at first: a
 /// newer one may have fields that nobody knows yet.
 fn header(number: usize, line: &[u8]) -> Result<()> {
     let not_one = || bad_file("this is not an export of Tenure: its first line does not say so");
-    let words = lines::text(line).map_err(|_| not_one())?;
+    let words = json_lines::text(line).map_err(|_| not_one())?;
     let value: Value = serde_json::from_str(words.trim_start_matches('\u{feff}')).map_err(|_| not_one())?;
     if value.get("tenure").and_then(Value::as_str) != Some("export") {
         return Err(not_one());

@@ -1,25 +1,26 @@
 //! What a command runs with: who calls, where, on which store; found out once, when first asked for.
 
+mod who;
+
 use std::cell::{Cell, OnceCell};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::agent::{Judgement, Process};
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::confirm;
-use tenure_kernel::{Actor, Call, Checkout, Door, Evidence, Kernel, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Evidence, Kernel, Op, Reply, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Entropy, Identity, Options, OsEntropy};
 
+use self::who::actor;
 use crate::env::Env;
 use crate::globals::Globals;
-use crate::identity::{self, Caller};
 use crate::output::Printer;
 use crate::place::pin::Pin;
-use crate::place::process::{HostFacts, ancestors, proven_dead};
+use crate::place::process::HostFacts;
 use crate::place::project::{KeyKind, RecordedPlace, encode};
 use crate::place::{self, Location, Place, config, tree};
 use crate::uncommitted;
@@ -159,38 +160,6 @@ impl<'a> Context<'a> {
         };
         let kernel = Kernel::new(location, options)?;
         Ok(self.kernel.get_or_init(|| kernel))
-    }
-
-    /// Who calls, for an op: an agent tool without a session is refused.
-    pub(crate) fn caller(&self) -> Result<identity::Identity> {
-        self.asker()?.for_op()
-    }
-
-    /// Who calls, for a query: anyone.
-    pub(crate) fn asker(&self) -> Result<Caller> {
-        let caller = identity::resolve(&self.globals, self.env)?;
-        if !caller.is_of_a_session() {
-            return Ok(caller);
-        }
-        let registered = self.registered.get_or_init(|| self.look_up_session().unwrap_or(Whose::Unknown));
-        Ok(caller.registered_as(registered))
-    }
-
-    /// The agent that a hook registered for this session. What stands in the way of looking stands in the way of the
-    /// command too, which says so.
-    fn look_up_session(&self) -> Result<Whose> {
-        let tools = identity::tools(self.env)?;
-        let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
-        self.session_among(&tools)
-    }
-
-    /// The agent that a hook registered for a session of one of some tools, in a process above this one.
-    pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Whose> {
-        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(Whose::Unknown) };
-        let here = HostFacts::read(self.env).process(0, 0);
-        let above: Vec<_> = ancestors().collect();
-        let kernel = self.kernel()?;
-        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &above))
     }
 
     /// Says that this is a hook, how long it waits for its turn, and whether it is one that always writes. The others
@@ -355,34 +324,6 @@ impl<'a> Context<'a> {
         self.answered(&mut call, |call| query(kernel, call))
     }
 
-    /// Who calls, for what only people may do.
-    pub(crate) fn people_only(&self, what: &str) -> Result<identity::Identity> {
-        let identity = self.caller()?;
-        if identity.kind == identity::Who::Person {
-            return Ok(identity);
-        }
-        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
-            .hint("Ask a person to run it."))
-    }
-
-    /// A call about the whole store, by a person.
-    pub(crate) fn person(&self, what: &str) -> Result<Call> {
-        let identity = self.people_only(what)?;
-        let place = self.place()?;
-        Ok(Call {
-            project: project::Name {
-                key: place.project.key.clone().unwrap_or_default(),
-                label: place.project.label.clone(),
-            },
-            actor: actor(&identity),
-            request_id: self.request_id()?,
-            checkout: None,
-            pinned_store: None,
-            keep_events: None,
-            proven_dead: Vec::new(),
-        })
-    }
-
     /// Says that the store is made if it is not there, whatever the project is pinned to: a person puts it back.
     pub(crate) fn may_make_store(&self) {
         self.repins.set(true);
@@ -445,28 +386,6 @@ impl<'a> Context<'a> {
         self.checkout(None).map(|here| here.path)
     }
 
-    /// Looks at the processes of agents on this machine that hold something.
-    pub(crate) fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
-        // Where this fails the op itself meets the same obstacle and reports it.
-        let suspects = kernel.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
-        self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))
-    }
-
-    /// Proof of which of some processes are dead.
-    pub(crate) fn evidence(&self, suspects: impl Iterator<Item = (String, Process)>) -> Vec<Evidence> {
-        let mut suspects = suspects.peekable();
-        if suspects.peek().is_none() {
-            return Vec::new();
-        }
-        let here = HostFacts::read(self.env).process(0, 0);
-        let is_dead = |process: &Process| match process.judged_by(&here) {
-            Judgement::Unknown => false,
-            Judgement::Dead => true,
-            Judgement::Look => proven_dead(process.pid, process.started),
-        };
-        suspects.filter(|(_, process)| is_dead(process)).map(|(agent, process)| Evidence { agent, process }).collect()
-    }
-
     /// Makes a call, and once more where the store says that the project was last seen in another repository: if that
     /// one still stands this is a copy, else it has moved here.
     pub(crate) fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
@@ -503,15 +422,6 @@ impl<'a> Context<'a> {
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     place(one).is_some_and(|one| place(other) == Some(one))
-}
-
-fn actor(identity: &identity::Identity) -> Actor {
-    Actor {
-        name: identity.name.clone(),
-        tool: identity.tool.unwrap_or_default().to_owned(),
-        process: None,
-        door: Door::Cli,
-    }
 }
 
 fn recorded(error: &Error) -> Vec<RecordedPlace> {

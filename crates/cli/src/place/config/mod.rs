@@ -3,16 +3,20 @@
 //! Anything unknown or of the wrong type is refused with file and line, because a misspelt key that is silently ignored
 //! is a setting that somebody believes in.
 
+mod guard;
+
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tenure_core::pattern::{Case, GLOB, Pattern};
+use tenure_core::pattern::Pattern;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold, text};
 use toml::Spanned;
 
+pub(crate) use self::guard::{Fail, People, guard_fail};
+use self::guard::{Guard, RELAXED, relaxed};
 use super::{Location, fnv1a, project};
 use crate::env::Env;
 
@@ -39,28 +43,6 @@ pub(crate) enum Capture {
     None,
     /// A beginning of what a tool said that failed, redacted.
     Errors,
-}
-
-/// What a guard does that cannot look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Fail {
-    /// Lets the edit through.
-    #[default]
-    Open,
-    /// Refuses it.
-    Closed,
-}
-
-/// What a guard does with a person in whose way an agent stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum People {
-    /// Tells them in one line and lets them through.
-    #[default]
-    Warn,
-    /// Refuses them as it refuses agents.
-    Refuse,
 }
 
 /// Whose file a setting stands in.
@@ -132,41 +114,6 @@ struct File {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Guard {
-    fail: Option<Fail>,
-    people: Option<People>,
-    relaxed: Option<Spanned<Vec<String>>>,
-}
-
-/// Files that many change a little and that programs write: lockfiles and changelogs, wherever they are.
-const RELAXED: [&str; 2] = [
-    "glob:**/{Cargo.lock,package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,\
-     poetry.lock,uv.lock,pdm.lock,Pipfile.lock,Gemfile.lock,composer.lock,go.sum,go.work.sum,mix.lock,pubspec.lock,\
-     Podfile.lock,Package.resolved,flake.lock,gradle.lockfile,packages.lock.json,.terraform.lock.hcl}",
-    "glob:**/CHANGELOG*",
-];
-/// Most patterns of `guard.relaxed`.
-const RELAXED_MAX: usize = 64;
-
-/// Reads `guard.relaxed`. A pattern without a slash is meant in every directory, one that begins with
-/// a slash at the top, as in `.gitignore`.
-fn relaxed(typed: &[impl AsRef<str>]) -> Result<Vec<Pattern>> {
-    if typed.len() > RELAXED_MAX {
-        return Err(Error::usage("bad_relaxed", format!("{} patterns, at most {RELAXED_MAX} fit", typed.len())));
-    }
-    let read = |typed: &str| {
-        let body = typed.strip_prefix(GLOB).unwrap_or(typed);
-        let anywhere = !body.trim_end_matches('/').contains('/');
-        let body = body.strip_prefix('/').unwrap_or(body);
-        let below = if body.ends_with('/') { "**" } else { "" };
-        let whole = if anywhere { format!("{GLOB}**/{body}{below}") } else { format!("{GLOB}{body}{below}") };
-        Pattern::parse(&whole, Case::Kept)
-    };
-    typed.iter().map(|typed| read(typed.as_ref())).collect()
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 struct Waiting {
     place: Option<Spanned<String>>,
     offer: Option<Spanned<String>>,
@@ -234,61 +181,6 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         }
     }
     Ok(config)
-}
-
-/// What a guard does that cannot look, read for the moment in which nothing else works: a file that is wrong elsewhere,
-/// or no longer TOML at all, still says so. Nothing that somebody closed is opened by a slip in another line.
-pub(crate) fn guard_fail(dirs: &[&Path], env: &Env) -> Fail {
-    let project = dirs.iter().find_map(|dir| read(dir.join(FILE)).transpose());
-    let user = env.config_home().and_then(|dir| read(dir.join("tenure/config.toml")).transpose());
-    for file in [project, user].into_iter().flatten() {
-        match file {
-            // One that is there and cannot be read may say anything.
-            Err(_) => return Fail::Closed,
-            Ok((_, text)) => match said(&text) {
-                Some(fail) => return fail,
-                None => continue,
-            },
-        }
-    }
-    Fail::default()
-}
-
-fn said(text: &str) -> Option<Fail> {
-    let of = |word: &str| match word {
-        "closed" => Fail::Closed,
-        "open" => Fail::Open,
-        // Somebody meant something by it, and not the default.
-        _ => Fail::Closed,
-    };
-    if let Ok(table) = text.parse::<toml::Table>() {
-        let guard = table.get("guard")?;
-        let fail = if guard.is_table() { guard.get("fail")? } else { guard };
-        return Some(of(fail.as_str().unwrap_or_default()));
-    }
-    // One of which nothing about it can be understood may say anything.
-    Some(lines(text).last().map_or(Fail::Closed, |word| of(&word)))
-}
-
-/// What the lines of a file that is not TOML say about the guard, in each way to write it.
-fn lines(text: &str) -> impl Iterator<Item = String> {
-    let plain = |text: &str| -> String { text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect() };
-    let mut table = String::new();
-    text.lines().filter_map(move |line| {
-        let line = line.split('#').next().unwrap_or_default();
-        let Some((key, value)) = line.split_once('=') else {
-            if line.trim_start().starts_with('[') {
-                table = plain(line);
-            }
-            return None;
-        };
-        let value = match (plain(key).as_str(), table.as_str()) {
-            ("fail", "guard") | ("guard.fail", _) => value,
-            ("guard", "") => value.split_once("fail")?.1,
-            _ => return None,
-        };
-        Some(value.chars().filter(char::is_ascii_alphabetic).collect())
-    })
 }
 
 /// Lays one file over what is there, key by key.
@@ -506,23 +398,28 @@ mod tests {
         assert_eq!(fail(&format!("unknown = 1\n{closed}"), ""), Fail::Closed);
         assert_eq!(fail(&format!("{closed}broken = = \n"), ""), Fail::Closed);
         assert_eq!(fail("broken = = \n[guard]\nfail = open", ""), Fail::Open);
-        assert_eq!(fail("[guard]\nfail = 1", ""), Fail::Closed);
-        assert_eq!(fail("guard = \"shut\"", ""), Fail::Closed);
+        assert_eq!(fail("[guard]\nfail = 1", ""), Fail::Open);
+        assert_eq!(fail("[guard]\nfail = 1", closed), Fail::Closed);
+        assert_eq!(fail("guard = \"shut\"", ""), Fail::Open);
         for broken in [
             "guard.fail = \"closed\"\nbad = [",
             "\"guard\" . 'fail' = 'closed' # open\nbad = [",
             "[\"guard\"]\r\n fail=\"closed\r\nbad = [",
             "guard = { fail = \"closed\", }}",
             "[a]\nfail = \"open\"\n[guard]\nfail = \"closed\"\nb = [",
-            "[guard\nfail \"open\"",
-            "%%%",
         ] {
             assert_eq!(fail(broken, ""), Fail::Closed, "{broken:?}");
+        }
+        for broken in ["[guard\nfail \"closed\"", "%%%", "labels = [", "# guard.fail = \"closed\"\n[["] {
+            assert_eq!(fail(broken, ""), Fail::Open, "{broken:?}");
+            assert_eq!(fail(broken, closed), Fail::Closed, "{broken:?}");
         }
         assert_eq!(fail("[a]\nfail = \"closed\"\n[guard]\nfail = \"open\"\nb = [", ""), Fail::Open);
         fs::remove_file(area.path(FILE)).unwrap();
         fs::create_dir(area.path(FILE)).unwrap();
-        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Closed, "it cannot be read");
+        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Open, "it cannot be read");
+        fs::write(area.path("config/tenure/config.toml"), closed).unwrap();
+        assert_eq!(guard_fail(&[&area.path(".")], &env(&area)), Fail::Closed);
         let config = with_file(&area, "near", "capture = \"errors\"\n[guard]\nfail = \"closed\"");
         assert_eq!((config.capture, config.guard_fail), (Capture::Errors, Fail::Closed));
     }

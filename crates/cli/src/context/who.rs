@@ -1,0 +1,104 @@
+//! Who calls, and which agents on this machine are proven dead.
+
+use tenure_core::agent::{Judgement, Process};
+use tenure_core::session::Whose;
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Actor, Call, Door, Evidence, Kernel};
+use tenure_store::table::project;
+
+use super::Context;
+use crate::identity::{self, Caller};
+use crate::place::process::{HostFacts, ancestors, proven_dead};
+
+impl Context<'_> {
+    /// Who calls, for an op: an agent tool without a session is refused.
+    pub(crate) fn caller(&self) -> Result<identity::Identity> {
+        self.asker()?.for_op()
+    }
+
+    /// Who calls, for a query: anyone.
+    pub(crate) fn asker(&self) -> Result<Caller> {
+        let caller = identity::resolve(&self.globals, self.env)?;
+        if !caller.is_of_a_session() {
+            return Ok(caller);
+        }
+        let registered = self.registered.get_or_init(|| self.look_up_session().unwrap_or(Whose::Unknown));
+        Ok(caller.registered_as(registered))
+    }
+
+    /// The agent that a hook registered for this session. What stands in the way of looking stands in the way of the
+    /// command too, which says so.
+    fn look_up_session(&self) -> Result<Whose> {
+        let tools = identity::tools(self.env)?;
+        let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
+        self.session_among(&tools)
+    }
+
+    /// The agent that a hook registered for a session of one of some tools, in a process above this one.
+    pub(crate) fn session_among(&self, tools: &[(&str, Option<&str>)]) -> Result<Whose> {
+        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(Whose::Unknown) };
+        let here = HostFacts::read(self.env).process(0, 0);
+        let above: Vec<_> = ancestors().collect();
+        let kernel = self.kernel()?;
+        self.answered(&mut call, |call| kernel.session_of(call, tools, &here, &above))
+    }
+
+    /// Who calls, for what only people may do.
+    pub(crate) fn people_only(&self, what: &str) -> Result<identity::Identity> {
+        let identity = self.caller()?;
+        if identity.kind == identity::Who::Person {
+            return Ok(identity);
+        }
+        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+            .hint("Ask a person to run it."))
+    }
+
+    /// A call about the whole store, by a person.
+    pub(crate) fn person(&self, what: &str) -> Result<Call> {
+        let identity = self.people_only(what)?;
+        let place = self.place()?;
+        Ok(Call {
+            project: project::Name {
+                key: place.project.key.clone().unwrap_or_default(),
+                label: place.project.label.clone(),
+            },
+            actor: actor(&identity),
+            request_id: self.request_id()?,
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        })
+    }
+
+    /// Looks at the processes of agents on this machine that hold something.
+    pub(crate) fn dead(&self, kernel: &Kernel, call: &Call) -> Vec<Evidence> {
+        // Where this fails the op itself meets the same obstacle and reports it.
+        let suspects = kernel.suspects(call, &HostFacts::host(self.env)).unwrap_or_default();
+        self.evidence(suspects.into_iter().map(|suspect| (suspect.name, suspect.process)))
+    }
+
+    /// Proof of which of some processes are dead.
+    pub(crate) fn evidence(&self, suspects: impl Iterator<Item = (String, Process)>) -> Vec<Evidence> {
+        let mut suspects = suspects.peekable();
+        if suspects.peek().is_none() {
+            return Vec::new();
+        }
+        let here = HostFacts::read(self.env).process(0, 0);
+        let is_dead = |process: &Process| match process.judged_by(&here) {
+            Judgement::Unknown => false,
+            Judgement::Dead => true,
+            Judgement::Look => proven_dead(process.pid, process.started),
+        };
+        suspects.filter(|(_, process)| is_dead(process)).map(|(agent, process)| Evidence { agent, process }).collect()
+    }
+}
+
+pub(super) fn actor(identity: &identity::Identity) -> Actor {
+    Actor {
+        name: identity.name.clone(),
+        tool: identity.tool.unwrap_or_default().to_owned(),
+        process: None,
+        door: Door::Cli,
+    }
+}

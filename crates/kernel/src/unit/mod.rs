@@ -1,0 +1,321 @@
+//! The atomic unit an op works in: its transaction, its time, its actor, and the ways it may change state.
+
+mod of_task;
+
+use serde_json::{Value, json};
+use tenure_core::choice::Rank;
+use tenure_core::hold::Ending;
+use tenure_core::{Error, Kind, Result, Time, event, id};
+use tenure_store::table::{agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task};
+use tenure_store::{Entropy, Sql, Tx};
+
+pub(crate) use self::of_task::{Grant, Loaded, held_by};
+use crate::call::{Call, Door, Sighting};
+use crate::mail::Over;
+
+/// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
+pub(crate) struct Unit<'a> {
+    pub(crate) tx: &'a mut dyn Tx,
+    pub(crate) call: &'a Call,
+    pub(crate) now: Time,
+    /// The project's row as it will be saved.
+    pub(crate) project: project::Row,
+    /// The newest event before this op.
+    pub(crate) first_event: i64,
+    /// Whether lapsed holds remain that this op did not settle.
+    pub(crate) more_due: bool,
+    /// Holds that this op has ended and that messages are about.
+    pub(crate) over: Vec<Over>,
+    /// Whether something ended, or changed, that somebody in the waiting line may have waited for.
+    pub(crate) freed: bool,
+    /// How many places got an offer.
+    pub(crate) offers: usize,
+    /// Agents that were proven dead just before, and have not come back in another process.
+    pub(crate) dead: Vec<String>,
+    /// The id of the working tree that the op comes from, empty for none.
+    pub(crate) checkout: String,
+    agent: Option<agent::Row>,
+    entropy: &'a dyn Entropy,
+    op: &'static str,
+    /// The row as it was at the savepoint: numbers that were drawn since are given back with everything else.
+    mark: Option<(project::Row, usize)>,
+}
+
+impl<'a> Unit<'a> {
+    pub(crate) fn new(
+        tx: &'a mut dyn Tx,
+        entropy: &'a dyn Entropy,
+        call: &'a Call,
+        op: &'static str,
+        now: Time,
+        mut project: project::Row,
+        agent: Option<agent::Row>,
+    ) -> Unit<'a> {
+        project.last_time = now;
+        let first_event = project.last_event;
+        Unit {
+            tx,
+            call,
+            now,
+            project,
+            first_event,
+            more_due: false,
+            over: Vec::new(),
+            freed: false,
+            offers: 0,
+            dead: Vec::new(),
+            checkout: String::new(),
+            agent,
+            entropy,
+            op,
+            mark: None,
+        }
+    }
+
+    /// The actor's name.
+    pub(crate) fn me(&self) -> &'a str {
+        &self.call.actor.name
+    }
+
+    /// The start of the order of choice.
+    pub(crate) fn first_rank(&self) -> Rank {
+        Rank { priority: -1, number: -1, id: String::new() }
+    }
+
+    /// Presence: the actor was here, and its session holds that run low are renewed. No event.
+    pub(crate) fn be_present(&mut self) -> Result<()> {
+        if let Some(agent) = &self.agent {
+            let me = self.me();
+            agent::seen(self.tx, &self.project.id, me, self.now)?;
+            // A door that does not know the process says nothing about it.
+            if let Some(process) = self.call.actor.process.as_ref().filter(|process| **process != agent.process) {
+                agent::moved(self.tx, &self.project.id, me, process)?;
+            }
+            if self.call.actor.door == Door::Mcp && !agent.mcp {
+                agent::calls_tools(self.tx, &self.project.id, me)?;
+            }
+            hold::renew_session(self.tx, &self.project.id, me, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the op's own part.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        self.mark = Some((self.project.clone(), self.offers));
+        self.tx.savepoint()
+    }
+
+    /// Takes the op's own part back.
+    pub(crate) fn take_back(&mut self) -> Result<()> {
+        self.tx.undo()?;
+        self.over.clear();
+        if let Some(mark) = self.mark.take() {
+            (self.project, self.offers) = mark;
+        }
+        Ok(())
+    }
+
+    /// Registers what is seen for the first time: project, agent, checkout.
+    pub(crate) fn register(&mut self, sighting: Sighting) -> Result<()> {
+        let project = self.project.id.clone();
+        if !self.project.is_switched_on() {
+            let data = json!({ "key": self.project.key, "label": self.project.label });
+            self.append(event::kind::PROJECT_CREATED, &project, "", None, &data)?;
+        }
+        if self.agent.is_none() {
+            let actor = &self.call.actor;
+            let process = actor.process.clone();
+            let row = agent::Row {
+                name: actor.name.clone(),
+                tool: actor.tool.clone(),
+                registered_at: self.now,
+                last_seen: self.now,
+                ended_at: Time(0),
+                focus: String::new(),
+                mcp: actor.door == Door::Mcp,
+                process: process.unwrap_or_default(),
+            };
+            agent::insert(self.tx, &project, &row)?;
+            let number =
+                self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
+            // From here on there is something to tell it.
+            let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
+            delivery::put(self.tx, &project, &actor.name, &begins)?;
+            self.agent = Some(row);
+        }
+        if let (Sighting::New(gone), Some(here)) = (sighting, &self.call.checkout) {
+            for common in &gone {
+                checkout::forget(self.tx, &project, &here.host, common)?;
+            }
+            if !gone.is_empty() {
+                self.checkout.clear();
+            }
+            let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
+            // One that is only seen in another repository than before keeps its id.
+            if self.checkout.is_empty() {
+                self.checkout = self.draw(id::Sort::Checkout, 8);
+            }
+            let row = checkout::Row {
+                host: here.host.clone(),
+                path: here.path.clone(),
+                id: self.checkout.clone(),
+                common_path,
+                common_device,
+                common_inode,
+            };
+            checkout::put(self.tx, &project, &row, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// Appends an event and returns its number.
+    pub(crate) fn append(
+        &mut self,
+        kind: &str,
+        subject: &str,
+        hold: &str,
+        cause: Option<i64>,
+        data: &Value,
+    ) -> Result<i64> {
+        let row = self.event(kind, subject, hold, cause, data);
+        log::insert(self.tx, &self.project.id, &row)?;
+        Ok(row.number)
+    }
+
+    /// Appends many events by one statement.
+    pub(crate) fn append_all(&mut self, events: &[log::Row]) -> Result<()> {
+        log::insert_many(self.tx, &self.project.id, events)
+    }
+
+    /// Makes the next event without storing it.
+    pub(crate) fn event(
+        &mut self,
+        kind: &str,
+        subject: &str,
+        hold: &str,
+        cause: Option<i64>,
+        data: &Value,
+    ) -> log::Row {
+        self.project.last_event += 1;
+        self.project.events += 1;
+        log::Row {
+            number: self.project.last_event,
+            at: self.now,
+            kind: kind.to_owned(),
+            actor: self.me().to_owned(),
+            subject: subject.to_owned(),
+            hold: hold.to_owned(),
+            op: self.op.to_owned(),
+            request_id: self.call.request_id.as_str().to_owned(),
+            cause,
+            data: data.to_string(),
+        }
+    }
+
+    pub(crate) fn draw(&self, sort: id::Sort, length: usize) -> String {
+        id::draw(sort, length, &mut |bytes| self.entropy.fill(bytes))
+    }
+
+    /// Draws an id of a sort; the caller checks that it is free.
+    pub(crate) fn draw_next(&self, sort: id::Sort) -> String {
+        let issued = match sort {
+            id::Sort::Task => self.project.last_task,
+            id::Sort::Hold => self.project.holds_issued,
+            // A restore lets numbers jump by 2³², and no ids are issued for those in between.
+            _ => self.project.last_event % crate::restore::GAP,
+        };
+        self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
+    }
+
+    /// Whether the actor calls tools and does not type commands.
+    pub(crate) fn uses_tools(&self) -> bool {
+        self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
+    }
+
+    /// The actor's task in focus, empty for none.
+    pub(crate) fn focus(&self) -> &str {
+        self.agent.as_ref().map_or("", |agent| agent.focus.as_str())
+    }
+
+    /// Draws ids until one is free: the rare second try of a collision.
+    pub(crate) fn redraw(&mut self, sort: id::Sort) -> Result<String> {
+        loop {
+            let drawn = self.draw_next(sort);
+            let (sql, args) = exists_call(&self.project.id, sort, &drawn);
+            if self.tx.query(sql, &args)?.is_empty() {
+                return Ok(drawn);
+            }
+        }
+    }
+
+    /// Notes that this op has ended a hold, for those who wrote messages about it. `number` is the event that says so.
+    pub(crate) fn ended(&mut self, hold: &str, asked: i64, how: Ending, number: i64) {
+        if asked > 0 {
+            let (hold, by) = (hold.to_owned(), self.me().to_owned());
+            self.over.push(Over { hold, how: told(self.op, how), by, cause: number });
+        }
+    }
+
+    /// Something is reserved for an agent from now on. One that was marked as gone is looked at anew by the next write,
+    /// which takes back what is reserved for it: otherwise nobody would ever choose the task.
+    pub(crate) fn reserve_for(&mut self, agent: &str) -> Result<()> {
+        if agent.is_empty() || tenure_core::name::is_person(agent) {
+            return Ok(());
+        }
+        agent::look_again(self.tx, &self.project.id, agent)
+    }
+
+    /// Refuses an agent that nobody has seen.
+    pub(crate) fn known_agent(&mut self, name: &str) -> Result<agent::Row> {
+        tenure_core::name::check(name)?;
+        if let Some(agent) = self.agent.as_ref().filter(|agent| agent.name == name) {
+            return Ok(agent.clone());
+        }
+        match agent::get(self.tx, &self.project.id, name)? {
+            Some(agent) => Ok(agent),
+            None => Err(self.unknown_agent(name)?),
+        }
+    }
+
+    /// The refusal of an agent that nobody has seen, with the one that may be meant.
+    pub(crate) fn unknown_agent(&mut self, name: &str) -> Result<Error> {
+        let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
+        let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
+        let meant = nearest.map_or(String::new(), |nearest| format!("Did you mean `{nearest}`? "));
+        Ok(Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
+            .entity(name)
+            .attempt("tenure agent list")
+            .hint(format!("{meant}An agent is known from its first call on.")))
+    }
+}
+
+fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_store::Value>) {
+    match sort {
+        id::Sort::Hold => hold::exists_call(project, drawn),
+        id::Sort::Note => note::exists_call(project, drawn),
+        id::Sort::Memory => memory::exists_call(project, drawn),
+        id::Sort::Message => message::exists_call(project, drawn),
+        id::Sort::Place => place::exists_call(project, drawn),
+        _ => task::exists_call(project, drawn),
+    }
+}
+
+/// How a hold ended, as those are told who wrote about it: a task that is blocked or cancelled is not done, and whoever
+/// overrode the holder, it was this that they did.
+fn told(op: &str, how: Ending) -> &'static str {
+    match (how, op) {
+        (Ending::Finished | Ending::Forced, "block") => "blocked",
+        (Ending::Finished | Ending::Forced, "cancel") => "cancelled",
+        (Ending::Forced, "release" | "reserve" | "lock") => Ending::Released.as_str(),
+        (Ending::Forced, "transfer") => Ending::Transferred.as_str(),
+        (Ending::Finished | Ending::Forced, _) => "done",
+        (how, _) => how.as_str(),
+    }
+}
+
+/// The refusal of an op that only people may run.
+pub(crate) fn people_only(what: &str) -> Error {
+    Error::refused(Kind::Denied, "people_only", format!("{what} is for people"))
+        .hint("Ask a person, or work on another task.")
+        .attempt("tenure next")
+}

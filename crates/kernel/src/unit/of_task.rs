@@ -1,0 +1,295 @@
+//! What an op does with a task: finds it with everything it decides on, with what right, and grants or ends its hold.
+
+use serde_json::{Value, json};
+use tenure_core::hold::{Claim, Ending, Right, Standing};
+use tenure_core::task::Status;
+use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
+use tenure_store::Sql;
+use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
+
+use super::{Unit, exists_call, people_only};
+use crate::settle;
+use crate::shape;
+
+/// A task as an op finds it, with what its actor was last shown.
+pub(crate) struct Loaded {
+    pub(crate) full: task::Full,
+    pub(crate) edges: Vec<dep::Edge>,
+    pub(crate) shown: Option<i64>,
+    /// The paths that are held for it.
+    pub(crate) bound: Vec<hold::Row>,
+}
+
+/// The event that grants a hold.
+pub(crate) struct Grant<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) data: Value,
+}
+
+impl Unit<'_> {
+    /// The task an op means: the one named, else the actor's focus.
+    pub(crate) fn meant(&self, named: Option<&str>) -> Result<String> {
+        if let Some(named) = named {
+            return Ok(named.to_owned());
+        }
+        let focus = self.focus();
+        if focus.is_empty() {
+            return Err(Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
+                .attempt("tenure claim")
+                .attempt("tenure list"));
+        }
+        Ok(focus.to_owned())
+    }
+
+    /// Loads a task with everything an op decides on, and ends its hold first if that is over.
+    pub(crate) fn load(&mut self, task: &str) -> Result<Loaded> {
+        id::named(task, id::Sort::Task)?;
+        let calls = self.load_calls(task);
+        let answers = self.tx.query_all(calls)?;
+        self.loaded(task, answers)
+    }
+
+    /// The same, with an id that is free, drawn for what the op is about to make.
+    pub(crate) fn load_and_draw(&mut self, task: &str, making: id::Sort) -> Result<(Loaded, String)> {
+        id::named(task, id::Sort::Task)?;
+        let fresh = self.draw_next(making);
+        let mut calls = self.load_calls(task);
+        calls.push(exists_call(&self.project.id, making, &fresh));
+        let mut answers = self.tx.query_all(calls)?;
+        let taken = answers.pop().is_some_and(|rows| !rows.is_empty());
+        let loaded = self.loaded(task, answers)?;
+        Ok((loaded, if taken { self.redraw(making)? } else { fresh }))
+    }
+
+    fn load_calls(&self, task: &str) -> Vec<(Sql, Vec<tenure_store::Value>)> {
+        let project = &self.project.id;
+        vec![
+            task::get_call(project, task),
+            shown::get_call(project, self.me(), task),
+            dep::of_one_call(project, task),
+            path::of_tasks_call(project, &[task.to_owned()]),
+        ]
+    }
+
+    fn loaded(&mut self, task: &str, answers: Vec<Vec<tenure_store::Row>>) -> Result<Loaded> {
+        let [full, shown, edges, bound]: [_; 4] =
+            answers.try_into().map_err(|_| Error::bug("four questions have four answers"))?;
+        let mut full = task::one(full)?.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
+        let mut bound = hold::many(bound)?;
+        if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
+            settle::expire(self, &mut full, &std::mem::take(&mut bound))?;
+        }
+        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)?, bound })
+    }
+
+    /// Which of some tasks that a request names exist, with their status, in no order.
+    pub(crate) fn existing(&mut self, ids: &[String]) -> Result<Vec<(String, Status)>> {
+        ids.iter().try_for_each(|id| id::named(id, id::Sort::Task))?;
+        task::existing(self.tx, &self.project.id, ids)
+    }
+
+    /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
+    pub(crate) fn is_over(&self, held: &task::Held) -> bool {
+        rule::lapsed(self.now, held.expires_at) || self.dead.contains(&held.holder)
+    }
+
+    /// Stores a task and keeps counters and label rows in step.
+    pub(crate) fn store_task(&mut self, before: project::Class, row: &task::Row) -> Result<()> {
+        self.project.counts[before as usize] -= 1;
+        self.project.counts[row.class() as usize] += 1;
+        task::update(self.tx, &self.project.id, row)?;
+        if !row.labels.is_empty() {
+            label::put(self.tx, &self.project.id, row)?;
+        }
+        Ok(())
+    }
+
+    /// With what right the actor acts on a task, or the refusal with everything it should say.
+    pub(crate) fn right(&self, loaded: &Loaded, given: Option<i64>) -> Result<Right> {
+        let Loaded { full, shown, .. } = loaded;
+        let claim = Claim {
+            task: &full.task.id,
+            live: full.held.as_ref().map(|held| Standing { holder: &held.holder, fence: held.fence }),
+            last_fence: full.task.last_fence,
+            last_holder: &full.task.last_holder,
+            lapsed: full.task.lapsed,
+            shown: given.or(*shown),
+        };
+        rule::right(self.me(), &claim).map_err(|error| match (&full.held, error.kind()) {
+            (Some(held), Kind::Conflict) => held_by(self.now, &full.task.id, held),
+            _ => error,
+        })
+    }
+
+    /// The right to act, where a person may override the holder. Returns whom they overrode.
+    pub(crate) fn right_or_force(
+        &self,
+        loaded: &Loaded,
+        given: Option<i64>,
+        force: bool,
+    ) -> Result<(Right, Option<String>)> {
+        if force && !self.call.actor.is_person() {
+            return Err(people_only("--force"));
+        }
+        match self.right(loaded, given) {
+            Ok(right) => Ok((right, None)),
+            Err(_) if force => {
+                let holder = loaded.full.held.as_ref().map(|held| held.holder.clone());
+                Ok((if holder.is_some() { Right::Holder } else { Right::Free }, holder))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends the hold on a task by the op that `number` is the event of.
+    pub(crate) fn end_hold(
+        &mut self,
+        full: &mut task::Full,
+        how: Ending,
+        number: i64,
+        overrode: Option<&str>,
+    ) -> Result<()> {
+        let project = self.project.id.clone();
+        let task = full.task.id.clone();
+        if let Some(held) = full.held.take() {
+            self.ended(&held.id, held.asked, how, number);
+            let how = if overrode.is_some() { Ending::Forced } else { how };
+            hold::end(self.tx, &project, &held.id, self.now, how)?;
+            agent::clear_focus(self.tx, &project, &held.holder, &task)?;
+            if overrode.is_some() {
+                // An override is newer than the fence it ends: the former holder is stale from here on.
+                full.task.last_fence = number;
+                full.task.last_holder = String::new();
+            }
+            full.task.lapsed = false;
+        }
+        // What the actor was shown stays: it is how a later call of a former holder is told from a stranger's.
+        if overrode.is_none() {
+            let me = self.me();
+            agent::clear_focus(self.tx, &project, me, &task)?;
+        }
+        Ok(())
+    }
+
+    /// Grants the hold on a task: the fence is the number of the event that says so.
+    pub(crate) fn grant(
+        &mut self,
+        full: &mut task::Full,
+        fresh: String,
+        holder: &str,
+        (ttl, expires_at): (Span, Time),
+        grant: &Grant<'_>,
+    ) -> Result<hold::Row> {
+        let attempt = full.task.attempt + 1;
+        let mut data = grant.data.clone();
+        if let Value::Object(map) = &mut data {
+            map.insert("holder".into(), json!(holder));
+            map.insert("attempt".into(), json!(attempt));
+            map.insert("ttl_s".into(), json!(ttl.as_seconds()));
+            map.insert("expires_at".into(), json!(expires_at));
+        }
+        let fence = self.append(grant.kind, &full.task.id, &fresh, None, &data)?;
+        let row = hold::Row {
+            granted_at: self.now,
+            expires_at,
+            ttl,
+            reason: full.task.title.clone(),
+            ..hold::Row::of_task(fresh, &full.task.id, holder, fence)
+        };
+        hold::insert(self.tx, &self.project.id, &row)?;
+        self.project.holds_issued += 1;
+        full.task.attempt = attempt;
+        full.task.last_fence = fence;
+        full.task.last_holder = holder.to_owned();
+        full.task.lapsed = false;
+        if holder == self.me() {
+            agent::set_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        } else {
+            // Who is handed a task while working on another goes on with that one: a plain `done` must never finish
+            // what its sender has not looked at.
+            agent::offer_focus(self.tx, &self.project.id, holder, &full.task.id)?;
+        }
+        full.held = Some(task::Held {
+            id: row.id.clone(),
+            holder: holder.to_owned(),
+            fence,
+            granted_at: self.now,
+            expires_at,
+            ttl,
+            reason: row.reason.clone(),
+            sign: tenure_core::agent::Sign { last_seen: self.now, ended: false, proven_dead: false, ttl },
+            asked: 0,
+        });
+        Ok(row)
+    }
+
+    /// Tells everything that depends on a task that it is done, cancelled or open again. Returns what became ready.
+    pub(crate) fn shift(&mut self, task: &str, unmet: i64, cancelled: i64, cause: i64) -> Result<Vec<String>> {
+        let project = self.project.id.clone();
+        let shifted = dep::shift(self.tx, &project, task, unmet, cancelled)?;
+        let (mut ready, mut waiting, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut labelled_ready, mut labelled_waiting) = (Vec::new(), Vec::new());
+        for row in shifted {
+            let before = task::class(row.status, row.unmet - unmet, row.cancelled_deps - cancelled);
+            let after = task::class(row.status, row.unmet, row.cancelled_deps);
+            self.project.counts[before as usize] -= 1;
+            self.project.counts[after as usize] += 1;
+            let is_ready = row.status == Status::Open && row.unmet == 0;
+            let was_ready = row.status == Status::Open && row.unmet - unmet == 0;
+            if is_ready && !was_ready {
+                let data = json!({ "unlocked_by": task });
+                events.push(self.event(event::kind::TASK_READY, &row.id, "", Some(cause), &data));
+                if row.labelled {
+                    labelled_ready.push(row.id.clone());
+                }
+                ready.push(row.id);
+            } else if was_ready && !is_ready {
+                let data = json!({ "waits_for": task });
+                events.push(self.event(event::kind::TASK_WAITING, &row.id, "", Some(cause), &data));
+                if row.labelled {
+                    labelled_waiting.push(row.id.clone());
+                }
+                waiting.push(row.id);
+            }
+        }
+        match events.as_slice() {
+            [] => {}
+            [only] => log::insert(self.tx, &project, only)?,
+            many => self.append_all(many)?,
+        }
+        if !labelled_ready.is_empty() {
+            label::set_ready(self.tx, &project, &labelled_ready, true)?;
+        }
+        if !labelled_waiting.is_empty() {
+            label::set_ready(self.tx, &project, &labelled_waiting, false)?;
+        }
+        Ok(ready)
+    }
+
+    /// The task as the response shows it.
+    pub(crate) fn view(&self, full: &task::Full, edges: &[dep::Edge]) -> shape::Task {
+        shape::Task::of(full, edges, self.now)
+    }
+}
+
+/// The four-part refusal of a task that another holds.
+pub(crate) fn held_by(now: Time, task: &str, held: &task::Held) -> Error {
+    let blocker = shape::Blocker::of(held, now);
+    Error::refused(Kind::Conflict, "task_held", format!("{task} is held by {}", held.holder))
+        .entity(task)
+        .who(format!(
+            "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed, for “{}”",
+            held.holder,
+            blocker.liveness.as_str(),
+            held.sign.last_seen.age(now),
+            held.granted_at.age(now),
+            held.expires_at - now,
+            tenure_core::text::cut(&held.reason, 60)
+        ))
+        .attempt("tenure claim")
+        .attempt(format!("tenure why {task}"))
+        .attempt("tenure list --state ready")
+        .person("A person can end the hold: `release` with the id and --force.")
+        .detail("blockers", json!([blocker]))
+        .detail("total", 1)
+}
