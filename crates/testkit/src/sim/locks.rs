@@ -10,11 +10,6 @@ use super::workload::{AGENTS, Sight, Workload};
 /// Named locks, among paths and what goes with them.
 pub struct Locks;
 
-/// Whether plans wait for locks.
-fn waits() -> bool {
-    std::env::var_os("LOCK_NO_WAIT").is_none()
-}
-
 impl Workload for Locks {
     fn name(&self) -> &'static str {
         "locks"
@@ -42,8 +37,7 @@ impl Workload for Locks {
                 None => Line.step(dice, sight),
             },
             6..=28 => by(dice, sight, agent, Request::Lock(locking(dice, name))),
-            // An offer is taken without a fence: its own is that of no lock yet.
-            29..=40 if held.is_some_and(|lock| lock.place.is_empty() || lock.ended.is_some()) => {
+            29..=40 if held.is_some() => {
                 let fence = Some(if dice.once_in(4) { Fence::Older } else { Fence::Newest });
                 by(dice, sight, who, Request::Lock(Lock { fence, wait: false, ..locking(dice, name) }))
             }
@@ -68,7 +62,7 @@ fn locking(dice: &Dice, name: u32) -> Lock {
         reason: if dice.once_in(3) { "because".to_owned() } else { String::new() },
         fence: None,
         runner,
-        wait: waits() && dice.once_in(2),
+        wait: dice.once_in(2),
     }
 }
 

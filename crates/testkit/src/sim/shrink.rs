@@ -210,6 +210,7 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
 #[cfg(test)]
 mod tests {
     use super::super::line::Line;
+    use super::super::locks::Locks;
     use super::super::paths::Paths;
     use super::super::sessions::Sessions;
     use super::super::workload::{Tasks, plan};
@@ -232,9 +233,13 @@ mod tests {
     #[test]
     fn a_plan_survives_its_text() {
         for seed in 1..20 {
-            for plan in
-                [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions), plan(seed, 130, &Paths), plan(seed, 130, &Line)]
-            {
+            for plan in [
+                plan(seed, 120, &Tasks),
+                plan(seed, 130, &Sessions),
+                plan(seed, 130, &Paths),
+                plan(seed, 130, &Line),
+                plan(seed, 130, &Locks),
+            ] {
                 let text = serde_json::to_string(&plan).unwrap();
                 assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
             }

@@ -99,10 +99,11 @@ impl Model {
         match (live, request.fence) {
             (None, Some(_)) => return Err(LAPSED),
             (Some(at), Some(fence)) if self.locks[at].fence != fence => return Err(STALE),
-            (Some(at), Some(_)) if self.locks[at].holder == turn.actor => return Ok(self.renew_lock(turn, at, request)),
-            (Some(at), None) if self.locks[at].holder == turn.actor && !self.locks[at].place.is_empty() => {
+            // Whether its fence is shown or not.
+            (Some(at), _) if self.locks[at].holder == turn.actor && !self.locks[at].place.is_empty() => {
                 return Ok(self.take_offered_lock(turn, at, request));
             }
+            (Some(at), Some(_)) if self.locks[at].holder == turn.actor => return Ok(self.renew_lock(turn, at, request)),
             _ => {}
         }
         let wanted = [request.name.clone()];
