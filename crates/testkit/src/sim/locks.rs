@@ -3,6 +3,7 @@
 use super::cast::NAMES;
 use super::dice::Dice;
 use super::line::{LETS_GO, Line, certain, let_go};
+use super::model::InLine;
 use super::paths::by;
 use super::plan::{Call, Fault, Fence, Lock, Request, Step, Which};
 use super::workload::{AGENTS, Sight, Workload};
@@ -42,6 +43,15 @@ impl Workload for Locks {
                 by(dice, sight, who, Request::Lock(Lock { fence, wait: false, ..locking(dice, name) }))
             }
             41..=52 => {
+                // Some of those who wait leave the line.
+                let waits = |place: &&InLine| {
+                    place.name
+                        && !place.offered
+                        && place.wanted == [NAMES[name as usize]]
+                        && living.contains(&place.agent.as_str())
+                };
+                let waiter = sight.model.places.iter().find(waits).filter(|_| dice.once_in(3));
+                let who = waiter.map_or(who, |place| place.agent.as_str());
                 by(dice, sight, who, Request::ReleaseLock { name, fence: fence(dice), force: forces(dice, who) })
             }
             53..=57 => {
