@@ -11,13 +11,13 @@ use crate::home::{Engine, Home, keys, text, wait_until, words};
 const HOLD: &str = "id kind subject holder fence mode reason granted_at expires_at expires_in_s ttl_s state liveness";
 
 /// A runner in the background. Its command tells its number in a file, and goes on until something is written into a pipe.
-struct Run<'a> {
+pub(crate) struct Run<'a> {
     home: &'a Home,
     child: Child,
 }
 
 impl<'a> Run<'a> {
-    fn start(home: &'a Home, agent: &str, ttl: &str, script: &str) -> Run<'a> {
+    pub(crate) fn start(home: &'a Home, agent: &str, ttl: &str, script: &str) -> Run<'a> {
         let pipe = home.path("pipe");
         if !pipe.exists() {
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -42,11 +42,11 @@ impl<'a> Run<'a> {
     }
 
     /// Lets the command end by itself.
-    fn let_go(&self) {
+    pub(crate) fn let_go(&self) {
         std::fs::write(self.home.path("pipe"), "go\n").unwrap();
     }
 
-    fn end(self) -> (i32, Value) {
+    pub(crate) fn end(self) -> (i32, Value) {
         let output = self.child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let last = said.lines().last().unwrap_or("null").to_owned();

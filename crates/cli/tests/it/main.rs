@@ -23,6 +23,7 @@ mod hooks;
 mod identity;
 mod landlock;
 mod lock;
+mod lock_waiting;
 mod mail;
 mod mcp;
 mod mcp_client;

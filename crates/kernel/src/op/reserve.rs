@@ -326,7 +326,7 @@ fn renew(
         // Taken: the fence stays, the time begins.
         let data = json!({
             "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
-            "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+            "checkout": row.checkout, "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
         });
         unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
         row.place.clear();

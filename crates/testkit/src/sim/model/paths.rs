@@ -8,8 +8,9 @@ use tenure_core::event::kind;
 use tenure_kernel::op::{release, reserve};
 
 use super::files::{covers, overlap, spelling};
+use super::line::Thing;
 use super::rights::{Granted, NOT_FOUND, PEOPLE_ONLY};
-use super::{HOUR, Model, Over, Refusal, SECOND, Turn};
+use super::{HOUR, Model, Over, Refusal, SECOND, Told, Turn};
 
 const HELD: Refusal = ("conflict", "path_held");
 const NOT_HELD: Refusal = ("conflict", "not_held");
@@ -209,7 +210,9 @@ impl Model {
         let want = Want { agent: turn.actor, checkout: &checkout, shared: request.shared };
         let ahead = self.ahead(&want, &patterns, turn.now, turn.dead);
         if !ahead.is_free() && request.wait {
-            return self.wait(turn, request, (&want, &patterns), &ahead);
+            let blockers = self.named(&ahead, turn.now);
+            let thing = Thing::paths(&checkout, request.shared, &patterns);
+            return self.wait(turn, &request.reason, &thing, (&ahead, blockers));
         }
         if !ahead.is_free() {
             self.blockers = self.named(&ahead, turn.now);
@@ -222,8 +225,7 @@ impl Model {
                 answered.push(at);
             }
         }
-        let want = Want { agent: turn.actor, checkout: &checkout, shared: request.shared };
-        self.waits_no_longer(&want, &patterns);
+        self.waits_no_longer(turn.actor, &Thing::paths(&checkout, request.shared, &patterns));
         let holds: Vec<Value> = answered.into_iter().map(|at| self.path_answer(turn, at, "alive")).collect();
         Ok(json!({ "holds": holds }))
     }
@@ -372,6 +374,9 @@ impl Model {
         if let Some(ended) = self.ended.iter().find(|ended| ended.id == id) {
             let own = ended.lost && ended.holder == turn.actor;
             return Err(if own { LAPSED } else { NOT_HELD });
+        }
+        if let Some(at) = self.locks.iter().position(|lock| lock.id == id) {
+            return self.release_lock_by_id(turn, at, request).map(Err);
         }
         let at = self.paths.iter().position(|path| path.id == id).ok_or(NOT_FOUND)?;
         let path = &self.paths[at];
