@@ -96,7 +96,8 @@ fn inv_r2_a_word_that_is_a_lock_and_a_path_is_what_one_has() {
     assert_eq!(home.ok_as("b", &["release", "build"])["holds"][0]["kind"], "path");
     home.refused_as("b", &["release", "build"]).is("conflict", "lock_held");
     home.ok_as("a", &["reserve", "build"]);
-    assert_eq!(home.ok_as("a", &["release", "build"])["holds"][0]["kind"], "name", "a lock comes first");
+    home.refused_as("a", &["release", "build"]).is("usage", "release_which");
+    assert_eq!(home.ok_as("a", &["release", "--lock", "build"])["holds"][0]["kind"], "name");
     assert_eq!(home.ok_as("a", &["release", "./build"])["holds"][0]["kind"], "path");
     home.ok_as("a", &["lock", "src/x"]);
     assert_eq!(home.ok_as("a", &["release", "src/x"])["holds"][0]["kind"], "name");

@@ -92,6 +92,11 @@ fn inv_r9_a_word_that_is_an_own_lock_and_an_own_path_is_refused_naming_both() {
     home.ok_as("a", &["reserve", "deploy"]);
     assert_eq!(home.ok_as("a", &["release", "--lock=deploy"])["holds"][0]["kind"], "name");
     assert_eq!(home.ok_as("a", &["release", "deploy"])["holds"][0]["kind"], "path", "only one of them is held");
+    // A wider hold is not what the word names.
+    home.ok_as("a", &["lock", "other"]);
+    home.ok_as("a", &["reserve", "./"]);
+    assert_eq!(home.ok_as("a", &["release", "other"])["holds"][0]["kind"], "name");
+    home.ok_as("a", &["release", "./"]);
     home.ok_as("b", &["lock", "deploy"]);
     home.ok_as("a", &["reserve", "deploy"]);
     assert_eq!(home.ok_as("a", &["release", "deploy"])["holds"][0]["kind"], "path", "the lock is another's");

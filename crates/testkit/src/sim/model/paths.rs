@@ -71,7 +71,13 @@ impl Model {
     /// Whether a hold on a path counts now, whatever has been written down. One that was given a longer time than the
     /// task it goes with is seen until a write ends both.
     pub fn counts(&self, path: &PathHold, now: i64) -> bool {
-        path.ended.is_none() && now < path.expires_at
+        path.ended.is_none() && now < self.end_of(path)
+    }
+
+    /// When a hold ends: with the hold on its task, if that ends sooner.
+    pub(super) fn end_of(&self, path: &PathHold) -> i64 {
+        let task = self.tasks.get(&path.task).and_then(|task| task.hold.as_ref());
+        task.map_or(path.expires_at, |hold| hold.expires_at.min(path.expires_at))
     }
 
     fn live_paths(&self) -> impl Iterator<Item = usize> {
@@ -503,12 +509,12 @@ impl Model {
         shape
     }
 
-    /// The same in the answer to an op: the checkout it comes from is shown by its place.
+    /// The same in the answer to an op: the checkout is shown by its place, from no checkout with its machine.
     fn path_answer(&self, turn: &Turn<'_>, at: usize, liveness: &str) -> Value {
         let path = &self.paths[at];
-        let here = format!("/repos/{}", turn.place);
-        let place = if path.checkout == turn.checkout { &here } else { &path.checkout };
-        self.path_shape(at, liveness, place, turn.now)
+        let name = self.checkouts.iter().find(|(_, id)| **id == path.checkout).map_or("", |(name, _)| name);
+        let host = if turn.place.is_empty() { "host:" } else { "" };
+        self.path_shape(at, liveness, &format!("{host}/repos/{name}"), turn.now)
     }
 
     /// A hold as whoever it blocks sees it.
@@ -517,7 +523,7 @@ impl Model {
         json!({
             "id": path.id, "state": "held", "holder": path.holder, "pattern": path.pattern, "mode": path.mode(),
             "reason": path.reason, "age_s": ((now - path.granted_at) / SECOND).max(0),
-            "expires_in_s": ((path.expires_at.min(now + path.ttl) - now) / SECOND).max(0),
+            "expires_in_s": ((self.end_of(path).min(now + path.ttl) - now) / SECOND).max(0),
             "last_seen_s": ((now - self.agents[&path.holder].last_seen) / SECOND).max(0),
             "liveness": self.there(&path.holder, path.ttl, now), "place": null,
         })

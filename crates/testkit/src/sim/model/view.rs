@@ -142,7 +142,10 @@ impl Model {
         for (at, path) in self.paths.iter().enumerate().filter(|(_, path)| self.counts(path, now)) {
             let place = self.checkouts.iter().find(|(_, id)| **id == path.checkout);
             let place = place.map_or(String::new(), |(place, _)| format!("host:/repos/{place}"));
-            let shape = self.path_shape(at, self.there(&path.holder, path.ttl, now), &place, now);
+            let mut shape = self.path_shape(at, self.there(&path.holder, path.ttl, now), &place, now);
+            let until = self.end_of(path).min(now + path.ttl);
+            shape["expires_at"] = json!(Time(until));
+            shape["expires_in_s"] = json!(((until - now) / SECOND).max(0));
             live.push((path.expires_at, path.id.clone(), shape));
         }
         for (at, lock) in self.live_locks(now) {
