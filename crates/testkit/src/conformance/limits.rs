@@ -40,15 +40,17 @@ fn paths(world: &World) {
     both(&world.kernel, "UPDATE hold SET ended_at = 5, ended_how = 'released' WHERE id = 'h-x7'");
     world.reserve("a", &["x"]).unwrap();
     // In a request of many some are counted wherever it begins.
-    let many: Vec<String> = (0..reserve::PATTERNS_MAX).map(|n| format!("dir/{n}")).collect();
-    let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_eq!(code_of(world.reserve("a", &many)), "too_many_holds");
-    world.reserve("b", &many).unwrap();
+    let many = |agent: &str| {
+        let paths: Vec<String> = (0..reserve::PATTERNS_MAX).map(|n| format!("{agent}/{n}")).collect();
+        world.reserve(agent, &paths.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    assert_eq!(code_of(many("a")), "too_many_holds");
+    many("b").unwrap();
     fill(world, agent + 1, project, "'filler-' || (n % 50)");
-    assert_eq!(code_of(world.reserve("c", &many)), "too_many_holds");
+    assert_eq!(code_of(many("c")), "too_many_holds");
     // What has lapsed does not count, settled or not.
     both(&world.kernel, "UPDATE hold SET expires_at = 5 WHERE holder <> 'a'");
-    world.reserve("c", &many).unwrap();
+    many("c").unwrap();
 }
 
 fn locks(world: &World) {
