@@ -211,6 +211,17 @@ fn inv_r14_a_command_that_will_not_end_is_killed_with_all_it_started() {
 }
 
 #[test]
+fn inv_r14_what_a_command_that_ends_when_asked_has_started_goes_with_it() {
+    let home = Home::new(Engine::File);
+    let script = "trap 'exit 0' TERM; (trap '' TERM; exec sleep 600) & echo $! > ../child";
+    let run = Run::start(&home, "a", "2s", script);
+    home.ok(&["lock", "deploy", "--force"]);
+    assert_eq!(run.end().0, 123);
+    let child = std::fs::read_to_string(home.path("child")).unwrap();
+    wait_until("what it has started is gone", || is_gone(child.trim()));
+}
+
+#[test]
 fn inv_r14_the_command_of_a_killed_runner_does_not_outlive_it() {
     let home = Home::new(Engine::File);
     let run = Run::start(&home, "a", "2s", "");

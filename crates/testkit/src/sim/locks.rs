@@ -2,10 +2,10 @@
 
 use super::cast::NAMES;
 use super::dice::Dice;
-use super::line::{LETS_GO, Line, certain, let_go};
-use super::model::InLine;
+use super::line::{LETS_GO, Line, certain, let_go, name_number};
+use super::model::{InLine, Lock};
 use super::paths::by;
-use super::plan::{Call, Fault, Fence, Lock, Request, Step, Which};
+use super::plan::{Call, Fault, Fence, Lock as Asked, Request, Step, Which};
 use super::workload::{AGENTS, Sight, Workload};
 
 /// Named locks, among paths and what goes with them.
@@ -40,7 +40,7 @@ impl Workload for Locks {
             6..=28 => by(dice, sight, agent, Request::Lock(locking(dice, name))),
             29..=40 if held.is_some() => {
                 let fence = Some(if dice.once_in(4) { Fence::Older } else { Fence::Newest });
-                by(dice, sight, who, Request::Lock(Lock { fence, wait: false, ..locking(dice, name) }))
+                by(dice, sight, who, Request::Lock(Asked { fence, wait: false, ..locking(dice, name) }))
             }
             41..=52 => {
                 // Some of those who wait leave the line.
@@ -58,15 +58,27 @@ impl Workload for Locks {
                 let (hold, fence, force) = (Which::Lock(name), fence(dice), forces(dice, who));
                 by(dice, sight, who, Request::ReleaseHold { hold, fence, force })
             }
+            // What is offered is taken by its fence too.
+            58..=60 => {
+                let offered = |lock: &&Lock| !lock.place.is_empty() && living.contains(&lock.holder.as_str());
+                match sight.model.live_locks(sight.now).map(|(_, lock)| lock).find(offered) {
+                    Some(lock) => {
+                        let (fence, name) = (Some(Fence::Newest), name_number(&lock.name));
+                        let op = Request::Lock(Asked { fence, wait: false, ..locking(dice, name) });
+                        by(dice, sight, &lock.holder, op)
+                    }
+                    None => Line.step(dice, sight),
+                }
+            }
             _ => Line.step(dice, sight),
         };
         certain(step)
     }
 }
 
-fn locking(dice: &Dice, name: u32) -> Lock {
+fn locking(dice: &Dice, name: u32) -> Asked {
     let runner = dice.once_in(3);
-    Lock {
+    Asked {
         name,
         ttl_s: dice.maybe(4, || if dice.once_in(16) { 0 } else { dice.within(1, if runner { 60 } else { 2_000 }) }),
         reason: if dice.once_in(3) { "because".to_owned() } else { String::new() },
