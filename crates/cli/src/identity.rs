@@ -3,8 +3,7 @@
 //! In order: `--agent`, `TENURE_AGENT`, the session of an agent tool, else the person at the terminal. Which agent a
 //! session is, a hook has registered with the tool's process: the nearest such process above the command counts, so that
 //! a session is one agent through every door, after `/clear` and in a second terminal too; without one, the session
-//! variable alone names it. Such a process counts also where no variable is left: a shell that drops those of its tool
-//! makes no person of an agent. A tool that is recognised without either has no name of its own: its queries are answered,
+//! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
 //! its ops refused, because two sessions under one name would not be fenced from each other.
 
 use tenure_core::session::{Whose, agent_name};
@@ -111,10 +110,10 @@ impl Caller {
             .detail("tools", tools))
     }
 
-    /// Whether a hook may know more of who this is: of a session of a tool, and of what looks like a person.
-    pub(crate) fn is_to_be_looked_up(&self) -> bool {
+    /// Whether this is a session of a tool, about which a hook may know more.
+    pub(crate) fn is_of_a_session(&self) -> bool {
         match self {
-            Caller::Known(identity) => matches!(identity.source, Source::Session(_) | Source::User),
+            Caller::Known(identity) => matches!(identity.source, Source::Session(_)),
             Caller::Unnamed(_) | Caller::Several(_) => true,
             Caller::Pretender(_) => false,
         }
@@ -158,11 +157,6 @@ pub(crate) fn tools(env: &Env) -> Result<Vec<(&'static str, Option<String>)>> {
         }
     }
     Ok(found)
-}
-
-/// Every tool that there is, none with a session.
-pub(crate) fn every_tool() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
-    TOOLS.iter().map(|tool| (tool.name, None))
 }
 
 /// The name that somebody gave a hook with `TENURE_AGENT` or the flag, if one did.
@@ -248,7 +242,7 @@ pub(crate) fn through_mcp(
         (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
         // A client says nothing of itself in the environment of its servers; its hooks may have.
         (Caller::Known(_), None) => {
-            let all: Vec<(&str, Option<&str>)> = every_tool().collect();
+            let all: Vec<(&str, Option<&str>)> = TOOLS.iter().map(|tool| (tool.name, None)).collect();
             let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
             Ok(match registered(&all) {
                 Whose::Agent(name) => Some(named(name)),
@@ -372,19 +366,6 @@ mod tests {
         assert_eq!(through(None, &[("GEMINI_CLI", "1")], None).unwrap(), None);
         assert_eq!(through(Some("person:ann"), &[], None).unwrap_err().code(), "people_only");
         assert_eq!(through(Some("Bad Name"), &[], None).unwrap_err().code(), "bad_name");
-    }
-
-    #[test]
-    fn inv_i1_what_a_hook_registered_above_is_no_person() {
-        let person = resolve(&Globals::default(), &env([])).unwrap();
-        assert!(person.is_to_be_looked_up());
-        let known = |whose| person.clone().registered_as(&whose).for_op().unwrap();
-        let agent = known(Whose::Agent("claude-a".into()));
-        assert_eq!((agent.name.as_str(), agent.kind, agent.source), ("claude-a", Who::Agent, Source::Hook));
-        assert_eq!(known(Whose::Unknown).kind, Who::Person);
-        assert_eq!(known(Whose::Several).kind, Who::Person);
-        let named = Globals { agent: Some("person:ann".into()), ..Globals::default() };
-        assert!(!resolve(&named, &env([])).unwrap().is_to_be_looked_up(), "a name that was given stands");
     }
 
     #[test]

@@ -19,7 +19,7 @@ impl Context<'_> {
     /// Who calls, for a query: anyone.
     pub(crate) fn asker(&self) -> Result<Caller> {
         let caller = identity::resolve(&self.globals, self.env)?;
-        if !caller.is_to_be_looked_up() {
+        if !caller.is_of_a_session() {
             return Ok(caller);
         }
         let registered = self.registered.get_or_init(|| self.look_up_session().unwrap_or(Whose::Unknown));
@@ -29,11 +29,8 @@ impl Context<'_> {
     /// The agent that a hook registered for this session. What stands in the way of looking stands in the way of the
     /// command too, which says so.
     fn look_up_session(&self) -> Result<Whose> {
-        let shown = identity::tools(self.env)?;
-        let tools: Vec<_> = match shown.is_empty() {
-            true => identity::every_tool().collect(),
-            false => shown.iter().map(|(tool, session)| (*tool, session.as_deref())).collect(),
-        };
+        let tools = identity::tools(self.env)?;
+        let tools: Vec<_> = tools.iter().map(|(tool, session)| (*tool, session.as_deref())).collect();
         self.session_among(&tools)
     }
 

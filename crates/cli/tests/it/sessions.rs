@@ -39,30 +39,6 @@ fn inv_i1_after_clear_and_compaction_hooks_and_commands_are_one_agent() {
 }
 
 #[test]
-fn inv_i1_a_shell_that_drops_its_tools_variables_makes_no_person_of_an_agent() {
-    for engine in Engine::ALL {
-        let home = Home::new(engine);
-        let task = home.add("go on with this");
-        let mut tool = claude(&home, "a");
-        tool.now("");
-        assert_eq!(tool.whoami(), is("person:ann", "user"), "no hook has said anything yet");
-        tool.start("a", "startup");
-        assert_eq!(tool.whoami(), is("claude-a", "hook"));
-        assert_eq!(tool.run(&format!("claim {task}"))["ok"], true);
-        assert_eq!(text(&home.ok(&["show", &task])["holder"]["agent"]), "claude-a");
-        let refused = tool.run("off");
-        assert_eq!(refused["error"]["code"], "people_only", "{refused}");
-        // A command of a shell below the tool's, as they run them.
-        let (_, said) = tool.line(&format!("sh -c 'env -u X TENURE_FORMAT=json {TENURE} whoami; true'"));
-        assert!(said.contains("\"claude-a\""), "{said}");
-        // Who is not below the tool is a person as before.
-        assert_eq!(home.ok(&["whoami"])["agent"], "person:ann");
-        tool.hook("SessionEnd", "a", &json!({ "reason": "exit" }));
-        assert_eq!(tool.whoami(), is("person:ann", "user"), "a session that is over is nobody's");
-    }
-}
-
-#[test]
 fn inv_i1_a_second_terminal_is_another_agent_and_is_told() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
