@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use tenure_core::line::CALL;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold};
 use tenure_kernel::shape::{Reserved, Turn};
-use tenure_kernel::{Op, Reply};
-use tenure_store::Bell;
+use tenure_kernel::{Op, Reply, RequestId};
+use tenure_store::{Bell, OsEntropy};
 
 use crate::context::Context;
 use crate::output::Printer;
@@ -19,6 +19,11 @@ use crate::output::Printer;
 const RENEW: Duration = Duration::from_secs(30);
 /// How often somebody who waits looks whether those before it are dead: a death rings no bell and ends no hold by itself.
 const LOOK: Duration = Duration::from_secs(2);
+/// How long an answer may take while somebody waits: the time of the call is nearly kept where a server says nothing, and a
+/// place outlives several tries.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long somebody who waits leaves a store alone that could not be reached.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// How long a call waits: what was typed, at most what is set.
 pub(crate) fn limit(typed: &str, set: Option<Span>) -> Result<Duration> {
@@ -43,7 +48,9 @@ fn waits(reply: &Reply) -> Result<Option<Reserved>> {
 #[expect(clippy::disallowed_methods, reason = "how long a call waits is a time of the process")]
 pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Result<Reply> {
     let begun = Instant::now();
+    let left = || limit.saturating_sub(begun.elapsed());
     let mut reply = context.run(op)?;
+    context.hurry(ANSWER);
     let mut progress = Progress { out: context.out, last: String::new() };
     let mut bell = Bell::new();
     let mut dead = Vec::new();
@@ -54,13 +61,13 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
         let mut looked = renewed;
         let mut before: Option<Turn> = None;
         loop {
-            let turn = context.ask(|reach, call| reach.turn(call, place, before.as_ref()))?;
+            let turn = outlast(left, || context.ask(|kernel, call| kernel.turn(call, place, before.as_ref())))?;
             if turn.state != "waiting" || renewed.elapsed() >= RENEW {
                 break;
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                let found = context.ask(|reach, call| Ok(context.dead(reach, call)))?;
+                let found = outlast(left, || context.ask(|kernel, call| Ok(context.dead(kernel, call))))?;
                 // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
                 let anew = found.iter().any(|proof| !dead.contains(proof));
                 dead = found;
@@ -69,7 +76,7 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
                 }
             }
             progress.show(&turn);
-            let left = limit.saturating_sub(begun.elapsed());
+            let left = left();
             if left.is_zero() {
                 // Once more, so that the place is kept for its whole time from here on.
                 let last = context.run_aside(op)?;
@@ -78,7 +85,21 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
             context.reach()?.pause(&mut bell, left);
             before = Some(turn);
         }
-        reply = context.run_aside(op)?;
+        // Under one id however often it is asked: an answer that got lost may have been that the lock is taken.
+        let request_id = RequestId::draw(&OsEntropy);
+        reply = outlast(left, || context.run_aside_as(op, &request_id))?;
+    }
+}
+
+/// Asks until there is an answer or no time is left: a store that is out of reach for a while costs nobody its place in
+/// the line, as long as it comes back in time.
+#[expect(clippy::disallowed_methods, reason = "the pause between two tries")]
+fn outlast<T>(left: impl Fn() -> Duration, ask: impl Fn() -> Result<T>) -> Result<T> {
+    loop {
+        match ask() {
+            Err(error) if error.kind() == Kind::Busy && !left().is_zero() => std::thread::sleep(AGAIN.min(left())),
+            answer => return answer,
+        }
     }
 }
 

@@ -188,6 +188,15 @@ impl Error {
         self
     }
 
+    /// Says commands that help the way the door would type them.
+    #[must_use]
+    pub fn attempts_as(mut self, say: impl Fn(&str) -> String) -> Error {
+        for command in &mut self.0.tries {
+            *command = say(command);
+        }
+        self
+    }
+
     /// How a person overrides the refusal, in words, never as a complete destructive command.
     pub fn person(mut self, how: impl Into<String>) -> Error {
         self.0.person = Some(how.into());

@@ -73,6 +73,12 @@ pub fn until(now: Time, expires_at: Time, ttl: Span) -> Time {
     expires_at.min(now + ttl)
 }
 
+/// When a hold ends that goes with a task: with the task's own hold, if that ends sooner. Whoever writes ends them
+/// together, so whoever looks sees them end together.
+pub fn ends(expires_at: Time, task_ends: Option<Time>) -> Time {
+    task_ends.map_or(expires_at, |task| task.min(expires_at))
+}
+
 /// The only test for expiry anywhere.
 pub fn lapsed(now: Time, expires_at: Time) -> bool {
     now >= expires_at
@@ -227,6 +233,13 @@ mod tests {
             assert_eq!(ttl(bad).unwrap_err().code(), "bad_ttl");
         }
         assert!(ttl(TTL_MIN).is_ok() && ttl(TTL_MAX).is_ok());
+    }
+
+    #[test]
+    fn inv_l12_a_path_ends_with_its_task_and_never_after_its_own_time() {
+        assert_eq!(ends(Time(10), None), Time(10));
+        assert_eq!(ends(Time(10), Some(Time(7))), Time(7));
+        assert_eq!(ends(Time(10), Some(Time(12))), Time(10));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 pub mod access;
 pub mod agent;
 pub mod brief;
+pub mod checkout;
 pub mod choice;
 pub mod error;
 pub mod event;

@@ -13,6 +13,11 @@ pub const TTL: Span = Span::minutes(10);
 /// Time to live of a lock that a runner renews while its command runs, when nothing else is said.
 pub const RUNNER_TTL: Span = Span::seconds(60);
 
+/// Most live locks of a project. Few enough to be counted before each grant.
+pub const LIVE_PROJECT: i64 = 1_000;
+/// Most of those of one agent.
+pub const LIVE_AGENT: i64 = 256;
+
 /// How long a runner waits between two renewals of a lock.
 pub fn renew_every(ttl: Span) -> Span {
     Span(ttl.0 / 4)

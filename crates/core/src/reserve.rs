@@ -10,6 +10,19 @@ pub const UNANCHORED_PROJECT: i64 = 256;
 /// Most of those of one agent.
 pub const UNANCHORED_AGENT: i64 = 16;
 
+/// Most live patterns of a project, whatever they are.
+pub const LIVE_PROJECT: i64 = 100_000;
+/// Most of those of one agent.
+pub const LIVE_AGENT: i64 = 10_000;
+/// How many holds pass between two looks at how many there are. Counting walks through all of them, and reserving must
+/// cost the same among many as among few; so a limit may be passed by as many as one request can ask for, never by more.
+const COUNT_EVERY: i64 = PATTERNS_MAX as i64;
+
+/// Whether all live patterns are counted before some more are granted in a project that has issued so many holds.
+pub fn is_counted(issued: i64, new: i64) -> bool {
+    issued + new > LIVE_AGENT.min(LIVE_PROJECT) && issued / COUNT_EVERY != (issued + new) / COUNT_EVERY
+}
+
 /// A live hold on a pattern.
 #[derive(Clone, Debug)]
 pub struct Held<'a> {
@@ -68,6 +81,15 @@ pub fn blocks(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
     held.holder != wanted.agent
         && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
         && meet(held.checkout, wanted.checkout)
+        && held.pattern.overlap(pattern).is_some()
+}
+
+/// Whether a hold is of the same files in another checkout: it stands in nobody's way there, and both are told, because
+/// the changes meet when they are merged. Two who only share have nothing to merge.
+pub fn meets_elsewhere(held: &Held<'_>, wanted: &Wanted<'_>, pattern: &Pattern) -> bool {
+    held.holder != wanted.agent
+        && (held.mode == Mode::Exclusive || wanted.mode == Mode::Exclusive)
+        && !meet(held.checkout, wanted.checkout)
         && held.pattern.overlap(pattern).is_some()
 }
 
@@ -143,6 +165,17 @@ mod tests {
     use Mode::{Exclusive, Shared};
 
     #[test]
+    fn inv_r4_patterns_are_counted_before_a_limit_is_passed_by_more_than_a_request() {
+        let most = PATTERNS_MAX as i64;
+        assert!(!is_counted(0, LIVE_AGENT), "as many as there may be need no count");
+        assert!(is_counted(LIVE_AGENT, most));
+        for start in [LIVE_AGENT, 54_321, 1_000_000] {
+            let counted = (start..start + most).filter(|issued| is_counted(*issued, 1)).count();
+            assert_eq!(counted, 1, "once in so many, wherever they begin");
+        }
+    }
+
+    #[test]
     fn inv_r2_who_conflicts_with_whom() {
         let src = |holder, mode, checkout| [held(holder, "src/", mode, checkout)];
         for (held, mode, checkout, free) in [
@@ -158,6 +191,27 @@ mod tests {
             assert_eq!(ask(&["src/x.rs"], mode, checkout, &held).is_ok(), free, "{held:?} {mode:?} {checkout}");
         }
         assert!(ask(&["srcs/x.rs"], Exclusive, "c1", &src("b", Exclusive, "c1")).is_ok());
+    }
+
+    #[test]
+    fn inv_r2_every_pair_either_conflicts_or_meets_elsewhere_or_neither() {
+        let asked = patterns(&["src/x.rs"]);
+        for (holder, typed, mode, checkout, here, elsewhere) in [
+            ("b", "src/", Exclusive, "c1", "c2", true),
+            ("b", "src/x.rs", Shared, "c1", "c2", true),
+            ("b", "src/y.rs", Exclusive, "c1", "c2", false),
+            ("b", "src/", Exclusive, "c2", "c2", false),
+            ("b", "src/", Exclusive, "", "c2", false),
+            ("b", "src/", Exclusive, "c1", "", false),
+            ("a", "src/", Exclusive, "c1", "c2", false),
+        ] {
+            let wanted = Wanted { agent: "a", checkout: here, mode: Exclusive, patterns: &asked };
+            let held = held(holder, typed, mode, checkout);
+            assert_eq!(meets_elsewhere(&held, &wanted, &asked[0]), elsewhere, "{held:?} {here}");
+            assert!(!(elsewhere && blocks(&held, &wanted, &asked[0])), "{held:?} {here}");
+        }
+        let shared = Wanted { agent: "a", checkout: "c2", mode: Shared, patterns: &asked };
+        assert!(!meets_elsewhere(&held("b", "src/", Shared, "c1"), &shared, &asked[0]));
     }
 
     #[test]

@@ -121,6 +121,28 @@ pub fn quote(words: &str, max: usize) -> String {
     format!("“{inside}”")
 }
 
+/// A path as a word that a shell takes for what it is, and a command for no flag; none for one that cannot stand on one
+/// line, or is too long to be read.
+pub fn shell_word(path: &str) -> Option<String> {
+    let path = path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path);
+    if path.chars().count() > 300 || path.chars().any(|c| c.is_control() || is_deceptive(c)) {
+        return None;
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%');
+    if !path.is_empty() && path.chars().all(plain) {
+        return Some(path.to_owned());
+    }
+    Some(format!("'{}'", path.replace('\'', "'\\''")))
+}
+
+/// Several of them after `--`, so that none is taken for a flag; none where they are too many to be typed again.
+pub fn shell_words(paths: &[String]) -> Option<String> {
+    let words: Option<Vec<String>> = paths.iter().map(|path| shell_word(path)).collect();
+    let words = words.filter(|words| (1..=8).contains(&words.len()))?;
+    let flag = if words.iter().any(|word| word.starts_with(['-', '\''])) { "-- " } else { "" };
+    Some(format!("{flag}{}", words.join(" "))).filter(|line| line.chars().count() <= 300)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +182,28 @@ mod tests {
         let many: Vec<String> = (0..21).map(|n| n.to_string()).collect();
         assert_eq!(labels(&many).unwrap_err().code(), "too_many_labels");
         assert_eq!(labels(&[String::new()]).unwrap_err().code(), "bad_label");
+    }
+
+    #[test]
+    fn inv_r10_names_in_commands_are_words_and_nothing_else() {
+        for (path, expected) in [
+            ("./a.rs", Some("a.rs")),
+            ("./", Some("./")),
+            ("./-x", Some("-x")),
+            ("./a b", Some("'a b'")),
+            ("glob:src/*.rs", Some("'glob:src/*.rs'")),
+            ("./it's $(x) `y`", Some("'it'\\''s $(x) `y`'")),
+            ("./a\nb", None),
+            ("./a\u{2028}b", None),
+        ] {
+            assert_eq!(shell_word(path).as_deref(), expected, "{path:?}");
+        }
+        let words = |paths: &[&str]| shell_words(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+        assert_eq!(words(&["a", "b/c"]).as_deref(), Some("a b/c"));
+        assert_eq!(words(&["a", "./-rf"]).as_deref(), Some("-- a -rf"));
+        assert_eq!(words(&["a", "b\n"]), None);
+        assert_eq!(words(&[]), None);
+        assert_eq!(words(&["x"; 9]), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Errors of the engines, classified once, by code and never by text.
 
+use std::time::Duration;
+
 use rusqlite::ErrorCode;
 use tenure_core::{Error, Kind, Stage};
 use tokio_postgres::error::SqlState;
@@ -65,6 +67,19 @@ pub(crate) fn outcome_unknown(error: Error) -> Error {
         .hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
         .at(Stage::Commit)
         .cause(error)
+}
+
+/// The server owes an answer and says nothing. The connection is dropped, which is how it is lost, so it has that code.
+pub(crate) fn silent(limit: Duration, stage: Stage) -> Error {
+    let message = format!("PostgreSQL did not answer for {} s, so the connection was dropped", limit.as_secs_f32());
+    let error = busy("connection_lost", message).at(stage);
+    match stage {
+        Stage::Commit => {
+            error.hint("Whether it was carried out is not known. The same call under the same --request-id finds out.")
+        }
+        // Without a COMMIT the server takes back what it was told.
+        _ => error,
+    }
 }
 
 /// A schema that is there and that this login may not use.
@@ -199,7 +214,7 @@ fn by_state(error: &tokio_postgres::Error, stage: Stage) -> Error {
     let classified = match &code {
         &SqlState::LOCK_NOT_AVAILABLE => busy("store_busy", "another process is writing and did not finish in time"),
         &SqlState::QUERY_CANCELED => {
-            Error::new(Kind::Busy, "statement_timeout", stage, "PostgreSQL did not finish a statement within a minute")
+            Error::new(Kind::Busy, "statement_timeout", stage, "PostgreSQL did not finish a statement in time")
                 .hint("Nothing was changed. Send less in one call, or call when the server has less to do.")
         }
         &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => {

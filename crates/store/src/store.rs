@@ -47,6 +47,9 @@ pub struct Options {
     pub entropy: Arc<dyn Entropy>,
     /// How long a writer waits for its turn.
     pub patience: Duration,
+    /// How long PostgreSQL may take for one statement. A server that has not answered a moment after that is not waited
+    /// for any longer; nor is a connection waited for longer than that.
+    pub answer: Duration,
     /// What an acknowledgement promises.
     pub durability: Durability,
     /// Whether writers queue at the turnstile. Without it nothing is wrong, only unfair.
@@ -79,6 +82,7 @@ impl Default for Options {
             own_clock: false,
             entropy: Arc::new(OsEntropy),
             patience: Duration::from_secs(10),
+            answer: Duration::from_secs(60),
             durability: Durability::Full,
             turnstile: true,
             may_create: true,
@@ -301,6 +305,15 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.ring(),
             Engine::Postgres(engine) => engine.ring(),
+        }
+    }
+
+    /// Says that from now on nobody has longer than `limit` for a turn or an answer: whoever calls has something to do by
+    /// then. A file answers at once, so it is about PostgreSQL.
+    pub fn hurry(&self, limit: Duration) {
+        match &self.engine {
+            Engine::Sqlite(_) => {}
+            Engine::Postgres(engine) => engine.hurry(limit),
         }
     }
 

@@ -24,5 +24,6 @@ pub mod relay;
 pub mod replay;
 pub mod report;
 pub mod sim;
+pub mod stopped;
 mod wander;
 pub mod worker;

@@ -14,6 +14,8 @@ use std::sync::{Mutex, OnceLock};
 
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
+use crate::stopped::Stopped;
+
 /// Makes a cluster and removes it when its standard input ends. `./test` runs the same file.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pg.sh");
 
@@ -128,6 +130,12 @@ impl Own {
     /// The store URL of one schema.
     pub fn url(&self, schema: &str) -> String {
         self.server.url(schema)
+    }
+
+    /// Stops all processes of the server until what is returned is dropped: it takes connections and answers nothing.
+    pub fn stop(&self) -> Stopped {
+        let pid = self.server.query("SELECT pg_read_file('postmaster.pid')")[0][0].clone().unwrap();
+        Stopped::with_children(pid.lines().next().unwrap().parse().unwrap())
     }
 
     /// Crashes the server and waits until it has recovered: every connection is lost, nothing that was acknowledged is.

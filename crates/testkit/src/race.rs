@@ -3,6 +3,7 @@
 //! The processes live as long as the race: each has its kernel open and waits for a byte on its standard input. A round
 //! is one byte to each, and one line back from each.
 
+mod exclusion;
 mod mail;
 mod stopped;
 
@@ -51,6 +52,7 @@ pub(crate) const CHECKS: &[Check] = &[
 
 pub(crate) const SOAKS: &[Soak] = &[
     Soak { name: "race", share: 3, run: soak },
+    Soak { name: "exclusion", share: 1, run: exclusion::soak },
     Soak { name: "stopped", share: 1, run: stopped::soak },
     Soak { name: "mail", share: 1, run: mail::soak },
 ];
@@ -367,14 +369,11 @@ fn soak(budget: Budget) -> Section {
     let dir = tempfile::Builder::new().prefix("tn-").tempdir().unwrap();
     let server = crate::pg::server();
     let stores = [
-        ("SQLite", dir.path().join("tenure.db").display().to_string(), dir.path().join("p.db").display().to_string()),
-        ("PostgreSQL", server.url(&server.fresh_schema()), server.url(&server.fresh_schema())),
+        ("SQLite", dir.path().join("tenure.db").display().to_string()),
+        ("PostgreSQL", server.url(&server.fresh_schema())),
     ];
-    for (name, store, apart) in stores {
+    for (name, store) in stores {
         let found = run(&store, Prize::Tasks, LEAST, budget.time / 2);
-        let for_paths = run(&apart, Prize::Paths, 200, Duration::ZERO);
-        section.figure(&format!("{name}: rounds for a path"), for_paths.rounds);
-        section.violations.extend(for_paths.violations.iter().map(|what| format!("{name}, paths: {what}")));
         section.figure(&format!("{name}: rounds"), found.rounds);
         let rate = found.rounds as f64 / found.time.as_secs_f64();
         section.figure(&format!("{name}: rounds per second"), format!("{rate:.0}"));

@@ -16,6 +16,9 @@ const SWALLOWED: u8 = 2;
 /// The same three, for a line that stays cut: no new connection gets through.
 const ARMED_FOR_GOOD: u8 = 3;
 const CUT: u8 = 4;
+/// The same for an answer that gets lost on a line that stays: nobody learns that it is lost.
+const ARMED_TO_MUTE: u8 = 5;
+const MUTED: u8 = 6;
 
 /// The relay; it listens as long as its process lives.
 pub struct Relay {
@@ -80,6 +83,16 @@ impl Relay {
         self.state.store(ARMED_FOR_GOOD, Ordering::SeqCst);
     }
 
+    /// From now on: the next COMMIT reaches the server, and nothing comes back on that line, which stays open.
+    pub fn mute_next_commit(&self) {
+        self.state.store(ARMED_TO_MUTE, Ordering::SeqCst);
+    }
+
+    /// Cuts every line when it is used next, and lets nobody through until [`Relay::mend`].
+    pub fn cut(&self) {
+        self.state.store(CUT, Ordering::SeqCst);
+    }
+
     /// Lets everybody through again.
     pub fn mend(&self) {
         self.state.store(QUIET, Ordering::SeqCst);
@@ -87,7 +100,7 @@ impl Relay {
 
     /// Whether the answer to a COMMIT was lost.
     pub fn has_swallowed(&self) -> bool {
-        matches!(self.state.load(Ordering::SeqCst), SWALLOWED | CUT)
+        matches!(self.state.load(Ordering::SeqCst), SWALLOWED | CUT | MUTED)
     }
 }
 
@@ -111,6 +124,14 @@ fn relay(
             let commits = answer.windows(7).any(|bytes| bytes == b"COMMIT\0");
             let swallows =
                 |armed, swallowed| state.compare_exchange(armed, swallowed, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+            if commits && swallows(ARMED_TO_MUTE, MUTED) {
+                // Until the client hangs up or the server does.
+                let _ = std::io::copy(&mut back, &mut std::io::sink());
+                break;
+            }
+            if state.load(Ordering::SeqCst) == CUT {
+                break;
+            }
             if commits && (swallows(ARMED, SWALLOWED) || swallows(ARMED_FOR_GOOD, CUT)) {
                 break;
             }

@@ -39,7 +39,7 @@ pub(super) const SPEC: Spec = Spec {
         if context.out.is_json() {
             context.out.data(&page);
         } else {
-            context.out.text(&holds(context.out, &page));
+            context.out.text(&holds(context.out, &page, context.here().as_deref()));
         }
         Ok(0)
     },

@@ -73,7 +73,7 @@ fn print(out: &Printer, found: &Inbox) {
 }
 
 /// One message: who says so, then what, quoted.
-fn print_one(out: &Printer, message: &Message) {
+pub(super) fn print_one(out: &Printer, message: &Message) {
     let mut said = Vec::new();
     if message.what == "ending" {
         said.push(format!("your message to {}", message.to.join(", ")));

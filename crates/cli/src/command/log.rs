@@ -1,7 +1,9 @@
 //! `tenure log`
 
+use std::time::Duration;
+
 use clap::Args as _;
-use tenure_core::{Result, Time, name};
+use tenure_core::{Kind, Result, Time, name};
 use tenure_kernel::Call;
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::shape::Event;
@@ -122,14 +124,30 @@ fn line(out: &Printer, event: &Event, digits: usize) -> String {
     format!("{place}  {}", event.sentence())
 }
 
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(250);
+
 /// Prints events as they happen: the newest page first, then whatever comes. A new transaction for each poll, none
-/// open in between, so that a follower never keeps the store from tidying up.
+/// open in between, so that a follower never keeps the store from tidying up. One that has begun goes on when the store is
+/// out of reach for a while: its cursor says where.
 #[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
 fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
     let mut renewed = None;
+    let (mut begun, mut told) = (false, false);
     loop {
         let context = renewed.as_ref().unwrap_or(context);
-        let page = context.ask(|reach, call| reach.log(call, &filter))?;
+        let page = match context.ask(|kernel, call| kernel.log(call, &filter)) {
+            Err(error) if begun && error.kind() == Kind::Busy => {
+                if !told {
+                    context.out.complain(&format!("tenure: {}; going on when it answers", error.message()));
+                }
+                told = true;
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            other => other?,
+        };
+        (begun, told) = (true, false);
         for event in &page.items {
             match (context.out.is_json(), serde_json::to_string(event)) {
                 (true, Ok(json)) => context.out.document(&json),
@@ -147,7 +165,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
             _ => Some(Since::Number(0)),
         };
         if backward || !page.more {
-            std::thread::sleep(std::time::Duration::from_millis(250));
+            std::thread::sleep(PAUSE);
         }
         if let Some(next) = context.renewed()? {
             renewed = Some(next);

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
-use tenure_core::text::cut;
-use tenure_core::{Kind, Result, id};
+use tenure_core::pattern::{Case, Pattern};
+use tenure_core::text::{cut, shell_word};
+use tenure_core::{Error, Kind, Result, id};
 use tenure_kernel::Op;
 use tenure_kernel::op::release::Request;
+use tenure_kernel::query::LIMIT_MAX;
 use tenure_kernel::query::holds::Filter;
-use tenure_kernel::shape::Released;
+use tenure_kernel::shape::{Hold, Released};
 
 use super::{Group, Spec, print_task, read};
 use crate::context::Context;
@@ -54,7 +56,8 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
-/// then what the caller has, then a lock if there ever was one of that name; `./` makes it a path.
+/// then what the caller has (both a lock and a path is refused), then a lock if there ever was one of that name; `./`
+/// makes it a path.
 fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
     match what {
         [] => return Ok(Request::default()),
@@ -82,12 +85,15 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
         _ => None,
     };
     if let Some(lock) = lock {
-        let is_path = match &paths {
-            _ if lock.state == "live" && lock.holder == context.caller()?.name => false,
+        let is_own = matches!(lock.state.as_str(), "live" | "offered") && lock.holder == context.caller()?.name;
+        let (is_path, is_within) = match &paths {
             Ok(typed) => holds_some(context, typed)?,
-            Err(_) => false,
+            Err(_) => (false, false),
         };
-        if !is_path {
+        if is_own && is_within {
+            return Err(both(&lock.subject));
+        }
+        if is_own || !is_path {
             return Ok(Request { lock: Some(lock.subject), ..Request::default() });
         }
     }
@@ -95,12 +101,35 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
     Ok(Request { paths: typed.paths, fold_case: typed.fold_case, ..Request::default() })
 }
 
-/// Whether the caller has a path that has a file in common with one of these.
-fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<bool> {
+/// The refusal of a word that names a lock and a path, where the caller has both.
+fn both(word: &str) -> Error {
+    let shown = cut(word, 120);
+    let error = Error::usage("release_which", format!("you have the lock {shown} and the path {shown}"))
+        .entity(shown)
+        .hint("`./` before it means the path, `--lock` the lock.");
+    match shell_word(word) {
+        Some(word) if word.starts_with('\'') => {
+            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock {word}"))
+        }
+        Some(word) => {
+            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock={word}"))
+        }
+        None => error,
+    }
+}
+
+/// Whether the caller has a path that has a file in common with one of these, and whether it has one within them, which is
+/// what a release of them would end.
+fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
     let holder = Some(context.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
-    Ok(!context.ask(|reach, call| reach.holds_where(call, &filter, 1, None))?.items.is_empty())
+    let held = context.ask(|kernel, call| kernel.holds_where(call, &filter, LIMIT_MAX, None))?.items;
+    let case = if typed.fold_case { Case::Folded } else { Case::Kept };
+    let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;
+    let within =
+        |hold: &Hold| Pattern::parse(&hold.subject, case).is_ok_and(|its| asked.iter().any(|asked| asked.covers(&its)));
+    Ok((!held.is_empty(), held.iter().any(within)))
 }
 
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
-use tenure_core::{Span, hold};
+use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
 use tenure_kernel::op::reserve::Request;
 use tenure_kernel::shape::Reserved;
@@ -46,17 +46,31 @@ pub(super) const SPEC: Spec = Spec {
         };
         let op = Op::Reserve(request);
         let reply = match &args.wait {
-            None => context.run(&op)?,
-            Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?)?,
-        };
+            None => context.run(&op),
+            Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?),
+        }
+        .map_err(|error| as_typed(error, &args.paths))?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &wait::read::<Reserved>(&reply)?.holds));
+            context.out.text(&reserved(context.out, &wait::read::<Reserved>(&reply)?));
         }
         Ok(0)
     },
 };
+
+/// The refusal of paths with the command that waits for them as they were typed: relative to where that was.
+fn as_typed(error: Error, paths: &[OsString]) -> Error {
+    const WAIT: &str = "tenure reserve --wait ";
+    let typed: Option<Vec<String>> = paths.iter().map(|path| path.to_str().map(str::to_owned)).collect();
+    match typed.and_then(|typed| text::shell_words(&typed)) {
+        Some(words) => error.attempts_as(|command| match command.starts_with(WAIT) {
+            true => format!("{WAIT}{words}"),
+            false => command.to_owned(),
+        }),
+        None => error,
+    }
+}
 
 #[derive(clap::Args)]
 struct Args {

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use clap::{Args as _, ValueEnum};
 use serde_json::json;
+use tenure_core::text::cut;
 use tenure_core::{Result, id};
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::query::show::Found;
-use tenure_kernel::shape::Hold;
+use tenure_kernel::shape::{Hold, Place};
 
 use super::thing::{Thing, find};
 use super::{Group, Spec, read};
@@ -15,13 +16,13 @@ use crate::context::Context;
 use crate::output::Printer;
 use crate::output::graph::{mermaid, tree};
 use crate::output::table::table;
-use crate::output::task::{hold_row, holds, shown};
+use crate::output::task::{HOLD_HEADS, hold_row, holds, shown, waiting};
 
 pub(super) const SPEC: Spec = Spec {
     name: "show",
     aliases: &["get", "view"],
     group: Group::Everyday,
-    about: "Show a task with its notes and events, a hold, a lock, a memory, or the graph around a task",
+    about: "Show a task with its notes and events, anything else that has an id, a lock, or the graph around a task",
     examples: &[
         "tenure show t-7k3fq",
         "tenure show deploy",
@@ -32,7 +33,9 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let typed = args.what.to_str().unwrap_or_default().to_owned();
-        let Some(picture) = args.graph.filter(|_| !typed.starts_with("h-")) else {
+        let Some(picture) =
+            args.graph.filter(|_| !["h-", "w-", "n-", "g-", "c-"].iter().any(|sort| typed.starts_with(sort)))
+        else {
             return show(context, &args.what);
         };
         let id = context.task_id(&typed)?;
@@ -67,6 +70,24 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
             Found::Hold(hold) => say_hold(out, &hold),
             Found::Task(task) if out.is_json() => out.data(&task),
             Found::Task(task) => out.text(&shown(out, &task)),
+            Found::Place(place) if out.is_json() => out.data(&place),
+            Found::Place(place) => say_place(out, &place),
+            Found::Note(note) if out.is_json() => out.data(&note),
+            Found::Note(note) => {
+                let late = if note.note.late { " (late)" } else { "" };
+                out.text(&format!("{}  {} on {}, {}{late}", note.note.id, note.note.agent, note.task, note.note.at));
+                note.note.text.lines().for_each(|line| out.text(&format!("  > {line}")));
+            }
+            Found::Message(message) if out.is_json() => out.data(&message),
+            Found::Message(message) => super::inbox::print_one(out, &message),
+            Found::Checkout(checkout) if out.is_json() => out.data(&checkout),
+            Found::Checkout(checkout) => out.text(&format!(
+                "{}  {}, {} on {}",
+                checkout.id,
+                cut(&checkout.name, 120),
+                cut(&checkout.path, 300),
+                checkout.host
+            )),
         },
         Thing::Memory(id) => {
             let memory = context.ask(|reach, call| reach.memory(call, &id))?;
@@ -86,7 +107,7 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
             match unknown {
                 Some(error) if page.items.is_empty() => return Err(error),
                 _ if out.is_json() => out.data(&page),
-                _ => out.text(&holds(out, &page)),
+                _ => out.text(&holds(out, &page, context.here().as_deref())),
             }
         }
     }
@@ -98,14 +119,24 @@ fn say_hold(out: &Printer, hold: &Hold) {
         out.data(hold);
         return;
     }
-    let heads = ["HOLD", "KIND", "WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"];
-    out.text(&table(&heads, &[hold_row(out, hold)], out.width()));
-    out.text(&format!("{}; granted {}", hold.state, hold.granted_at));
+    out.text(&table(&HOLD_HEADS, &[hold_row(out, hold, false)], out.width()));
+    let place = hold.checkout.as_ref().map_or(String::new(), |place| format!("; in {}", cut(place, 300)));
+    out.text(&format!("{}; granted {}{place}", hold.state, hold.granted_at));
+}
+
+fn say_place(out: &Printer, place: &Place) {
+    out.text(&waiting(out, std::slice::from_ref(place), true));
+    if place.state == "ended" {
+        out.text(&format!("over; queued {}", place.queued_at));
+    } else {
+        let kept = tenure_kernel::shape::span(place.expires_in_s);
+        out.text(&format!("{}; queued {}, kept for {kept} unless renewed", place.state, place.queued_at));
+    }
 }
 
 #[derive(clap::Args)]
 struct Args {
-    /// A task, hold or memory (any unique beginning of its id), a lock, or a path: who holds it
+    /// Any id (a unique beginning is enough), a lock, or a path: who holds it
     #[arg(value_name = "ID|LOCK|PATH")]
     what: OsString,
     /// Draw what the task comes after and what comes after it

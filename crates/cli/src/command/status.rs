@@ -9,7 +9,7 @@ use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::guard;
 use crate::output::table::table;
-use crate::output::task::{hold_row, waiting};
+use crate::output::task::{HOLD_HEADS, hold_row, several, waiting};
 use crate::output::time::span;
 use crate::output::{Ink, Printer};
 
@@ -101,14 +101,16 @@ fn page(out: &Printer, overview: &Overview) -> String {
     }
     hindered(&mut text, out, "Blocked", &overview.blocked_by);
     hindered(&mut text, out, "Stuck", &overview.stuck_by);
+    let several = several(overview.holds.iter(), overview.line.iter(), None);
     if !overview.holds.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Held, the next to end first")));
-        let rows: Vec<Vec<String>> = overview.holds.iter().map(|hold| hold_row(out, hold)[2..].to_vec()).collect();
-        text.push_str(&table(&["WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width()));
+        let rows: Vec<Vec<String>> =
+            overview.holds.iter().map(|hold| hold_row(out, hold, several)[2..].to_vec()).collect();
+        text.push_str(&table(&HOLD_HEADS[2..], &rows, out.width()));
     }
     if !overview.line.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
-        text.push_str(&waiting(out, &overview.line));
+        text.push_str(&waiting(out, &overview.line, several));
     }
     if !overview.overdue.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Requests that nobody has met")));

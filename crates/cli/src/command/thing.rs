@@ -10,7 +10,7 @@ use crate::place::typed::{self, Typed};
 
 /// What a word names.
 pub(super) enum Thing {
-    /// A task or a hold.
+    /// A task, a hold, a place in the line, a note, a message or a checkout.
     Id(String),
     /// A memory.
     Memory(String),

@@ -22,11 +22,11 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let story = match find(context, &args.what)? {
-            Thing::Id(id) | Thing::Memory(id) => context.ask(|reach, call| reach.why(call, &id))?,
-            Thing::Lock(name) => context.ask(|reach, call| reach.why_lock(call, &name))?,
+            Thing::Id(id) | Thing::Memory(id) => context.ask_who_holds(|kernel, call| kernel.why(call, &id))?,
+            Thing::Lock(name) => context.ask(|kernel, call| kernel.why_lock(call, &name))?,
             Thing::Path(typed, unknown) => {
                 let question = Question { paths: typed.paths, fold_case: typed.fold_case, ..Question::default() };
-                let story = context.ask(|reach, call| reach.why_path(call, &question))?;
+                let story = context.ask_who_holds(|kernel, call| kernel.why_path(call, &question))?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
                     let nothing =
@@ -61,7 +61,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// A task, hold or memory (any unique beginning of its id), a lock, or a path (`./` before it where it could be both)
+    /// Any id (a unique beginning is enough), a lock, or a path (`./` before it where it could be both)
     #[arg(value_name = "ID|LOCK|PATH")]
     what: OsString,
 }

@@ -27,6 +27,10 @@ use crate::place::project::{KeyKind, RecordedPlace, encode};
 use crate::place::{self, Location, Place, tree};
 use crate::uncommitted;
 
+/// How long a hook lets PostgreSQL take for a connection and for a statement: its tool ends it after 5 s, and a guard that
+/// is to refuse what it could not look at must have said so by then. No hook waits longer than that for its turn.
+const HOOK_ANSWER: Duration = Duration::from_secs(2);
+
 /// A command's surroundings.
 pub(crate) struct Context<'a> {
     pub(crate) globals: Globals,
@@ -230,7 +234,12 @@ impl<'a> Context<'a> {
     /// Runs an op that belongs to one that has just been answered. It is a request of its own: the id that was given is
     /// that of the first.
     pub(crate) fn run_aside(&self, op: &Op) -> Result<Reply> {
-        self.run_under(op, None, RequestId::draw(&OsEntropy))
+        self.run_aside_as(op, &RequestId::draw(&OsEntropy))
+    }
+
+    /// The same under an id that was drawn before, for those who ask again until they have an answer.
+    pub(crate) fn run_aside_as(&self, op: &Op, request_id: &RequestId) -> Result<Reply> {
+        self.run_under(op, None, request_id.clone())
     }
 
     /// Confirms what was offered, once it was written out. Whatever goes wrong here, it is offered again.

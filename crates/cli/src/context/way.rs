@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use std::time::Duration;
+
 use tenure_core::Result;
 use tenure_kernel::Kernel;
 use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
 use tenure_store::{Durability, Options};
 
-use super::Context;
+use super::{Context, HOOK_ANSWER};
 use crate::place::{Location, config, server};
 
 /// The least that a hook waits for a server elsewhere: a name to be found, a connection made safe, an answer.
@@ -27,6 +29,14 @@ impl Context<'_> {
     pub(crate) fn kernel(&self, what: &str) -> Result<&Kernel> {
         self.needs_store(what)?;
         self.reach()?.kernel(what)
+    }
+
+    /// Says how long an answer of the database may take from now on. A server far away has its own patience, and where
+    /// there is no store the op says so.
+    pub(crate) fn hurry(&self, limit: Duration) {
+        if let Ok(kernel) = self.kernel("waiting") {
+            kernel.store().hurry(limit);
+        }
     }
 
     /// Refuses what works on the store itself where the project is on a server, before anything is done for it.
@@ -99,6 +109,7 @@ impl Context<'_> {
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
             may_create: self.hook.get().is_none() && (self.repins.get() || self.pin()?.is_none()),
             patience: self.hook.get().unwrap_or(Options::default().patience),
+            answer: self.hook.get().map_or(Options::default().answer, |_| HOOK_ANSWER),
             one_connection: self.writes.get(),
             one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),

@@ -252,7 +252,8 @@ fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Optio
         return Ok(None);
     }
     let Some(said) = elsewhere::sentence(&guarded.elsewhere, told_at, standing.now) else { return Ok(None) };
-    let says = tool_used::Request { told: true, ..door.presence() };
+    let told_as_of = Some(guarded.at.clone()).filter(|at| !at.is_empty());
+    let says = tool_used::Request { told: true, told_as_of, ..door.presence() };
     door.run::<serde_json::Value>(&guarded.agent, &Op::ToolUsed(says), Vec::new())?;
     Ok(Some(said))
 }

@@ -21,7 +21,8 @@ pub(super) fn act(
     let mine = standing.mine.as_ref().filter(|_| door.sub_agent.is_none());
     let lost = mine.filter(|mine| is_due(mine.told_at, standing.now)).and_then(|mine| {
         let elsewhere = || elsewhere::sentence(&mine.elsewhere, mine.told_at, standing.now);
-        mine.lost.as_ref().map(|lost| sentence(lost, standing.now)).or_else(elsewhere)
+        let also = || elsewhere::also(&mine.elsewhere, mine.told_at, standing.now).unwrap_or_default();
+        mine.lost.as_ref().map(|lost| sentence(lost, &also(), standing.now)).or_else(elsewhere)
     });
     let remark = |told: Option<String>| match (due_remark(), told) {
         (Some(remark), Some(told)) => Some(format!("{remark}\n\n{told}")),
@@ -34,19 +35,21 @@ pub(super) fn act(
         }
         return Ok(None);
     }
-    door.say_after(&standing, &tool_used::Request { told: lost.is_some(), ..door.presence() })?;
+    let told_as_of = lost.is_some().then(|| standing.now.to_string());
+    door.say_after(&standing, &tool_used::Request { told: lost.is_some(), told_as_of, ..door.presence() })?;
     Ok(remark(lost))
 }
 
-fn sentence(lost: &Lost, now: Time) -> String {
+/// `also` is what else there is to say; it is said too, whatever of the rest has to go for it.
+fn sentence(lost: &Lost, also: &str, now: Time) -> String {
     let ago = lost.since.age(now);
     let what = if lost.closed { "closed" } else { "took" };
-    let told = format!(
-        "Tenure: your hold on {} is over; {} {what} it {ago} ago. Leave it alone, keep nothing of it uncommitted that you \
-         still want, and run `tenure resume` for your next task.",
-        lost.task, lost.by
-    );
-    elsewhere::cut(&told)
+    let told = format!("Tenure: your hold on {} is over; {} {what} it {ago} ago. Leave it alone", lost.task, lost.by);
+    let keep = ", keep nothing of it uncommitted that you still want,";
+    let end = " and run `tenure resume` for your next task.";
+    let whole = format!("{told}{keep}{end}{also}");
+    let fits = elsewhere::cut(&whole) == whole;
+    elsewhere::cut(&if fits { whole } else { format!("{told}{end}{also}") })
 }
 
 #[cfg(test)]
@@ -56,10 +59,13 @@ mod tests {
     #[test]
     fn one_sentence_says_who_when_and_what_to_do() {
         let lost = Lost { task: "t-1".into(), by: "x".repeat(64), since: Time(0), closed: false };
-        let told = sentence(&lost, Time(180_000_000));
+        let told = sentence(&lost, "", Time(180_000_000));
         assert!(
             told.contains("took it 3m ago") && told.contains("tenure resume") && told.chars().count() <= 300,
             "{told}"
         );
+        let also = " Also held in another checkout: 100 of your paths (`tenure holds`).";
+        let both = sentence(&lost, also, Time(180_000_000));
+        assert!(both.contains("took it") && both.ends_with(also) && both.chars().count() <= 300, "{both}");
     }
 }

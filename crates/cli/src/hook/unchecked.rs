@@ -31,6 +31,7 @@ pub(super) fn because(error: &Error) -> String {
         // File and line; what stands there is nobody's business.
         "config_invalid" => format!("{} is wrong", error.message().split(": ").next().unwrap_or_default()),
         "config_unreadable" => error.message().split(": ").next().unwrap_or_default().to_owned(),
+        "bad_name" => "TENURE_AGENT is not the name of an agent".to_owned(),
         _ if error.kind() == Kind::Busy => format!("the store is busy{nobody}"),
         "not_writable" => format!("the store cannot be written{nobody}"),
         _ => return String::new(),

@@ -1,13 +1,14 @@
 //! How holds on paths look.
 
 use tenure_core::text::cut;
-use tenure_kernel::shape::{Blocker, Checked, Hold, span};
+use tenure_kernel::shape::{Blocker, Checked, Elsewhere, Hold, Reserved, span};
 
 use super::table::table;
 use super::{Ink, Printer};
 
 /// The answer to `reserve`.
-pub(crate) fn reserved(out: &Printer, holds: &[Hold]) -> String {
+pub(crate) fn reserved(out: &Printer, answer: &Reserved) -> String {
+    let holds: &[Hold] = &answer.holds;
     let rows: Vec<Vec<String>> = holds
         .iter()
         .map(|hold| {
@@ -22,14 +23,36 @@ pub(crate) fn reserved(out: &Printer, holds: &[Hold]) -> String {
         })
         .collect();
     let mut text = table(&["HOLD", "YOURS", "MODE", "ENDS WITH", "ENDS IN", "FOR"], &rows, out.width());
-    text.push_str("\nYour calls renew them.\nNext: tenure release PATH   tenure holds --mine\n");
+    if let Some(line) = elsewhere(&answer.elsewhere, answer.elsewhere_total) {
+        text.push_str(&format!("\n{line}\n"));
+    }
+    // By its id: that is the same word in every directory.
+    let release = holds.first().map_or(String::new(), |hold| format!("tenure release {}   ", hold.id));
+    text.push_str(&format!("\nYour calls renew them.\nNext: {release}tenure holds --mine\n"));
     text
+}
+
+/// That others hold the same in other checkouts, in one line.
+fn elsewhere(all: &[Elsewhere], total: Option<usize>) -> Option<String> {
+    let first = all.first()?;
+    let more = match total.unwrap_or(all.len()) - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more (tenure holds)"),
+    };
+    Some(format!(
+        "{} holds {} in another checkout, {} ({}){more}. The changes will meet when they are merged.",
+        first.holder,
+        cut(&first.pattern, 80),
+        cut(&first.checkout_name, 80),
+        first.hold,
+    ))
 }
 
 /// The answer to `check`.
 pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
     if checked.free {
-        return out.ink(Ink::Green, "Free.");
+        let free = out.ink(Ink::Green, "Free.");
+        return elsewhere(&checked.elsewhere, None).map_or(free.clone(), |line| format!("{free}\n{line}"));
     }
     let row = |blocker: &Blocker| {
         vec![

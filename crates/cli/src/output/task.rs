@@ -198,18 +198,46 @@ pub(crate) fn shown(out: &Printer, shown: &Shown) -> String {
 }
 
 /// A page of holds.
-pub(crate) fn holds(out: &Printer, page: &Page<Hold>) -> String {
-    let mut text = if page.items.is_empty() { "Nothing is held.".to_owned() } else { held(out, page) };
+pub(crate) fn holds(out: &Printer, page: &Page<Hold>, here: Option<&str>) -> String {
+    let several = several(page.items.iter(), page.waiting.iter(), here);
+    let mut text = if page.items.is_empty() { "Nothing is held.".to_owned() } else { held(out, page, several) };
     if !page.waiting.is_empty() {
         text.push_str(&format!("\n{}\n", out.ink(Ink::Bold, "Waiting, in the order of the line")));
-        text.push_str(&waiting(out, &page.waiting));
+        text.push_str(&waiting(out, &page.waiting, several));
     }
     text
 }
 
+/// Whether paths of more than one checkout are to be told apart, that of the reader among them.
+pub(crate) fn several<'a>(
+    holds: impl Iterator<Item = &'a Hold>,
+    places: impl Iterator<Item = &'a Place>,
+    here: Option<&'a str>,
+) -> bool {
+    let held = holds.filter(|hold| hold.kind == "path").filter_map(|hold| hold.checkout.as_deref());
+    let wanted = places.filter(|place| place.kind == "path").filter_map(|place| place.checkout.as_deref());
+    let mut known: Vec<&str> = held.chain(wanted).collect();
+    if !known.is_empty() {
+        known.extend(here);
+    }
+    known.sort_unstable();
+    known.dedup();
+    known.len() > 1
+}
+
+/// Where a path is meant, for those who look at more than one checkout.
+fn place(kind: &str, name: Option<&str>) -> String {
+    match (kind, name) {
+        ("path", Some(name)) => cut(name, 40),
+        ("path", None) => "all".to_owned(),
+        _ => String::new(),
+    }
+}
+
 /// Who waits for what.
-pub(crate) fn waiting(out: &Printer, places: &[Place]) -> String {
+pub(crate) fn waiting(out: &Printer, places: &[Place], several: bool) -> String {
     let row = |place: &Place| {
+        let checkout = if several { self::place(&place.kind, place.checkout_name.as_deref()) } else { String::new() };
         let more = match place.wanted.len() {
             0 | 1 => String::new(),
             many => format!(" and {} more", many - 1),
@@ -217,6 +245,7 @@ pub(crate) fn waiting(out: &Printer, places: &[Place]) -> String {
         vec![
             place.id.clone(),
             format!("{}{more}", cut(place.wanted.first().map_or("", String::as_str), 80)),
+            checkout,
             if place.mode == "shared" { "shared".to_owned() } else { String::new() },
             place.agent.clone(),
             place.place.map_or_else(|| "offered".to_owned(), |number| number.to_string()),
@@ -225,12 +254,12 @@ pub(crate) fn waiting(out: &Printer, places: &[Place]) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = places.iter().map(row).collect();
-    table(&["PLACE", "WANTED", "MODE", "BY", "NUMBER", "FOR SO LONG", "FOR"], &rows, out.width())
+    table(&["PLACE", "WANTED", "CHECKOUT", "MODE", "BY", "NUMBER", "FOR SO LONG", "FOR"], &rows, out.width())
 }
 
-fn held(out: &Printer, page: &Page<Hold>) -> String {
-    let rows: Vec<Vec<String>> = page.items.iter().map(|hold| hold_row(out, hold)).collect();
-    let mut text = table(&["HOLD", "KIND", "WHAT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"], &rows, out.width());
+fn held(out: &Printer, page: &Page<Hold>, several: bool) -> String {
+    let rows: Vec<Vec<String>> = page.items.iter().map(|hold| hold_row(out, hold, several)).collect();
+    let mut text = table(&HOLD_HEADS, &rows, out.width());
     if let Some(next) = &page.next {
         text.push_str(&format!("{} shown; more: --cursor {next}\n", page.items.len()));
     }
@@ -243,8 +272,12 @@ fn kind(hold: &Hold) -> String {
     format!("{}{shared}{offered}", hold.kind)
 }
 
-/// One hold as a row.
-pub(crate) fn hold_row(out: &Printer, hold: &Hold) -> Vec<String> {
+/// What the columns of a hold are called.
+pub(crate) const HOLD_HEADS: [&str; 9] =
+    ["HOLD", "KIND", "WHAT", "CHECKOUT", "HOLDER", "IS", "ENDS IN", "FENCE", "FOR"];
+
+/// One hold as a row, with its checkout where there are several to be told apart.
+pub(crate) fn hold_row(out: &Printer, hold: &Hold, several: bool) -> Vec<String> {
     let ink = match hold.liveness {
         Liveness::Alive => Ink::Green,
         Liveness::Idle => Ink::Yellow,
@@ -254,6 +287,7 @@ pub(crate) fn hold_row(out: &Printer, hold: &Hold) -> Vec<String> {
         hold.id.clone(),
         kind(hold),
         cut(&hold.subject, 80),
+        if several { place(&hold.kind, hold.checkout_name.as_deref()) } else { String::new() },
         hold.holder.clone(),
         out.ink(ink, hold.liveness.as_str()),
         span(hold.expires_in_s),

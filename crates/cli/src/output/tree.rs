@@ -166,6 +166,8 @@ mod tests {
             liveness: Liveness::Alive,
             task: None,
             checkout: checkout.map(str::to_owned),
+            checkout_id: None,
+            checkout_name: None,
         }
     }
 

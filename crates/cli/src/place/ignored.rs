@@ -38,8 +38,7 @@ impl<'a> Ignored<'a> {
         let files = [Some(checkout.common.join("info/exclude")), user];
         let outer = files.into_iter().flatten().map(|file| read(&file)).collect();
         let folds_case = settings.flag("core", "ignorecase").unwrap_or(false);
-        let format = settings.last("extensions", None, "objectformat");
-        let hash = if format.is_some_and(|format| format.eq_ignore_ascii_case(b"sha256")) { 32 } else { 20 };
+        let hash = settings.hash();
         Ignored { checkout, folds_case, hash, outer }
     }
 

@@ -8,18 +8,34 @@ const LARGEST: u64 = 128 * 1024 * 1024;
 
 /// Whether a file is in the index, or anything below it. What cannot be read has everything in it: a file too many is
 /// guarded, and none too few. `hash` is how long the names of objects are.
-#[expect(clippy::disallowed_methods, reason = "git's index, never a database")]
 pub(crate) fn has(index: &Path, path: &[u8], hash: usize, folds_case: bool) -> bool {
-    let bytes = match std::fs::metadata(index) {
+    match read(index) {
         // Nothing was ever added.
-        Err(error) if error.kind() == ErrorKind::NotFound => return false,
-        Ok(meta) if meta.is_file() && meta.len() <= LARGEST => std::fs::read(index).unwrap_or_default(),
-        _ => return true,
-    };
-    find(&bytes, path, hash, folds_case).unwrap_or(true)
+        Err(ErrorKind::NotFound) => false,
+        Err(_) => true,
+        Ok(bytes) => find(&bytes, hash, |name, _| is_of(name, path, folds_case)).unwrap_or(true),
+    }
 }
 
-fn find(bytes: &[u8], path: &[u8], hash: usize, folds_case: bool) -> Option<bool> {
+/// Whether a path is that of a submodule: an entry that is the commit of another repository.
+pub(crate) fn has_gitlink(index: &Path, path: &[u8], hash: usize) -> bool {
+    read(index).is_ok_and(|bytes| find(&bytes, hash, |name, mode| mode == GITLINK && name == path) == Some(true))
+}
+
+/// What git writes for a submodule where the mode of a file would be.
+const GITLINK: u32 = 0o160_000;
+
+#[expect(clippy::disallowed_methods, reason = "git's index, never a database")]
+fn read(index: &Path) -> Result<Vec<u8>, ErrorKind> {
+    let meta = std::fs::metadata(index).map_err(|error| error.kind())?;
+    if !meta.is_file() || meta.len() > LARGEST {
+        return Err(ErrorKind::FileTooLarge);
+    }
+    Ok(std::fs::read(index).unwrap_or_default())
+}
+
+/// Whether an entry of the index is meant, by its name and its mode; nothing where the index cannot be read.
+fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&[u8], u32) -> bool) -> Option<bool> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -47,7 +63,7 @@ fn find(bytes: &[u8], path: &[u8], hash: usize, folds_case: bool) -> Option<bool
         name.extend_from_slice(&bytes[at..end]);
         // Filled up to eight bytes, at least one.
         at = if version == 4 { end + 1 } else { begin + (end - begin + 8) / 8 * 8 };
-        found |= is_of(&name, path, folds_case);
+        found |= is_meant(&name, number(begin + 24)?);
     }
     // What follows may say that most of the index is in another file.
     let last = bytes.len().checked_sub(hash)?;
@@ -117,8 +133,9 @@ mod tests {
             }
         }
         assert!(has(&index, b"SUB/B.LOG", 20, true));
+        assert!(!has_gitlink(&index, b"a", 20) && !has_gitlink(&index, b"sub", 20));
         let bytes = fs::read(&index).unwrap();
-        assert_eq!(find(&bytes[..bytes.len() / 2], b"nothing", 20, false), None);
+        assert_eq!(find(&bytes[..bytes.len() / 2], 20, |_, _| false), None);
         git(&repo, &["update-index", "--split-index"]);
         assert!(has(&index, b"nothing", 20, false), "what is in another file is not known");
         assert!(!has(&repo.join("none"), b"a", 20, false));
@@ -128,8 +145,8 @@ mod tests {
         #[test]
         fn any_bytes_are_read_to_their_end(version in 2u8..5, body in prop::collection::vec(any::<u8>(), 0..400)) {
             let bytes = [b"DIRC\0\0\0".as_slice(), &[version, 0, 0, 0, 3], &body].concat();
-            find(&bytes, b"a", 20, false);
-            find(&body, b"a", 32, true);
+            find(&bytes, 20, |name, _| is_of(name, b"a", false));
+            find(&body, 32, |name, _| is_of(name, b"a", true));
         }
     }
 }

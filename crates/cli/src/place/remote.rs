@@ -149,6 +149,12 @@ impl Settings {
         self.all(section, subsection, key).last()
     }
 
+    /// How many bytes the names of objects have.
+    pub(crate) fn hash(&self) -> usize {
+        let format = self.last("extensions", None, "objectformat");
+        if format.is_some_and(|format| format.eq_ignore_ascii_case(b"sha256")) { 32 } else { 20 }
+    }
+
     /// A yes or no; None when it is not set.
     pub(crate) fn flag(&self, section: &str, key: &str) -> Option<bool> {
         let value = self.last(section, None, key)?.to_ascii_lowercase();

@@ -13,6 +13,7 @@ use tenure_core::pattern::{Case, GLOB, Pattern};
 use tenure_core::{Error, Result};
 
 use super::git;
+use super::index;
 use super::remote::Settings;
 use crate::context::Context;
 
@@ -108,10 +109,22 @@ fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
         (_, name) => {
             let parent = path.parent().unwrap_or(&path);
             let real = git::canonical(parent)?.join(OsStr::from_bytes(name));
-            let below = fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_dir());
+            let below = fs::symlink_metadata(&real).is_ok_and(|meta| meta.is_dir()) && !is_gitlink(&real);
             Ok((real, if below { Tail::Below } else { Tail::File }))
         }
     }
+}
+
+/// Whether a directory is a submodule of the checkout that it lies in. That checkout has one path for it, the commit that
+/// is recorded there; the files below belong to the submodule's own.
+fn is_gitlink(dir: &Path) -> bool {
+    let Some(Ok(Some(around))) = dir.parent().map(git::locate) else { return false };
+    if !around.top.join(".gitmodules").exists() && !dir.join(".git").exists() {
+        return false;
+    }
+    let (Ok(inside), Ok(own)) = (dir.strip_prefix(&around.top), around.own_dir()) else { return false };
+    let hash = Settings::read(&around.common).map_or(20, |settings| settings.hash());
+    index::has_gitlink(&own.join("index"), inside.as_os_str().as_bytes(), hash)
 }
 
 fn relative(top: &Path, real: &Path, tail: &Tail) -> Result<String> {

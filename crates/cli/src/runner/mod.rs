@@ -33,7 +33,7 @@ pub(crate) use self::guardian::{NAME, guard};
 use self::target::Target;
 use self::watch::{Blow, Post, Word, watch};
 use crate::context::Context;
-use crate::failure;
+use crate::{failure, wait};
 
 /// The exit code where the command was ended for a lost lock.
 pub(crate) const LOST: u8 = 123;
@@ -49,7 +49,7 @@ pub(crate) struct Taken {
     pub(crate) sent: Duration,
 }
 
-/// Takes a lock by what `ask` sends to the store last.
+/// Takes or renews a lock by what `ask` sends to the store last.
 pub(crate) fn take(ask: impl FnOnce() -> Result<Hold>) -> Result<Taken> {
     let sent = since_boot();
     ask().map(|hold| Taken { hold, sent })
@@ -62,6 +62,10 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
     let mut running = started.inspect_err(|_| _ = give_back(context, &taken.hold))?;
     let why = running.keep(context, taken);
     let (status, lost) = running.end();
+    if !lost {
+        // Nothing waits for this runner any more but the next one for the lock.
+        hurry(context, GIVE_BACK);
+    }
     let released = give_back(context, &taken.hold);
     let shown = cut(&taken.hold.subject, 120);
     if lost {
@@ -98,6 +102,13 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+/// How long giving the lock back may take where nothing went wrong.
+const GIVE_BACK: Duration = Duration::from_secs(10);
+
+fn hurry(context: &Context<'_>, limit: Duration) {
+    context.hurry(limit);
 }
 
 fn give_back(context: &Context<'_>, hold: &Hold) -> Result<()> {
@@ -190,6 +201,9 @@ impl Running {
         let ttl = Span::seconds(taken.hold.ttl_s);
         let every = duration(rule::renew_every(ttl));
         let again = every.min(Duration::from_secs(1));
+        // An answer that comes after the next renewal would have been due helps nobody, and while this thread waits for
+        // one it cannot take note that the command is over.
+        hurry(context, every.max(Duration::from_secs(1)));
         let renewal = Op::Lock(lock::Request {
             name: taken.hold.subject.clone(),
             fence: Some(taken.hold.fence),
@@ -204,16 +218,16 @@ impl Running {
             if !matches!(self.exited.recv_timeout(wait), Err(RecvTimeoutError::Timeout)) {
                 return why;
             }
-            let sent = since_boot();
-            if is_over || sent < next {
+            let now = since_boot();
+            if is_over || now < next {
                 continue;
             }
-            if sent >= self.trust.term_at || self.lost.load(Ordering::SeqCst) {
+            if now >= self.trust.term_at || self.lost.load(Ordering::SeqCst) {
                 is_over = true;
                 continue;
             }
-            match context.run_aside(&renewal) {
-                Ok(_) => {
+            match take(|| wait::read(&context.run_aside(&renewal)?)) {
+                Ok(Taken { sent, .. }) => {
                     self.trust = Trust::from(sent, ttl);
                     self.tell(Word::Trust(self.trust));
                     next = sent + every;
@@ -258,4 +272,27 @@ fn not_startable(program: &OsString, error: &std::io::Error) -> Error {
     Error::new(Kind::Usage, "command_not_started", Stage::Arguments, format!("{shown} cannot be started: {error}"))
         .entity(shown)
         .hint("Nothing was run, and the lock is free again.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_r14_a_lock_is_trusted_from_before_it_was_asked_for() {
+        let mut asked = Duration::ZERO;
+        let hold: Hold = serde_json::from_value(json!({
+            "id": "h-00000", "kind": "name", "subject": "deploy", "holder": "a", "fence": 1, "mode": "exclusive",
+            "reason": "", "granted_at": "2026-01-01T00:00:00Z", "expires_at": "2026-01-01T00:01:00Z",
+            "expires_in_s": 60, "ttl_s": 60, "state": "live", "liveness": "alive",
+        }))
+        .unwrap();
+        let taken = take(|| {
+            asked = since_boot();
+            // However long the answer takes.
+            while since_boot() == asked {}
+            Ok(hold)
+        });
+        assert!(taken.unwrap().sent <= asked);
+    }
 }

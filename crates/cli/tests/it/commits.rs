@@ -408,6 +408,54 @@ fn inv_r12_a_submodule_is_a_path_of_its_checkout() {
 }
 
 #[test]
+fn inv_r2_a_submodule_typed_by_its_name_is_the_path_that_commits_change() {
+    let home = Home::guarded(Engine::File);
+    home.git_init("lib");
+    home.git_as("", "repo", &["submodule", "--quiet", "add", "../lib", "vendor/lib"]).ok();
+    home.commit("").silent();
+    let held = home.ok_as("b", &["reserve", "vendor/lib"]);
+    assert_eq!(held["holds"][0]["subject"], "vendor/lib");
+    home.refused_as("a", &["reserve", "vendor/lib"]).is("conflict", "path_held");
+    // With what else is in the checkout around it, in one call.
+    home.ok_as("b", &["reserve", "vendor/lib", "README"]);
+    home.ok_as("b", &["release", "README"]);
+    home.git_as("", "repo/vendor/lib", &["commit", "-q", "--allow-empty", "-m", "inside"]).ok();
+    home.git_as("", "repo", &["add", "vendor/lib"]).ok();
+    home.commit("a").refused(&["vendor/lib is held by b"]);
+    home.commit("b").silent();
+    assert_eq!(home.subjects("b"), [""; 0], "committed, so given back");
+    // What is below it is in a checkout and a project of its own.
+    home.ok_as("a", &["reserve", "vendor/lib"]);
+    for inside in ["vendor/lib/x", "vendor/lib/"] {
+        home.ok_as("b", &["reserve", inside]);
+    }
+    home.refused_as("b", &["reserve", "vendor/lib", "vendor/lib/x"]).is("usage", "several_checkouts");
+    let there = home.call(&["holds"]).cwd(home.path("repo/vendor/lib")).json().run().data();
+    assert_eq!(there["items"].as_array().unwrap().len(), 2, "{there}");
+    assert_eq!(home.ok(&["holds"])["items"].as_array().unwrap().len(), 1);
+    // One that is not checked out is the same path; a working tree that lies inside is no submodule.
+    home.ok_as("a", &["release", "vendor/lib"]);
+    home.git_as("", "repo", &["submodule", "--quiet", "deinit", "-f", "vendor/lib"]).ok();
+    assert_eq!(home.ok_as("a", &["reserve", "vendor/lib"])["holds"][0]["subject"], "vendor/lib");
+    home.git_as("", "repo", &["worktree", "add", "-q", "nested"]).ok();
+    assert_eq!(home.ok_as("a", &["reserve", "nested"])["holds"][0]["subject"], "./");
+}
+
+#[test]
+fn inv_r11_a_name_that_is_none_follows_the_policy_and_is_told() {
+    let home = Home::guarded(Engine::File);
+    home.ok_as("b", &["reserve", "x"]);
+    for (policy, code) in [("open", 0), ("closed", 1)] {
+        home.write("repo/tenure.toml", &format!("[guard]\nfail = \"{policy}\"\n"));
+        home.stage(&["x"]);
+        let done = home.commit("No Name");
+        assert_eq!(done.code, code, "{policy}: {}", done.said);
+        let told = done.said.lines().filter(|line| line.contains("TENURE_AGENT is not the name of an agent")).count();
+        assert_eq!(told, 1, "{policy}: {}", done.said);
+    }
+}
+
+#[test]
 fn inv_r11_a_store_that_cannot_be_reached_follows_the_policy() {
     let home = Home::guarded(Engine::File);
     home.ok_as("b", &["reserve", "x"]);

@@ -439,6 +439,19 @@ fn inv_r13_whole_tree_commands_are_refused_while_others_hold_paths_there() {
 }
 
 #[test]
+fn inv_r13_a_command_of_a_session_that_nobody_began_is_refused_too() {
+    let home = Home::new(Engine::File);
+    home.add("something");
+    begin(&home, "claude", &["s1"]);
+    assert_eq!(claude(&home, "s1", &home.repo(), "src/a.rs"), None);
+    let input = json!({ "command": "git stash" });
+    let payload =
+        json!({ "session_id": "new", "cwd": home.repo(), "tool_name": "run_shell_command", "tool_input": input });
+    let reason = refusal("gemini", "BeforeTool", &send(&home, "gemini", "BeforeTool", &payload).stdout);
+    assert!(reason.contains("claude-s1") && reason.contains("src/a.rs"), "{reason}");
+}
+
+#[test]
 fn inv_r13_a_command_is_refused_wherever_it_may_run_and_whatever_it_is_limited_to() {
     let home = Home::new(Engine::File);
     home.add("something");

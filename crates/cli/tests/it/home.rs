@@ -45,6 +45,14 @@ impl Home {
         home
     }
 
+    /// A home with a git repository and a store at a URL.
+    pub(crate) fn at(url: &str) -> Home {
+        let (_, schema) = url.split_once("schema=").expect("a URL with a schema");
+        let home = Home { postgres: Some((url.to_owned(), schema.to_owned())), ..Home::made(Engine::File, None) };
+        home.git_init("repo");
+        home
+    }
+
     /// A home with a directory `repo` that is none.
     pub(crate) fn without_git(engine: Engine) -> Home {
         // Any test can be run through a server: TENURE_IT_THROUGH=http or socket.

@@ -11,13 +11,13 @@ use crate::home::{Engine, Home, keys, text, wait_until, words};
 const HOLD: &str = "id kind subject holder fence mode reason granted_at expires_at expires_in_s ttl_s state liveness";
 
 /// A runner in the background. Its command tells its number in a file, and goes on until something is written into a pipe.
-struct Run<'a> {
+pub(crate) struct Run<'a> {
     home: &'a Home,
     child: Child,
 }
 
 impl<'a> Run<'a> {
-    fn start(home: &'a Home, agent: &str, ttl: &str, script: &str) -> Run<'a> {
+    pub(crate) fn start(home: &'a Home, agent: &str, ttl: &str, script: &str) -> Run<'a> {
         let pipe = home.path("pipe");
         if !pipe.exists() {
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -42,11 +42,11 @@ impl<'a> Run<'a> {
     }
 
     /// Lets the command end by itself.
-    fn let_go(&self) {
+    pub(crate) fn let_go(&self) {
         std::fs::write(self.home.path("pipe"), "go\n").unwrap();
     }
 
-    fn end(self) -> (i32, Value) {
+    pub(crate) fn end(self) -> (i32, Value) {
         let output = self.child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let last = said.lines().last().unwrap_or("null").to_owned();
@@ -96,7 +96,8 @@ fn inv_r2_a_word_that_is_a_lock_and_a_path_is_what_one_has() {
     assert_eq!(home.ok_as("b", &["release", "build"])["holds"][0]["kind"], "path");
     home.refused_as("b", &["release", "build"]).is("conflict", "lock_held");
     home.ok_as("a", &["reserve", "build"]);
-    assert_eq!(home.ok_as("a", &["release", "build"])["holds"][0]["kind"], "name", "a lock comes first");
+    home.refused_as("a", &["release", "build"]).is("usage", "release_which");
+    assert_eq!(home.ok_as("a", &["release", "--lock", "build"])["holds"][0]["kind"], "name");
     assert_eq!(home.ok_as("a", &["release", "./build"])["holds"][0]["kind"], "path");
     home.ok_as("a", &["lock", "src/x"]);
     assert_eq!(home.ok_as("a", &["release", "src/x"])["holds"][0]["kind"], "name");
@@ -207,6 +208,17 @@ fn inv_r14_a_command_that_will_not_end_is_killed_with_all_it_started() {
     assert_eq!(code, 123);
     let child = std::fs::read_to_string(home.path("child")).unwrap();
     wait_until("all of them are gone", || is_gone(&command) && is_gone(child.trim()));
+}
+
+#[test]
+fn inv_r14_what_a_command_that_ends_when_asked_has_started_goes_with_it() {
+    let home = Home::new(Engine::File);
+    let script = "trap 'exit 0' TERM; (trap '' TERM; exec sleep 600) & echo $! > ../child";
+    let run = Run::start(&home, "a", "2s", script);
+    home.ok(&["lock", "deploy", "--force"]);
+    assert_eq!(run.end().0, 123);
+    let child = std::fs::read_to_string(home.path("child")).unwrap();
+    wait_until("what it has started is gone", || is_gone(child.trim()));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::home::{Engine, Home, keys, text, words};
 
-const HOLD: &str =
-    "id kind subject holder fence mode reason granted_at expires_at expires_in_s ttl_s state liveness checkout";
+const HOLD: &str = "id kind subject holder fence mode reason granted_at expires_at expires_in_s ttl_s state liveness checkout checkout_id \
+     checkout_name";
 
 #[test]
 fn inv_r6_reserve_check_and_release_answer_in_their_shapes() {

@@ -17,14 +17,14 @@ impl Home {
     }
 
     /// Who waits, in the order of the line.
-    fn line(&self) -> Vec<String> {
+    pub(crate) fn line(&self) -> Vec<String> {
         let held = self.ok(&["holds", "--limit", "1000"]);
         held["waiting"].as_array().into_iter().flatten().map(|place| text(&place["agent"])).collect()
     }
 }
 
 /// The answer of a process, once it has ended.
-fn answer(mut child: Child) -> (i32, Value) {
+pub(crate) fn answer(mut child: Child) -> (i32, Value) {
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     let code = child.wait().unwrap().code().unwrap_or(-1);

@@ -4,11 +4,12 @@
 //! Instants are shown as they are, not as ages, so that time alone changes nothing. Words of agents stand in quotes with
 //! their author, line by line, so that no text can pass for a section of the brief.
 
+mod lost;
+mod near;
 mod past;
 mod words;
 
 use tenure_core::brief::{Section, compose};
-use tenure_core::hold::Mode;
 use tenure_core::message::Urgency;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
@@ -20,8 +21,6 @@ use words::{at, lines, quoted};
 
 /// How many tasks that wait for this one are named.
 const UNLOCKS: usize = 20;
-/// How many holds of others are looked at, and how many are named.
-const NEAR: (usize, usize) = (200, 10);
 /// What the section of new messages is called.
 const MAIL: &str = "Mail";
 const EVENTS: &str = "Last events";
@@ -32,6 +31,10 @@ pub(crate) struct Ask<'a> {
     pub(crate) me: &'a str,
     /// The checkout of the reader, empty for none.
     pub(crate) checkout: &'a str,
+    /// The machine of the reader.
+    pub(crate) host: &'a str,
+    /// Agents that are proven dead.
+    pub(crate) dead: &'a [String],
     pub(crate) now: Time,
     /// Whether the reader calls tools and does not type commands.
     pub(crate) tools: bool,
@@ -80,11 +83,10 @@ fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
         None => None,
     };
     let mut sections = Vec::new();
-    if let Some(lost) = ask.lost {
-        sections.push(Section {
-            needed: true,
-            ..section("Changed while you were away", vec![lost.to_owned()], ask, "log")
-        });
+    let mut lost: Vec<String> = ask.lost.map(str::to_owned).into_iter().collect();
+    lost.extend(lost::of(tx, ask)?);
+    if !lost.is_empty() {
+        sections.push(Section { needed: true, ..section("Changed while you were away", lost, ask, "log") });
     }
     let in_line = in_line(tx, ask)?;
     if !in_line.is_empty() {
@@ -117,7 +119,7 @@ fn around(tx: &mut dyn Tx, ask: &Ask<'_>, full: Option<&task::Full>) -> Result<V
     Ok(vec![
         section("Directives and pins", directives, ask, "memory list"),
         section(MAIL, mail(ask), ask, "inbox"),
-        section("Near you", near(tx, ask)?, ask, "holds"),
+        section("Near you", near::of(tx, ask)?, ask, "holds"),
         section("Facts and lessons", facts, ask, "recall \"…\""),
         section(EVENTS, events, ask, "log"),
     ])
@@ -288,27 +290,4 @@ fn in_line(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         });
     }
     Ok(items)
-}
-
-fn near(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
-    let holds = hold::page(tx, ask.project, "", (ask.now, "\u{10ffff}"), NEAR.0)?;
-    let others = holds.iter().filter(|hold| hold.holder != ask.me).take(NEAR.1);
-    Ok(others
-        .map(|hold| {
-            let what = if hold.is_path() { path(ask, hold) } else { hold.subject.clone() };
-            let why = if hold.reason.is_empty() { String::new() } else { format!(" {}", quoted(&hold.reason, 120)) };
-            format!("- {} holds {what}{why} until {}", hold.holder, at(hold.expires_at))
-        })
-        .collect())
-}
-
-/// A hold on a path: the pattern in quotes, as it may have any character in it, and where it is meant.
-fn path(ask: &Ask<'_>, hold: &hold::Row) -> String {
-    let shared = if hold.mode == Mode::Shared { ", shared" } else { "" };
-    let place = match hold.checkout.as_str() {
-        "" => " in every checkout",
-        here if here == ask.checkout => "",
-        _ => " in another checkout",
-    };
-    format!("the path {}{place}{shared},", quoted(&hold.subject, 200))
 }

@@ -6,10 +6,11 @@ use tenure_core::hold::lapsed;
 use tenure_core::memory::{Kind, Scope};
 use tenure_core::{Result, event};
 use tenure_store::Tx;
-use tenure_store::table::{artifact, checkout, event as log, hold, memory, note, path, task, touched};
+use tenure_store::table::{artifact, event as log, hold, memory, note, path, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
+use crate::checkouts::Checkouts;
 use crate::query::memory::{Effort, Place, Wanted, places, search};
 
 /// How many notes are shown, and how long the last and the others are at the most.
@@ -83,10 +84,10 @@ fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
     for file in elsewhere {
         others.entry(file.1.clone()).or_default().push(file);
     }
-    let tops = checkout::all(tx, ask.project)?;
+    let tops = Checkouts::load(tx, ask.project, ask.host)?;
     for (checkout, files) in others {
-        let top = tops.iter().find(|(id, ..)| *id == checkout);
-        let place = top.map_or_else(|| "that is gone".to_owned(), |(_, _, path)| quoted(path, 300));
+        let top = tops.get(&checkout);
+        let place = top.map_or_else(|| "that is gone".to_owned(), |_| quoted(&tops.place(&checkout), 300));
         items.push(format!("- Files changed for it in another checkout, {place}: {}", names(&files)));
     }
     Ok(items)

@@ -240,7 +240,8 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
         Thing::Paths { patterns, .. } => patterns,
         Thing::Name(name) => return offer_name(unit, place, &name),
     };
-    let around = live.clone();
+    // Whatever it is called, a lock that somebody else waits for is no path.
+    let around: Vec<hold::Row> = live.iter().filter(|row| !row.is_name()).cloned().collect();
     let held = around.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
     let wanted = Wanted { agent: &place.agent, checkout: &place.checkout, mode: place.mode, patterns: &patterns };
     let Ok(steps) = decide(&wanted, &held) else { return Err(Error::bug("an offer of what is not free")) };

@@ -1,11 +1,8 @@
 //! The line as it is shown: places with their numbers, and how one place stands.
 
-use std::collections::HashMap;
-
 use tenure_core::line::{Line, Waiter};
 use tenure_core::{Result, Time, id};
 use tenure_store::Tx;
-use tenure_store::table::checkout;
 use tenure_store::table::place::{self as table, State};
 
 use super::{Loaded, Sight, load};
@@ -19,14 +16,8 @@ pub(crate) fn shown(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<Place>> {
     let Some(project) = scene.project.filter(|project| project.waiting > 0) else { return Ok(Vec::new()) };
     let loaded = load(tx, &Sight { project, now: scene.now, dead: &scene.dead }, None)?;
     let mut places = all(&loaded, scene.now);
-    let here = scene.call.checkout.as_ref().map_or("", |here| here.host.as_str());
-    let known: HashMap<String, String> = checkout::all(tx, &project.id)?
-        .into_iter()
-        .map(|(id, host, path)| (id, if host == here { path } else { format!("{host}:{path}") }))
-        .collect();
-    for place in &mut places {
-        place.checkout = place.checkout.take().map(|id| known.get(&id).cloned().unwrap_or(id));
-    }
+    let known = scene.checkouts(tx)?;
+    places.iter_mut().for_each(|place| known.show_place(place));
     Ok(places)
 }
 

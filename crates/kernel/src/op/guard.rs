@@ -7,18 +7,18 @@ use serde_json::json;
 use tenure_core::hold::{GUARD_TTL, Mode};
 use tenure_core::pattern::GLOB;
 use tenure_core::{Error, Result};
-use tenure_store::table::path;
 
 use super::reserve::{self, Taking};
 use super::tool_used;
-use crate::paths;
-use crate::shape::{Elsewhere, Guarded};
+use crate::checkouts::Checkouts;
+use crate::paths::{self, elsewhere};
+use crate::shape::Guarded;
 use crate::unit::Unit;
 
 /// Most files of one call. A patch may be large, and what is not taken is not guarded.
 pub const FILES_MAX: usize = 2_048;
-/// Most files in other checkouts that are told.
-const ELSEWHERE_MAX: usize = 3;
+/// Most holds in other checkouts that are told: as many as a door may count.
+pub(crate) const ELSEWHERE_MAX: usize = 100;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
     };
     let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
     let me = unit.me();
-    let elsewhere = path::elsewhere(unit.tx, &unit.project.id, me, unit.now, ELSEWHERE_MAX)?;
-    let elsewhere = elsewhere.into_iter().map(Elsewhere::of).collect();
-    Ok(Guarded { agent: me.to_owned(), granted, elsewhere })
+    let checkouts = Checkouts::of(unit)?;
+    let sight = elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
+    let mut elsewhere = elsewhere::of_agent(unit.tx, &sight, me)?;
+    elsewhere.truncate(ELSEWHERE_MAX);
+    Ok(Guarded { agent: me.to_owned(), granted, elsewhere, at: unit.now.to_string() })
 }

@@ -11,6 +11,7 @@ use tenure_store::table::{hold, lock as table};
 
 use super::release_paths::stale_fence;
 use crate::access::overrides;
+use crate::limit;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
 use crate::unit::Unit;
 use crate::{locks, paths, shape, steal};
@@ -95,6 +96,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
                     return blocked(unit, request, &reason, &in_the_way);
                 }
             }
+            limit::locks(unit)?;
             let overrode = live.as_ref().map(|row| row.holder.clone());
             steal::end(unit, live.as_slice(), &reason)?;
             let held = grant(unit, request, &reason, overrode.as_deref())?;
@@ -129,7 +131,7 @@ fn take(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str
     row.place.clear();
     table::take(unit.tx, &unit.project.id, &row)?;
     unit.freed = true;
-    Ok(paths::shown(unit, &row))
+    paths::shown(unit, &row)
 }
 
 /// What renews a lock, and how long it lives without that.
@@ -171,7 +173,7 @@ fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<
     };
     hold::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;
-    Ok(paths::shown(unit, &row))
+    paths::shown(unit, &row)
 }
 
 /// The same lock under the same fence, with a new end.
@@ -182,7 +184,7 @@ fn renew(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &st
         reason.clone_into(&mut row.reason);
     }
     table::renew(unit.tx, &unit.project.id, &row.id, (row.expires_at, row.ttl), &row.reason)?;
-    Ok(paths::shown(unit, &row))
+    paths::shown(unit, &row)
 }
 
 /// The refusal of a fence under which there is no lock any more.

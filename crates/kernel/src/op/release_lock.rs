@@ -1,6 +1,5 @@
 //! The part of `release` that gives a named lock back.
 
-use tenure_core::hold::Ending;
 use tenure_core::text::cut;
 use tenure_core::{Error, Result};
 use tenure_store::table::{hold, lock, place};
@@ -9,11 +8,9 @@ use super::release::Request;
 use super::release_paths::{finish, not_held, over, stale_fence};
 use crate::line;
 use crate::locks;
+use crate::paths::is_lost;
 use crate::shape;
 use crate::unit::Unit;
-
-/// How many locks of a name are looked through for the last one of the actor.
-const LOOKED_AT: usize = 20;
 
 /// Gives the lock of a name back; a person may end that of another.
 pub(super) fn by_name(unit: &mut Unit<'_>, name: &str, request: &Request) -> Result<shape::Reserved> {
@@ -43,16 +40,15 @@ fn place(unit: &mut Unit<'_>, name: &str) -> Result<Option<place::Row>> {
 
 /// Why there is nothing to give back: it has lapsed or was taken over, another has it, or nobody has it.
 fn nothing(unit: &mut Unit<'_>, name: &str, request: &Request, live: Option<&hold::Row>) -> Result<Error> {
-    let newest = lock::newest(unit.tx, &unit.project.id, name, LOOKED_AT)?;
+    let newest = lock::newest(unit.tx, &unit.project.id, name, 1)?;
     if let Some(row) = newest.first().filter(|row| request.fence.is_some_and(|fence| fence != row.fence)) {
         return Ok(stale_fence(row, request.fence));
     }
-    let own = newest.iter().find(|row| row.holder == unit.me());
     // Whoever lost it learns that before it is told who has it now.
-    if let Some(own) =
-        own.filter(|own| [Ending::Expired, Ending::Forced].iter().any(|how| own.ended_how == how.as_str()))
-    {
-        return Ok(over(unit, own));
+    let me = unit.me();
+    let own = lock::last_of(unit.tx, &unit.project.id, name, me)?;
+    if let Some(own) = own.filter(|own| own.ended_at.0 != 0 && is_lost(own)) {
+        return over(unit, &own);
     }
     match live {
         Some(row) => locks::held_by(unit, row),

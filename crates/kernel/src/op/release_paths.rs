@@ -6,10 +6,11 @@ use serde_json::json;
 use tenure_core::hold::{Ending, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, event, id};
-use tenure_store::table::{event as log, hold, place};
+use tenure_core::{Error, Kind, Result, id};
+use tenure_store::table::{hold, place};
 
 use super::release::Request;
+use crate::checkouts::Checkouts;
 use crate::line::{self, InTheWay};
 use crate::locks;
 use crate::paths;
@@ -25,10 +26,10 @@ pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Resu
     }
     let row = hold::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
     if row.is_task() {
-        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)) };
+        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)?) };
     }
     if row.ended_at.0 != 0 || lapsed(unit.now, row.expires_at) {
-        return Err(over(unit, &row));
+        return Err(over(unit, &row)?);
     }
     if row.holder != unit.me() && !request.force {
         if row.is_name() {
@@ -128,7 +129,7 @@ fn others_hold(unit: &mut Unit<'_>, patterns: &[Pattern], holds: Vec<hold::Row>)
     Ok(refusal.attempt("tenure holds --kind path"))
 }
 
-/// Why there is nothing to give back: another has it, a wider hold has it, it has lapsed, or nobody has it.
+/// Why there is nothing to give back: a wider hold has it, it was lost, another has it, or nobody has it.
 fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result<Error> {
     let me = unit.me();
     let shown = cut(pattern.text(), 120);
@@ -144,30 +145,33 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
         }
         others.push(row.clone());
     }
-    if !others.is_empty() {
-        return others_hold(unit, std::slice::from_ref(pattern), others);
+    // Whoever lost it learns that before it is told who has it now.
+    let (project, here) = (unit.project.id.clone(), unit.checkout.clone());
+    if let Some(lost) = paths::last_own(unit.tx, &project, (me, &here), pattern)?.filter(paths::is_lost) {
+        return paths::stale(unit, &lost);
     }
-    let filter = log::Filter { subject: pattern.text().to_owned(), ..log::Filter::default() };
-    let story = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 20)?;
-    let last = story.iter().find_map(|row| {
-        let data: serde_json::Value = serde_json::from_str(&row.data).unwrap_or_default();
-        let own = data["holder"] == me && event::about(&row.kind, &data) == event::About::Path;
-        own.then(|| row.kind.clone())
-    });
-    Ok(if last.as_deref() == Some(event::kind::HOLD_EXPIRED) { stale(&shown) } else { not_held(&shown) })
+    let refusal = match others.is_empty() {
+        true => not_held(&shown),
+        false => others_hold(unit, std::slice::from_ref(pattern), others)?,
+    };
+    // A worktree that was moved or removed leaves what was held in it behind.
+    for row in hold::all_of_holder(unit.tx, &project, me)?.iter().filter(|row| row.is_path()) {
+        if !lapsed(unit.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
+            let name = cut(&Checkouts::of(unit)?.name(&row.checkout), 120);
+            return Ok(refusal
+                .hint(format!("You hold it in another checkout, {name}: `tenure release {}`.", row.id))
+                .attempt(format!("tenure release {}", row.id)));
+        }
+    }
+    Ok(refusal)
 }
 
 /// The refusal of a hold that has ended.
-pub(super) fn over(unit: &Unit<'_>, row: &hold::Row) -> Error {
-    let shown = cut(&row.subject, 120);
-    let lost = ["", Ending::Expired.as_str(), Ending::Forced.as_str()].contains(&row.ended_how.as_str());
-    if lost && row.holder == unit.me() { stale(&shown) } else { not_held(&shown) }.detail("hold", row.id.clone())
-}
-
-fn stale(shown: &str) -> Error {
-    Error::refused(Kind::Stale, "lapsed", format!("your hold on {shown} is over: there is nothing to give back"))
-        .entity(shown)
-        .attempt("tenure holds --mine")
+pub(super) fn over(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
+    if paths::is_lost(row) && row.holder == unit.me() {
+        return paths::stale(unit, row);
+    }
+    Ok(not_held(&cut(&row.subject, 120)).detail("hold", row.id.clone()))
 }
 
 pub(super) fn not_held(shown: &str) -> Error {
@@ -201,7 +205,7 @@ pub(super) fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::R
         paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
         row.ended_at = unit.now;
         row.ended_how = how.as_str().to_owned();
-        holds.push(paths::shown(unit, &row));
+        holds.push(paths::shown(unit, &row)?);
     }
     Ok(shape::Reserved { holds, ..shape::Reserved::default() })
 }

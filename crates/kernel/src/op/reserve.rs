@@ -5,12 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{Step, UNANCHORED_AGENT, UNANCHORED_PROJECT, Wanted, decide};
+use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
 use crate::access::overrides;
+use crate::checkouts::Checkouts;
+use crate::limit;
 use crate::line::{self, Asking, InTheWay, Sight, Want};
+use crate::paths::elsewhere::Own;
 use crate::paths::{self, Granting};
 use crate::shape;
 use crate::steal;
@@ -116,20 +119,47 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
     let taken = match take(unit, &patterns, &taking)? {
         Ok(taken) => taken,
         Err(in_the_way) if request.wait => {
-            refuse_too_many_unanchored(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
+            limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
             let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
             return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, &in_the_way);
         }
         Err(in_the_way) => return Err(refusal(unit, &patterns, &in_the_way)?),
     };
-    let holds = taken.iter().map(|row| paths::shown(unit, row)).collect();
-    Ok(shape::Reserved { holds, ..shape::Reserved::default() })
+    let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
+    let mut elsewhere = elsewhere(unit, &patterns, &taking)?;
+    let total = elsewhere.len();
+    elsewhere.truncate(paths::BLOCKERS_MAX);
+    let elsewhere_total = (total > elsewhere.len()).then_some(total);
+    Ok(shape::Reserved { holds, elsewhere, elsewhere_total, ..shape::Reserved::default() })
+}
+
+/// What others hold of the same files in other checkouts.
+fn elsewhere(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<Vec<shape::Elsewhere>> {
+    if taking.here.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (checkouts, me) = (Checkouts::of(unit)?, unit.me());
+    let own = |pattern: &Pattern| Own {
+        pattern: pattern.clone(),
+        mode: taking.mode,
+        checkout: taking.here.clone(),
+        since: unit.now,
+    };
+    let own: Vec<Own> = patterns.iter().map(own).collect();
+    let sight =
+        paths::elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
+    paths::elsewhere::of(unit.tx, &sight, me, &own)
 }
 
 /// The refusal of what stands in the way.
 pub(super) fn refusal(unit: &mut Unit<'_>, patterns: &[Pattern], in_the_way: &InTheWay) -> Result<Error> {
     let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
-    Ok(refusal.attempt("tenure reserve PATH --wait"))
+    // Relative to the top of the checkout; the door knows how they were typed.
+    let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
+    Ok(match text::shell_words(&typed) {
+        Some(words) => refusal.attempt(format!("tenure reserve --wait {words}")),
+        None => refusal.hint("The same request with --wait waits in line."),
+    })
 }
 
 /// Takes patterns, all or none: `reserve` and the edit guard alike. Returns the hold that answers each pattern, or what
@@ -145,7 +175,7 @@ pub(super) fn take(
         Ok(decided) => decided,
         Err(in_the_way) => return Ok(Err(in_the_way)),
     };
-    refuse_too_many_unanchored(unit, patterns, &steps)?;
+    limit::patterns(unit, patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     let taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
     line::take(unit, &Want::Paths(wanted))?;
@@ -201,29 +231,6 @@ fn bound(unit: &mut Unit<'_>) -> Result<Bound> {
     let title = loaded.full.task.title;
     let own = loaded.full.held.filter(|held| held.holder == unit.me());
     Ok(own.map_or_else(Bound::default, |held| Bound { task: focus, title, until: Some((held.expires_at, held.ttl)) }))
-}
-
-fn refuse_too_many_unanchored(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]) -> Result<()> {
-    let new = patterns.iter().zip(steps).filter(|(pattern, step)| **step == Step::Grant && !pattern.is_anchored());
-    let new = i64::try_from(new.count()).unwrap_or(i64::MAX);
-    if new == 0 {
-        return Ok(());
-    }
-    let me = unit.me();
-    let (all, own) = path::unanchored(unit.tx, &unit.project.id, me, unit.now)?;
-    if all + new <= UNANCHORED_PROJECT && own + new <= UNANCHORED_AGENT {
-        return Ok(());
-    }
-    Err(Error::refused(
-        Kind::Usage,
-        "too_many_unanchored",
-        format!(
-            "patterns that begin with a wildcard may be anywhere, and there are many: {own} of yours (at most \
-             {UNANCHORED_AGENT}), {all} in the project (at most {UNANCHORED_PROJECT})"
-        ),
-    )
-    .hint("Begin the pattern with a directory, or release others first.")
-    .attempt("tenure holds --mine"))
 }
 
 /// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that
@@ -320,7 +327,7 @@ fn renew(
         // Taken: the fence stays, the time begins.
         let data = json!({
             "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
-            "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+            "checkout": row.checkout, "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
         });
         unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
         row.place.clear();

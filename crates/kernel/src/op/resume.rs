@@ -92,6 +92,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         project: &project,
         me,
         checkout: &unit.checkout,
+        host: unit.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
+        dead: &unit.dead,
         now: unit.now,
         tools: unit.uses_tools(),
         tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::tool::{self, Past, Remark};
-use tenure_core::{Error, Result, Span, event, redact, session};
+use tenure_core::{Error, Result, Span, Time, event, redact, session};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, fired as hooks, session as table, touched};
 
@@ -61,6 +61,9 @@ pub struct Request {
     /// Whether the session is told something now.
     #[serde(default)]
     pub told: bool,
+    /// When what it is told was found out; what came up since is told another time. Without it now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_as_of: Option<String>,
     /// What becomes of the session's context now.
     #[serde(default)]
     pub context: session::Context,
@@ -76,6 +79,7 @@ impl Request {
             check_word(word)?;
         }
         self.sub_agent.as_deref().map(check_word).transpose()?;
+        self.told_as_of.as_deref().map(Time::parse).transpose()?;
         if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
             let shown = tenure_core::text::excerpt(program);
             return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
@@ -117,7 +121,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
         one.again(unit.tx, &project, unit.now)?;
     }
     if request.told {
-        one.told(unit.tx, &project, unit.now)?;
+        let found = request.told_as_of.as_deref().map(Time::parse).transpose()?;
+        one.told(unit.tx, &project, found.map_or(unit.now, |found| found.min(unit.now)))?;
     }
     let shortened_at = match request.context {
         session::Context::Kept => None,

@@ -84,7 +84,7 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
                     };
                     let data = json!({ "lapsed_from": row.holder });
                     let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
-                    regained.holds.push(super::shown(unit, &granted));
+                    regained.holds.push(super::shown(unit, &granted)?);
                     around.push(granted);
                 }
                 // Its own already.
@@ -171,7 +171,7 @@ pub(crate) fn hand_over(
         let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
         let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;
         unit.ended(&row.id, row.asked, how, granted.fence);
-        moved.push(super::shown(unit, &granted));
+        moved.push(super::shown(unit, &granted)?);
     }
     Ok(moved)
 }

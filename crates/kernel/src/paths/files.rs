@@ -104,6 +104,8 @@ fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold:
         let Some(last) = page.last() else { return Ok(found) };
         after = (last.expires_at, last.id.clone());
         let more = page.len() == PAGE;
+        let mut page = page;
+        super::as_found(tx, project, &mut page)?;
         found.extend(page.into_iter().filter(|row| checkouts.contains(&row.checkout)));
         if !more {
             return Ok(found);

@@ -1,7 +1,10 @@
 //! Holds on paths: which of them meet a request, how they begin and end, and how they are told to whom they block.
 
 mod bound;
+pub(crate) mod elsewhere;
+mod ends;
 mod files;
+mod lost;
 mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +19,11 @@ use tenure_store::error::corrupt;
 use tenure_store::table::{checkout, hold, path};
 
 pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
+pub(crate) use self::ends::{Ends, as_found};
 pub(crate) use self::files::{Files, counts};
+pub(crate) use self::lost::{is_lost, last_own, stale};
 pub(crate) use self::refusal::{BLOCKERS_MAX, blockers, held_by};
+use crate::checkouts::Checkouts;
 use crate::mail::Over;
 use crate::shape;
 use crate::unit::Unit;
@@ -64,7 +70,7 @@ pub(crate) fn held(row: &hold::Row) -> Result<Held<'_>> {
 pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<String>> {
     let mut checkouts = vec![String::new()];
     if here.is_empty() {
-        checkouts.extend(checkout::all(tx, project)?.into_iter().map(|(id, ..)| id));
+        checkouts.extend(checkout::all(tx, project)?.into_iter().map(|known| known.id));
     } else {
         checkouts.push(here.to_owned());
     }
@@ -88,7 +94,7 @@ pub(crate) fn candidates(
     }
     let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
     for rows in tx.query_all(calls)? {
-        found.extend(hold::many(rows)?.into_iter().map(|row| (row.fence, row)));
+        found.extend(path::many_with_task(rows)?.into_iter().map(|row| (row.fence, row)));
     }
     Ok(found.into_values().collect())
 }
@@ -220,16 +226,16 @@ pub(crate) fn grant(
     Ok(row)
 }
 
-/// A hold as the response shows it: with the place of the checkout that the call comes from.
-pub(crate) fn shown(unit: &Unit<'_>, row: &hold::Row) -> shape::Hold {
+/// A hold as the response shows it: with the place of its checkout.
+pub(crate) fn shown(unit: &mut Unit<'_>, row: &hold::Row) -> Result<shape::Hold> {
     let mut hold = match row.ended_at.0 {
         0 => shape::Hold::granted(row, unit.now),
         _ => shape::Hold::of(row, None, unit.now),
     };
-    if !row.checkout.is_empty() && row.checkout == unit.checkout {
-        hold.checkout = unit.call.checkout.as_ref().map(|here| here.path.clone());
+    if !row.checkout.is_empty() {
+        Checkouts::of(unit)?.show(&mut hold);
     }
-    hold
+    Ok(hold)
 }
 
 /// Ids for some holds, all free.

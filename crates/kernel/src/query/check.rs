@@ -64,7 +64,19 @@ fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pa
     };
     let blockers = paths::blockers(tx, project, &in_the_way, scene.now)?;
     let total = in_the_way.holds.len() + in_the_way.places.len();
-    Ok(Checked { free: total == 0, blockers, total })
+    let mut elsewhere = Vec::new();
+    if !question.all_checkouts {
+        let checkouts = scene.checkouts(tx)?;
+        let sight = paths::elsewhere::Sight { project, now: scene.now, dead: &scene.dead, checkouts: &checkouts };
+        let own = |pattern: &Pattern| {
+            let (pattern, checkout) = (pattern.clone(), here.clone());
+            paths::elsewhere::Own { pattern, mode, checkout, since: scene.now }
+        };
+        let own: Vec<_> = patterns.iter().map(own).collect();
+        elsewhere = paths::elsewhere::of(tx, &sight, &scene.call.actor.name, &own)?;
+        elsewhere.truncate(paths::BLOCKERS_MAX);
+    }
+    Ok(Checked { free: total == 0, blockers, total, elsewhere })
 }
 
 /// The live holds that may overlap some patterns, as a write would find them.

@@ -194,12 +194,12 @@ impl Look {
             note(&path, at, &by, true);
         }
         let files = Files::of(&names, self.files.is_folded());
-        for kind in [event::kind::PATH_RESERVED, event::kind::HOLD_TRANSFERRED] {
+        for kind in [event::kind::PATH_RESERVED, event::kind::OFFER_TAKEN, event::kind::HOLD_TRANSFERRED] {
             let filter = log::Filter { kind: kind.to_owned(), ..log::Filter::default() };
             for row in log::page(tx, project, &filter, (above, i64::MAX), true, SINCE_MAX)? {
                 let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
                 let holder = data["holder"].as_str().unwrap_or_default();
-                // The hold on a task has no checkout.
+                // The hold on a task has no checkout, nor has a lock.
                 let is_here = data["checkout"].as_str().is_some_and(|place| place.is_empty() || place == self.here);
                 if !is_here || holder == me {
                     continue;

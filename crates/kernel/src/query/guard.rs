@@ -85,7 +85,7 @@ impl Kernel {
             let (free, total) = (rows.is_empty(), rows.len());
             let in_the_way = InTheWay { holds: rows, ..InTheWay::default() };
             let blockers = paths::blockers(tx, scene.project_id(), &in_the_way, scene.now)?;
-            Ok(Checked { free, blockers, total })
+            Ok(Checked { free, blockers, total, elsewhere: Vec::new() })
         })
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::hold::lapsed;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Result, Time, id, name};
 use tenure_store::Tx;
-use tenure_store::table::{agent, checkout, hold};
+use tenure_store::table::{agent, hold};
 
 use super::{Scene, bad_cursor, check, limit};
 use crate::call::Call;
@@ -68,8 +69,10 @@ fn page(
         }
         (_, patterns) => sorted(meeting(tx, scene, patterns)?, begin),
     };
+    let ends = paths::Ends::of(tx, project, &found)?;
     let is_wanted = |hold: &hold::Row| {
-        filter.holder.as_ref().is_none_or(|holder| hold.holder == *holder)
+        !lapsed(scene.now, ends.end(hold))
+            && filter.holder.as_ref().is_none_or(|holder| hold.holder == *holder)
             && (kind.is_empty() || hold.kind == kind)
             && !scene.died(hold)
     };
@@ -117,7 +120,9 @@ pub(super) fn soonest(
     loop {
         let page = hold::page(tx, scene.project_id(), kind, (after.0, &after.1), limit)?;
         let last = page.last().filter(|_| page.len() == limit).map(|hold| (hold.expires_at, hold.id.clone()));
-        found.extend(page.into_iter().filter(|hold| !scene.died(hold)));
+        let ends = paths::Ends::of(tx, scene.project_id(), &page)?;
+        let lives = |hold: &hold::Row| !scene.died(hold) && !lapsed(scene.now, ends.end(hold));
+        found.extend(page.into_iter().filter(lives));
         match last {
             Some(last) if found.len() < limit => after = last,
             _ => {
@@ -155,9 +160,11 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
             holders.insert(hold.holder.clone(), agent::get(tx, scene.project_id(), &hold.holder)?);
         }
     }
+    let ends = paths::Ends::of(tx, scene.project_id(), found)?;
     let seen = |hold: &hold::Row| {
         let mut hold = hold.clone();
         if hold.ended_how.is_empty() {
+            hold.expires_at = ends.end(&hold);
             hold.expires_at = if scene.died(&hold) { hold.expires_at.min(scene.now) } else { hold.expires_at };
         }
         Hold::of(&hold, holders.get(&hold.holder).and_then(Option::as_ref), scene.now)
@@ -172,14 +179,8 @@ pub(crate) fn name_checkouts(tx: &mut dyn Tx, scene: &Scene<'_>, holds: &mut [Ho
     if holds.iter().all(|hold| hold.checkout.is_none()) {
         return Ok(());
     }
-    let here = scene.call.checkout.as_ref().map_or("", |here| here.host.as_str());
-    let known: HashMap<String, String> = checkout::all(tx, scene.project_id())?
-        .into_iter()
-        .map(|(id, host, path)| (id, if host == here { path } else { format!("{host}:{path}") }))
-        .collect();
-    for hold in holds {
-        hold.checkout = hold.checkout.take().map(|id| known.get(&id).cloned().unwrap_or(id));
-    }
+    let known = scene.checkouts(tx)?;
+    holds.iter_mut().for_each(|hold| known.show(hold));
     Ok(())
 }
 

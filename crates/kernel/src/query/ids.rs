@@ -4,7 +4,7 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{hold, task};
 
-use super::Scene;
+use super::{Scene, thing};
 use crate::call::Call;
 use crate::kernel::Kernel;
 
@@ -14,7 +14,7 @@ impl Kernel {
         self.expand(call, typed, id::Sort::Task)
     }
 
-    /// The id of a task or a hold that begins with a text.
+    /// The id of a task, a hold, a place in the line, a note, a message or a checkout that begins with a text.
     pub fn any_id(&self, call: &Call, typed: &str) -> Result<String> {
         self.expand(call, typed, sort(typed))
     }
@@ -26,7 +26,14 @@ impl Kernel {
 
 /// Of which sort a text typed for an id is.
 pub(crate) fn sort(typed: &str) -> id::Sort {
-    if typed.starts_with("h-") { id::Sort::Hold } else { id::Sort::Task }
+    match typed.as_bytes() {
+        [b'h', b'-', ..] => id::Sort::Hold,
+        [b'w', b'-', ..] => id::Sort::Place,
+        [b'n', b'-', ..] => id::Sort::Note,
+        [b'g', b'-', ..] => id::Sort::Message,
+        [b'c', b'-', ..] => id::Sort::Checkout,
+        _ => id::Sort::Task,
+    }
 }
 
 /// The id that begins with a text.
@@ -39,7 +46,8 @@ pub(crate) fn expand(tx: &mut dyn Tx, scene: &Scene<'_>, typed: &str, sort: id::
     let project = scene.project_id();
     let found = match sort {
         id::Sort::Hold => hold::beginning(tx, project, &prefix, 11)?,
-        _ => task::beginning(tx, project, &prefix, 11)?,
+        id::Sort::Task => task::beginning(tx, project, &prefix, 11)?,
+        other => thing::beginning(tx, scene, &prefix, other)?,
     };
     id::resolve(&prefix, sort, found)
 }

@@ -24,14 +24,16 @@ pub mod question;
 pub mod session;
 pub mod show;
 pub mod status;
+pub mod thing;
 pub mod why;
 pub mod why_path;
 
 use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
-use tenure_store::Identity;
 use tenure_store::table::{hold, project, task};
+use tenure_store::{Identity, Tx};
 
 use crate::call::Call;
+use crate::checkouts::Checkouts;
 use crate::locks;
 
 /// What a query looks at.
@@ -54,6 +56,12 @@ impl Scene<'_> {
     /// The project's id; of a project that does not exist, one that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
+    }
+
+    /// The checkouts of the project, as whoever asks says where they are.
+    pub(crate) fn checkouts(&self, tx: &mut dyn Tx) -> Result<Checkouts> {
+        let host = self.call.checkout.as_ref().map_or("", |here| here.host.as_str());
+        Checkouts::load(tx, self.project_id(), host)
     }
 
     /// Whether a hold that is not ended is over all the same: its time has passed, or its holder is dead.

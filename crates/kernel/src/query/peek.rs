@@ -122,6 +122,8 @@ fn told(
         project,
         me,
         checkout: &here,
+        host: scene.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
+        dead: &scene.dead,
         now: scene.now,
         tools: scene.call.actor.door == Door::Mcp || row.is_some_and(|row| row.mcp),
         tree: scene.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),

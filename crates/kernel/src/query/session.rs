@@ -7,18 +7,18 @@ use tenure_core::session::{Above, Seen, Whose, by_id, nearest};
 use tenure_core::task::Status;
 use tenure_core::{Error, Result, Span, Time, hold as rule};
 use tenure_store::Tx;
-use tenure_store::table::{agent, checkout, fired, hold, path, project, session, task, touched};
+use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
 
 use super::Scene;
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::op::guard::ELSEWHERE_MAX;
 use crate::op::tool_used::{self, FIRED_EVERY};
+use crate::paths;
 use crate::shape::{Elsewhere, Guards};
 
 /// An agent that was seen within this time need not say again that it is there.
 pub const SEEN_ENOUGH: Span = Span::seconds(30);
-/// Most files of other checkouts that are told.
-const ELSEWHERE_MAX: usize = 3;
 /// A file that was remembered as changed within this time need not be remembered again.
 const TOUCHED_ENOUGH: Span = Span::minutes(1);
 
@@ -169,8 +169,10 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
     let (mut lost_now, mut elsewhere) = (None, Vec::new());
     if look.depth == Depth::Loss {
         lost_now = lost(tx, scene, &agent)?;
-        let found = path::elsewhere(tx, project, &agent.name, scene.now, ELSEWHERE_MAX)?;
-        elsewhere = found.into_iter().map(Elsewhere::of).collect();
+        let checkouts = scene.checkouts(tx)?;
+        let sight = paths::elsewhere::Sight { project, now: scene.now, dead: &scene.dead, checkouts: &checkouts };
+        elsewhere = paths::elsewhere::of_agent(tx, &sight, &agent.name)?;
+        elsewhere.truncate(ELSEWHERE_MAX);
     }
     let lost = lost_now;
     let (told_at, is_shortened) = (own.told_at, own.is_shortened);

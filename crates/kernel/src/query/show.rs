@@ -10,10 +10,11 @@ use tenure_store::Tx;
 use tenure_store::table::{dep, hold, note, task};
 
 use super::list::views;
+use super::thing::{self, Checkout, TaskNote};
 use super::{Scene, ids};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::shape::{Event, Hold, Note, Shown, Task};
+use crate::shape::{Event, Hold, Message, Note, Place, Shown, Task};
 
 /// How many notes and dependents are shown.
 const MANY: usize = 100;
@@ -43,16 +44,32 @@ pub enum Found {
     Task(Box<Shown>),
     /// A hold.
     Hold(Box<Hold>),
+    /// A place in the waiting line.
+    Place(Box<Place>),
+    /// A note.
+    Note(Box<TaskNote>),
+    /// A message from the asker or to it.
+    Message(Box<Message>),
+    /// A checkout.
+    Checkout(Box<Checkout>),
 }
 
 impl Kernel {
-    /// The task or hold whose id begins with a text, over one snapshot.
+    /// The thing whose id begins with a text, over one snapshot.
     pub fn look_up(&self, call: &Call, typed: &str) -> Result<Found> {
         self.ask(call, |tx, scene| {
             let sort = ids::sort(typed);
             let id = ids::expand(tx, scene, typed, sort)?;
             match sort {
                 id::Sort::Hold => show_hold(tx, scene, &id).map(|hold| Found::Hold(Box::new(hold))),
+                id::Sort::Place => thing::show_place(tx, scene, &id).map(|place| Found::Place(Box::new(place))),
+                id::Sort::Note => thing::show_note(tx, scene, &id).map(|note| Found::Note(Box::new(note))),
+                id::Sort::Message => {
+                    thing::show_message(tx, scene, &id).map(|message| Found::Message(Box::new(message)))
+                }
+                id::Sort::Checkout => {
+                    thing::show_checkout(tx, scene, &id).map(|checkout| Found::Checkout(Box::new(checkout)))
+                }
                 _ => show(tx, scene, &id).map(|task| Found::Task(Box::new(task))),
             }
         })

@@ -4,7 +4,7 @@ use tenure_core::choice::{Counts, Rank, nothing};
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, Span, hold as rule};
 use tenure_store::Tx;
-use tenure_store::table::{agent, dep, hold, task};
+use tenure_store::table::{agent, dep, hold, path, task};
 
 use super::Scene;
 use super::list::{Filter, select};
@@ -56,7 +56,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
 fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let project = scene.project_id();
     let counts = counts(tx, scene)?;
-    let (held, next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
+    let (mut held, mut next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
     let start = Rank { priority: -1, number: -1, id: String::new() };
     let first = |tx: &mut dyn Tx, state: State| {
         select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
@@ -67,6 +67,12 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let stuck_by = stuck_by(tx, project, &stuck)?;
     let soonest = super::holds::soonest(tx, scene, "", &(scene.now, "\u{7f}".to_owned()), FIRST)?;
     let holds = super::holds::views(tx, scene, &soonest)?;
+    let over = over_with_task(tx, scene)?;
+    if over > 0 {
+        // What its task ended with it is still in the sum.
+        held -= over;
+        next_expiry = soonest.first().map(|hold| rule::until(scene.now, hold.expires_at, hold.ttl));
+    }
     let agents = agent::recent(tx, project, scene.now - rule::TASK_TTL, FIRST)?;
     let next_expiry_s = next_expiry.map(|at| (at - scene.now).as_seconds());
     Ok(Overview {
@@ -90,6 +96,21 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         last_event: scene.project.map_or(0, |project| project.last_event),
         guards: scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now)),
     })
+}
+
+/// How many holds on paths have time left, while the hold on their task has none.
+fn over_with_task(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<i64> {
+    let project = scene.project_id();
+    let (sql, args) = hold::due_call(project, scene.now, usize::MAX);
+    let tasks: Vec<String> =
+        hold::many(tx.query(sql, &args)?)?.into_iter().filter(hold::Row::is_task).map(|hold| hold.subject).collect();
+    if tasks.is_empty() {
+        return Ok(0);
+    }
+    let (sql, args) = path::of_tasks_call(project, &tasks);
+    let bound = hold::many(tx.query(sql, &args)?)?;
+    let over = bound.iter().filter(|row| !rule::lapsed(scene.now, row.expires_at) && !scene.died(row));
+    Ok(i64::try_from(over.count()).unwrap_or(i64::MAX))
 }
 
 fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {

@@ -1,13 +1,16 @@
 //! `why`: the story of a task, a hold, a lock or a memory, in plain sentences. That of a path is in [`super::why_path`].
 
 use tenure_core::event::{About, about, kind};
+use tenure_core::hold::lapsed;
+use tenure_core::text::cut;
 use tenure_core::{Result, id, lock as rule};
 use tenure_store::Tx;
 use tenure_store::table::{event, hold, memory, project, task};
 
-use super::Scene;
+use super::{Scene, thing};
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::paths;
 use crate::shape::{Event, Sentence, Story};
 
 /// How many sentences a story has at the most.
@@ -36,12 +39,19 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let project = scene.project_id();
             if subject.starts_with("h-") {
-                hold::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Hold))?;
+                let row = hold::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Hold))?;
+                let mut row = [row];
+                paths::as_found(tx, project, &mut row)?;
                 let filter = event::Filter { hold: subject.to_owned(), ..event::Filter::default() };
                 let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, LONGEST + 1)?;
                 let more = events.len() > LONGEST;
                 events.truncate(LONGEST);
-                return tell(scene, subject, (events, more), &OF_HOLD);
+                let mut story = tell(scene, subject, (events, more), &OF_HOLD)?;
+                story.story.extend(over(scene, &row[0]));
+                return Ok(story);
+            }
+            if ["w-", "n-", "g-", "c-"].iter().any(|letter| subject.starts_with(letter)) {
+                return thing::why(tx, scene, subject);
             }
             if subject.starts_with("m-") {
                 let found = of_memory(tx, scene, subject)?;
@@ -120,6 +130,15 @@ fn tell(
     let forgotten = !more && !began && scene.project.is_some_and(|row| row.first_event > 1);
     let story = events.into_iter().map(|row| sentence(scene, row)).collect::<Result<_>>()?;
     Ok(Story { subject: subject.to_owned(), story, more, forgotten })
+}
+
+/// That a hold has lapsed, where nobody has written that down yet: a write would find it over.
+pub(super) fn over(scene: &Scene<'_>, row: &hold::Row) -> Option<Sentence> {
+    let is_over = row.ended_at.0 == 0 && (lapsed(scene.now, row.expires_at) || scene.died(row));
+    is_over.then(|| {
+        let at = row.expires_at.min(scene.now).to_string();
+        Sentence { number: 0, text: format!("the hold of {} on {} lapsed", row.holder, cut(&row.subject, 200)), at }
+    })
 }
 
 pub(super) fn sentence(scene: &Scene<'_>, row: event::Row) -> Result<Sentence> {

@@ -11,7 +11,7 @@ use tenure_store::table::{event, hold, note, path, touched};
 
 use super::Scene;
 use super::check::{self, Question};
-use super::why::{LONGEST, sentence};
+use super::why::{LONGEST, over, sentence};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::paths;
@@ -70,8 +70,11 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         more |= rows.len() == HOLDS;
         found.extend(hold::many(rows)?.into_iter().map(|row| (row.fence, row)));
     }
+    let mut found: Vec<hold::Row> = found.into_values().collect();
+    paths::as_found(tx, project, &mut found)?;
+    let checkouts = scene.checkouts(tx)?;
     let mut count = 0;
-    for row in found.into_values().rev() {
+    for row in found.into_iter().rev() {
         if paths::pattern(&row)?.overlap(pattern).is_none() {
             continue;
         }
@@ -79,6 +82,11 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         if count > HOLDS / 2 {
             return Ok(true);
         }
+        let place = match row.checkout.as_str() {
+            "" => String::new(),
+            id if id == here => String::new(),
+            id => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
+        };
         let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
         for event in event::page(tx, project, &filter, (0, i64::MAX), false, EVENTS)? {
             let (at, number) = (event.at, event.number);
@@ -87,10 +95,12 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
                 continue;
             }
             let mut sentence = sentence(scene, event)?;
-            if !row.checkout.is_empty() && row.checkout != here {
-                sentence.text.push_str(" (in another checkout)");
-            }
+            sentence.text.push_str(&place);
             told.push((at, number, sentence));
+        }
+        if let Some(mut over) = over(scene, &row) {
+            over.text.push_str(&place);
+            told.push((row.expires_at.min(scene.now), i64::MAX, over));
         }
     }
     Ok(more)

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::{Time, guard};
-use tenure_store::table::{path, project};
+use tenure_store::table::{hold, project};
 
 use super::Instant;
+use crate::checkouts::Checkouts;
 
 /// Whether the guards of a project are off.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,25 +40,42 @@ pub struct Guarded {
     pub agent: String,
     /// Holds that were granted now: what a door gives back if the edit is refused for another reason.
     pub granted: Vec<String>,
-    /// Files that others hold in other checkouts of the project.
+    /// What others hold of the agent's files in other checkouts, the newest meeting first.
     pub elsewhere: Vec<Elsewhere>,
+    /// As of when.
+    #[serde(default)]
+    pub at: Instant,
 }
 
-/// A file that two agents hold in different checkouts: neither stands in the other's way.
+/// A hold on a file that another agent holds in another checkout: neither stands in the other's way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Elsewhere {
-    /// The file.
-    pub path: String,
+    /// What the other holds.
+    pub pattern: String,
     /// The other agent.
     pub holder: String,
-    /// The top of its checkout.
+    /// Its hold.
+    pub hold: String,
+    /// The top of its checkout, with the machine where that is another.
     pub checkout: String,
+    /// The id of that checkout.
+    pub checkout_id: String,
+    /// What it is called.
+    pub checkout_name: String,
     /// Since when both hold it.
     pub since: Instant,
 }
 
 impl Elsewhere {
-    pub(crate) fn of(row: path::Elsewhere) -> Elsewhere {
-        Elsewhere { path: row.subject, holder: row.holder, checkout: row.path, since: row.since.to_string() }
+    pub(crate) fn of(row: &hold::Row, since: Time, checkouts: &Checkouts) -> Elsewhere {
+        Elsewhere {
+            pattern: row.subject.clone(),
+            holder: row.holder.clone(),
+            hold: row.id.clone(),
+            checkout: checkouts.place(&row.checkout),
+            checkout_id: row.checkout.clone(),
+            checkout_name: checkouts.name(&row.checkout),
+            since: since.to_string(),
+        }
     }
 }

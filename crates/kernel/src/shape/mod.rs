@@ -210,9 +210,16 @@ pub struct Hold {
     /// The task that a path is held for, and ends with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The checkout that a path is held in; none for a hold over all of them.
+    /// The top of the checkout that a path is held in, with its machine where that is another; none for a hold over all
+    /// of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
+    /// The id of that checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_id: Option<String>,
+    /// What it is called: the end of its path that no other has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_name: Option<String>,
 }
 
 impl Hold {
@@ -249,6 +256,8 @@ impl Hold {
             },
             task: some(&row.task),
             checkout: some(&row.checkout),
+            checkout_id: None,
+            checkout_name: None,
         }
     }
 
@@ -346,6 +355,13 @@ pub struct Reserved {
     /// How many there are in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
+    /// What others hold of the same files in other checkouts, at most 50: nobody stands in the way, and the changes meet
+    /// when they are merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
+    /// How many that are in all, where there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere_total: Option<usize>,
     /// The places in the line that were left by a release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
@@ -380,6 +396,9 @@ pub struct Checked {
     pub blockers: Vec<Blocker>,
     /// How many there are in all.
     pub total: usize,
+    /// What others hold of the same files in other checkouts, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 /// The answer to `claim`.

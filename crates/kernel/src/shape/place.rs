@@ -23,7 +23,7 @@ pub struct Place {
     pub mode: String,
     /// What it is for.
     pub reason: String,
-    /// `waiting` or `offered`.
+    /// `waiting`, `offered` or `ended`.
     pub state: String,
     /// The number in the line; none for an offer.
     pub place: Option<i64>,
@@ -36,6 +36,12 @@ pub struct Place {
     /// The checkout that paths are wanted in; none for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
+    /// The id of that checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_id: Option<String>,
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout_name: Option<String>,
 }
 
 impl Place {
@@ -53,6 +59,8 @@ impl Place {
             age_s: row.queued_at.age(now).as_seconds(),
             expires_in_s: (row.expires_at - now).as_seconds().max(0),
             checkout: some(&row.checkout),
+            checkout_id: None,
+            checkout_name: None,
         }
     }
 }

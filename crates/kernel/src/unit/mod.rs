@@ -14,6 +14,7 @@ use tenure_store::{Entropy, Sql, Tx};
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
 use crate::access::owner_of;
 use crate::call::{Call, Door, Sighting};
+use crate::checkouts::Checkouts;
 use crate::mail::Over;
 
 /// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
@@ -37,6 +38,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) dead: Vec<String>,
     /// The id of the working tree that the op comes from, empty for none.
     pub(crate) checkout: String,
+    /// All checkouts of the project, once somebody asked for them.
+    pub(crate) checkouts: Option<Checkouts>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
     op: &'static str,
@@ -68,6 +71,7 @@ impl<'a> Unit<'a> {
             offers: 0,
             dead: Vec::new(),
             checkout: String::new(),
+            checkouts: None,
             agent,
             entropy,
             op,

@@ -18,9 +18,8 @@ impl Postgres {
     /// What goes wrong is nobody's loss: those who wait look by themselves.
     pub(crate) fn ring(&self) {
         let Ok(connection) = self.connection() else { return };
-        if connection.aside(&format!("NOTIFY {}", self.channel())).is_ok() {
-            self.keep(connection);
-        }
+        let _ = connection.aside(&format!("NOTIFY {}", self.channel()));
+        self.keep(connection);
     }
 
     /// Behind a pooler nothing may be heard. Then the wait is as long as `patience`, and the caller looks.
@@ -28,7 +27,7 @@ impl Postgres {
     pub(crate) fn listen(&self, bell: &mut Bell, patience: Duration) {
         if !bell.tried {
             bell.tried = true;
-            let opened = Connection::open(&self.target, self.trips.clone());
+            let opened = Connection::open(&self.target, self.trips.clone(), self.answer());
             let heard = opened.and_then(|connection| {
                 connection.aside(&format!("LISTEN {}", self.channel())).map(|()| Listener(connection))
             });

@@ -58,13 +58,33 @@ pub(crate) struct Postgres {
     options: Options,
     pool: Mutex<Vec<Connection>>,
     trips: Arc<AtomicU64>,
+    /// The most that anybody waits for a turn or an answer, in milliseconds.
+    hurry: AtomicU64,
 }
+
+/// How long the server may take for a statement that goes over the whole store: a restore, a migration.
+const LONG_ANSWER: Duration = Duration::from_secs(600);
 
 impl Postgres {
     pub(crate) fn new(url: &str, options: Options) -> Result<Postgres> {
         let defaults = Defaults { user: options.user.clone(), password: options.password.clone() };
         let target = Target::parse(url, &defaults)?;
-        Ok(Postgres { target, options, pool: Mutex::new(Vec::new()), trips: Arc::new(AtomicU64::new(0)) })
+        let (pool, trips) = (Mutex::new(Vec::new()), Arc::new(AtomicU64::new(0)));
+        Ok(Postgres { target, options, pool, trips, hurry: AtomicU64::new(u64::MAX) })
+    }
+
+    pub(crate) fn hurry(&self, limit: Duration) {
+        self.hurry.store(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// How long the server may take for a statement.
+    fn answer(&self) -> Duration {
+        self.options.answer.min(Duration::from_millis(self.hurry.load(Ordering::Relaxed)))
+    }
+
+    /// How long a writer waits for its turn.
+    fn patience(&self) -> Duration {
+        self.options.patience.min(Duration::from_millis(self.hurry.load(Ordering::Relaxed)))
     }
 
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
@@ -130,11 +150,12 @@ impl Postgres {
     /// with files between two statements, and is waited for longer than one that runs an op.
     pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
         self.create()?;
-        self.transact(&self.begin_write(self.options.patience), |tx| {
-            tx.batch(
-                "SET LOCAL statement_timeout = '600s'; SET LOCAL idle_in_transaction_session_timeout = '60s'; \
+        self.transact_for(&self.begin_write(self.patience()), LONG_ANSWER, |tx| {
+            tx.batch(&format!(
+                "SET LOCAL statement_timeout = '{}ms'; SET LOCAL idle_in_transaction_session_timeout = '60s'; \
                  LOCK TABLE project IN EXCLUSIVE MODE",
-            )?;
+                LONG_ANSWER.as_millis()
+            ))?;
             let Entered { identity, clock, own_clock, .. } = self.enter(tx, "", project::Lock::Read)?;
             let found = project::schema(tx)?;
             if found > VERSION {
@@ -225,8 +246,9 @@ impl Postgres {
     fn begin_read(&self) -> String {
         format!(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = \"{}\"; \
-             SET LOCAL statement_timeout = '60s'; SET LOCAL idle_in_transaction_session_timeout = '5s'; {BY_INDEX}",
-            self.target.schema
+             SET LOCAL statement_timeout = '{}ms'; SET LOCAL idle_in_transaction_session_timeout = '5s'; {BY_INDEX}",
+            self.target.schema,
+            self.answer().as_millis().max(1)
         )
     }
 
@@ -235,10 +257,11 @@ impl Postgres {
     fn begin_write(&self, remaining: Duration) -> String {
         format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL search_path = \"{}\"; \
-             SET LOCAL lock_timeout = '{}ms'; SET LOCAL statement_timeout = '60s'; \
+             SET LOCAL lock_timeout = '{}ms'; SET LOCAL statement_timeout = '{}ms'; \
              SET LOCAL idle_in_transaction_session_timeout = '5s'; {BY_INDEX}",
             self.target.schema,
-            remaining.as_millis().max(1)
+            remaining.as_millis().max(1),
+            self.answer().as_millis().max(1)
         )
     }
 
@@ -259,7 +282,8 @@ impl Postgres {
     }
 
     /// Runs a call again while its connection is lost and time remains. That is safe for writes: the request id is
-    /// the same, so a run whose commit went through unseen is answered from its record.
+    /// the same, so a run whose commit went through unseen is answered from its record. A server that was silent has
+    /// mostly used that time up: whoever called has waited long enough to be told.
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     fn again<T>(&self, call: impl Fn(Duration) -> Result<T>) -> Result<T> {
         let begun = Instant::now();
@@ -267,12 +291,10 @@ impl Postgres {
         let mut outcome_unknown = false;
         loop {
             attempt += 1;
-            let remaining = self.options.patience.saturating_sub(begun.elapsed());
-            match call(remaining) {
-                Err(error) if error.code() == "connection_lost" && attempt < ATTEMPTS && !remaining.is_zero() => {
+            let remaining = || self.patience().saturating_sub(begun.elapsed());
+            match call(remaining()) {
+                Err(error) if error.code() == "connection_lost" && attempt < ATTEMPTS && !remaining().is_zero() => {
                     outcome_unknown |= error.stage() == Stage::Commit;
-                    // The others of the pool most likely died with it.
-                    self.pool.lock().unwrap_or_else(PoisonError::into_inner).clear();
                 }
                 // What went wrong afterwards says nothing about the COMMIT whose answer was lost.
                 Err(error) if outcome_unknown => return Err(error::outcome_unknown(error)),
@@ -282,9 +304,18 @@ impl Postgres {
     }
 
     fn transact<T>(&self, begin: &str, body: impl FnOnce(&mut PostgresTx<'_>) -> Result<Verdict<T>>) -> Result<T> {
+        self.transact_for(begin, self.answer(), body)
+    }
+
+    fn transact_for<T>(
+        &self,
+        begin: &str,
+        answer: Duration,
+        body: impl FnOnce(&mut PostgresTx<'_>) -> Result<Verdict<T>>,
+    ) -> Result<T> {
         let mut connection = self.connection()?;
         let answer = {
-            let mut tx = PostgresTx::begin(&mut connection, begin);
+            let mut tx = PostgresTx::begin(&mut connection, begin, answer);
             match body(&mut tx) {
                 Ok(Verdict::Commit(answer)) => tx.commit().map(|()| answer),
                 Ok(Verdict::Undo(answer)) => tx.rollback().map(|()| answer),
@@ -299,10 +330,14 @@ impl Postgres {
         answer
     }
 
-    /// Puts a connection back for the next call.
+    /// Puts a connection back for the next call. Where it was lost, the others of the pool most likely were too: those who
+    /// share the pool should not find that out one by one, each after its whole limit.
     fn keep(&self, connection: Connection) {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_usable() {
-            self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            pool.push(connection);
+        } else {
+            pool.clear();
         }
     }
 
@@ -310,7 +345,7 @@ impl Postgres {
         let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match pooled {
             Some(connection) if connection.is_usable() => Ok(connection),
-            _ => Connection::open(&self.target, self.trips.clone()),
+            _ => Connection::open(&self.target, self.trips.clone(), self.answer()),
         }
     }
 
@@ -333,10 +368,12 @@ impl Postgres {
         self.check_hidden()?;
         let schema = &self.target.schema;
         let begin = format!(
-            "BEGIN; SET LOCAL lock_timeout = '{}ms'; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})",
-            self.options.patience.as_millis()
+            "BEGIN; SET LOCAL lock_timeout = '{}ms'; SET LOCAL statement_timeout = '{}ms'; \
+             SELECT pg_advisory_xact_lock({MIGRATION_LOCK})",
+            self.patience().as_millis(),
+            LONG_ANSWER.as_millis()
         );
-        self.transact(&begin, |tx| {
+        self.transact_for(&begin, LONG_ANSWER, |tx| {
             let exists = Sql::same("SELECT COUNT(*) FROM pg_namespace WHERE nspname = $1");
             if tx.query(exists, &[schema.into()])?.first().map(|row| row.int(0)).transpose()? == Some(0) {
                 tx.batch(&format!("CREATE SCHEMA \"{schema}\""))?;

@@ -1,5 +1,6 @@
 //! A connection to PostgreSQL and a transaction on it.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,17 +22,37 @@ use crate::tx::{Row, Sql, Tx, Value, check_bindings};
 /// How long making a connection may take where the URL sets no limit: the TCP handshake, TLS and the login together.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// How much longer than the server's own limit a client waits for each answer, at most, and a quarter of that limit where
+/// it is short: tools end a hook after 5 s, and its answer must be out by then. A server that works ends a statement at its
+/// `statement_timeout` and says so, and that answer needs its time on the way; one that says nothing for that long is
+/// stopped, or what it says gets lost. Nothing else would end the wait: a server that is stopped still acknowledges what
+/// it is sent, so neither keep-alives nor the TCP user timeout notice.
+const MARGIN: Duration = Duration::from_secs(2);
+
 /// A connection with a runtime of its own: the caller's thread drives it, nothing runs in the background.
 pub(super) struct Connection {
-    runtime: Runtime,
+    /// Always there until it is dropped.
+    runtime: Option<Runtime>,
     client: Client,
     trips: Arc<AtomicU64>,
     /// Set when a notification came in.
     heard: Arc<AtomicBool>,
+    /// Whether an answer is owed that nobody waits for any more. What comes now would be taken for the answer to
+    /// something else, and the transaction may be open, so it is never used again.
+    is_silent: Cell<bool>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // A plain drop would wait for what the runtime does in threads: a look-up of a name may take minutes.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Connection {
-    pub(super) fn open(target: &Target, trips: Arc<AtomicU64>) -> Result<Connection> {
+    pub(super) fn open(target: &Target, trips: Arc<AtomicU64>, limit: Duration) -> Result<Connection> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -59,23 +80,45 @@ impl Connection {
         };
         // The driver's own limit ends with the TCP handshake: a server that accepts and says nothing would hold the
         // caller for ever.
-        let limit = target.config.get_connect_timeout().copied().unwrap_or(CONNECT);
+        let limit = target.config.get_connect_timeout().copied().unwrap_or(CONNECT).min(limit);
         let client = match runtime.block_on(async { tokio::time::timeout(limit, connect).await }) {
-            Ok(Ok(client)) => client,
-            Ok(Err(error)) => return Err(refused(target, &error, shaken.as_deref())),
-            Err(_) => return Err(unreachable(target).cause(format!("no answer within {} s", limit.as_secs()))),
+            Ok(Ok(client)) => Ok(client),
+            Ok(Err(error)) => Err(refused(target, &error, shaken.as_deref())),
+            Err(_) => Err(unreachable(target).cause(format!("no answer within {} s", limit.as_secs_f32()))),
         };
-        Ok(Connection { runtime, client, trips, heard })
+        match client {
+            Ok(client) => {
+                let is_silent = Cell::new(false);
+                Ok(Connection { runtime: Some(runtime), client, trips, heard, is_silent })
+            }
+            Err(error) => {
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
     }
 
     pub(super) fn is_usable(&self) -> bool {
-        !self.client.is_closed()
+        !self.client.is_closed() && !self.is_silent.get()
     }
 
-    /// Runs a statement outside of any transaction. Nobody counts it: it is no part of an op.
+    /// Waits for what the server says, at most for `limit`. One that has been silent for that long once is not asked
+    /// again.
+    fn wait_for<T>(&self, limit: Duration, stage: Stage, answer: impl Future<Output = T>) -> Result<T> {
+        let runtime = self.runtime.as_ref().ok_or_else(|| Error::bug("a connection without a runtime"))?;
+        if self.is_silent.get() {
+            return Err(error::silent(limit, stage));
+        }
+        runtime.block_on(async { tokio::time::timeout(limit, answer).await }).map_err(|_| {
+            self.is_silent.set(true);
+            error::silent(limit, stage)
+        })
+    }
+
+    /// Runs a statement outside of any transaction. Nobody counts it: it is no part of an op, and nobody waits long for it.
     pub(super) fn aside(&self, text: &str) -> Result<()> {
         let run = self.client.batch_execute(text);
-        self.runtime.block_on(run).map_err(|error| error::postgres(error, Stage::Write))
+        self.wait_for(MARGIN, Stage::Write, run)?.map_err(|error| error::postgres(error, Stage::Write))
     }
 
     /// Waits for a notification, at most for `patience`.
@@ -85,7 +128,9 @@ impl Connection {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        let _ = self.runtime.block_on(async { tokio::time::timeout(patience, heard).await });
+        if let Some(runtime) = &self.runtime {
+            let _ = runtime.block_on(async { tokio::time::timeout(patience, heard).await });
+        }
     }
 }
 
@@ -193,12 +238,14 @@ pub(super) struct PostgresTx<'c> {
     connection: &'c mut Connection,
     /// Sent with the next call, in order, before it.
     waiting: Vec<Sent>,
+    /// How long the server may say nothing while an answer is owed.
+    limit: Duration,
 }
 
 impl<'c> PostgresTx<'c> {
-    /// Begins with the next call.
-    pub(super) fn begin(connection: &'c mut Connection, begin: &str) -> PostgresTx<'c> {
-        PostgresTx { connection, waiting: vec![Sent::Simple(begin.to_owned())] }
+    /// Begins with the next call. The server gives up a statement by itself after `answer`.
+    pub(super) fn begin(connection: &'c mut Connection, begin: &str, answer: Duration) -> PostgresTx<'c> {
+        PostgresTx { connection, waiting: vec![Sent::Simple(begin.to_owned())], limit: answer + MARGIN.min(answer / 4) }
     }
 
     pub(super) fn batch(&mut self, text: &str) -> Result<()> {
@@ -247,9 +294,13 @@ impl<'c> PostgresTx<'c> {
         }
         self.connection.trips.fetch_add(1, Ordering::Relaxed);
         let client = &self.connection.client;
-        let answers = self.connection.runtime.block_on(in_order(calls.iter().map(|call| answer(client, call))));
+        let mut exchange = Exchange::new(calls.iter().map(|call| answer(client, call)));
+        // The limit is that of one statement: each answer begins it anew.
+        while !exchange.is_over() {
+            self.connection.wait_for(self.limit, stage, exchange.next())?;
+        }
         // After the first failure every later statement fails for that reason alone, so the first one is told.
-        answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| {
+        exchange.answers.into_iter().flatten().collect::<Result<Vec<_>, _>>().map_err(|error| {
             if error::is_absent(&error) {
                 absent().cause(describe(&error))
             } else if error::is_older(&error) {
@@ -273,27 +324,41 @@ fn answer<'a>(client: &'a Client, call: &'a Sent) -> Pending<'a> {
     })
 }
 
-/// Drives all futures together, polling them in order: a request is queued at its first poll, so the server sees them
-/// in the order given.
-async fn in_order<'a>(calls: impl Iterator<Item = Pending<'a>>) -> Vec<Result<Answer, tokio_postgres::Error>> {
-    let mut pending: Vec<Option<Pending<'a>>> = calls.map(Some).collect();
-    let mut answers: Vec<_> = pending.iter().map(|_| None).collect();
-    std::future::poll_fn(move |context| {
-        let mut open = false;
-        for (call, answer) in pending.iter_mut().zip(&mut answers) {
-            if let Some(future) = call {
-                match future.as_mut().poll(context) {
-                    Poll::Ready(got) => {
-                        *answer = Some(got);
-                        *call = None;
-                    }
-                    Poll::Pending => open = true,
+/// Requests that travel together. They are polled in order: a request is queued at its first poll, so the server sees
+/// them in the order given.
+struct Exchange<'a> {
+    pending: Vec<Option<Pending<'a>>>,
+    answers: Vec<Option<Result<Answer, tokio_postgres::Error>>>,
+}
+
+impl<'a> Exchange<'a> {
+    fn new(calls: impl Iterator<Item = Pending<'a>>) -> Exchange<'a> {
+        let pending: Vec<_> = calls.map(Some).collect();
+        let answers = pending.iter().map(|_| None).collect();
+        Exchange { pending, answers }
+    }
+
+    fn is_over(&self) -> bool {
+        self.pending.iter().all(Option::is_none)
+    }
+
+    /// Drives all of them until at least one more is answered.
+    async fn next(&mut self) {
+        std::future::poll_fn(|context| {
+            let mut answered = false;
+            for (call, answer) in self.pending.iter_mut().zip(&mut self.answers) {
+                if let Some(future) = call
+                    && let Poll::Ready(got) = future.as_mut().poll(context)
+                {
+                    *answer = Some(got);
+                    *call = None;
+                    answered = true;
                 }
             }
-        }
-        if open { Poll::Pending } else { Poll::Ready(answers.drain(..).flatten().collect()) }
-    })
-    .await
+            if answered { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
 }
 
 fn typed(args: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {

@@ -1,5 +1,6 @@
 //! Checkouts: where a project's working trees have been seen, host by host.
 
+use tenure_core::checkout::Known;
 use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx};
@@ -66,9 +67,9 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, common_path: &str) -> 
     tx.defer(sql, vec![project.into(), host.into(), common_path.into()])
 }
 
-/// The ids of all checkouts of a project, each with its machine and top, in order.
-pub fn all(tx: &mut dyn Tx, project: &str) -> Result<Vec<(String, String, String)>> {
+/// All checkouts of a project, by machine and top.
+pub fn all(tx: &mut dyn Tx, project: &str) -> Result<Vec<Known>> {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
     let rows = tx.query(sql, &[project.into()])?;
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.text(2)?))).collect()
+    rows.into_iter().map(|mut row| Ok(Known { id: row.text(0)?, host: row.text(1)?, path: row.text(2)? })).collect()
 }

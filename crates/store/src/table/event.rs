@@ -236,6 +236,15 @@ pub fn drop_below(tx: &mut dyn Tx, project: &str, number: i64) -> Result<i64> {
                                WHERE project = $1 AND kind = 'hold.transferred' AND number < $2))",
     );
     tx.execute(handed_on, &[project.into(), number.into()])?;
+    // A place in the waiting line goes with its last event too: that of its queuing, where what it waited for was taken.
+    let places = Sql::same(
+        "DELETE FROM place WHERE project = $1 AND ended_at <> 0
+           AND id IN (SELECT subject FROM event WHERE project = $1 AND number < $2
+                        AND kind IN ('place.queued', 'place.left', 'place.lapsed'))
+           AND NOT EXISTS (SELECT 1 FROM event later
+                           WHERE later.project = $1 AND later.subject = place.id AND later.number >= $2)",
+    );
+    tx.execute(places, &[project.into(), number.into()])?;
     let events = Sql::same("DELETE FROM event WHERE project = $1 AND number < $2");
     let dropped = tx.execute(events, &[project.into(), number.into()])?;
     i64::try_from(dropped).map_err(|_| Error::bug("more events than numbers"))

@@ -147,6 +147,11 @@ pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
+/// Decodes what counts all and those of one agent.
+pub(crate) fn counts(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
+    first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
+}
+
 /// One hold, ended or not.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     first(tx.query(GET, &[project.into(), id.into()])?).map(decode).transpose()
@@ -303,10 +308,11 @@ pub fn renew_session(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) ->
 
 /// Whether an agent has a hold that its presence would renew now.
 pub fn renewal_due(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<bool> {
+    // The sign as in `renew_session`.
     let sql = Sql::same(
         "SELECT 1 FROM hold
          WHERE project = $1 AND holder = $2 AND ended_at = 0 AND renewal = 'session'
-           AND expires_at > $3 AND expires_at < $3 + ttl - ttl / 4 LIMIT 1",
+           AND +expires_at > $3 AND +expires_at < $3 + ttl - ttl / 4 LIMIT 1",
     );
     Ok(!tx.query(sql, &[project.into(), holder.into(), now.into()])?.is_empty())
 }

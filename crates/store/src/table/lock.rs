@@ -2,7 +2,7 @@
 
 use tenure_core::{Result, Span, Time};
 
-use super::hold::{Row, many};
+use super::hold::{Row, counts, many};
 use crate::tx::{Sql, Tx, Value};
 
 /// The statement that reads the lock of a name that has not been ended, lapsed or not; see [`many`](super::hold::many).
@@ -29,6 +29,25 @@ pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Resul
          WHERE project = $1 AND subject = $2 AND kind = 'name' ORDER BY fence DESC LIMIT $3",
     );
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
+}
+
+/// The newest lock of a name that an agent had, ended or not.
+pub fn last_of(tx: &mut dyn Tx, project: &str, name: &str, holder: &str) -> Result<Option<Row>> {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND subject = $2 AND kind = 'name' AND holder = $3 ORDER BY fence DESC LIMIT 1",
+    );
+    Ok(many(tx.query(sql, &[project.into(), name.into(), holder.into()])?)?.pop())
+}
+
+/// How many locks have time left: in the project, and of one agent.
+pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
+    let sql = Sql::same(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
+         WHERE project = $1 AND ended_at = 0 AND kind = 'name' AND subject > '' AND +expires_at > $3",
+    );
+    counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
 /// Takes a lock that was offered: from here on it is one like any other, and this renews it.

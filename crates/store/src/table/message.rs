@@ -76,6 +76,24 @@ pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
     (Sql::same("SELECT 1 FROM message WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
 }
 
+/// One message, over or not.
+pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
+    let sql = Sql::same(concat!("SELECT ", columns!(), " FROM message m WHERE m.project = $1 AND m.id = $2"));
+    Ok(many(tx.query(sql, &[project.into(), id.into()])?)?.pop())
+}
+
+/// Ids of messages that begin with a text, of those that an agent wrote or got.
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same(
+        "SELECT m.id FROM message m WHERE m.project = $1 AND m.id >= $2 AND m.id < $3
+           AND (m.author = $4 OR EXISTS (SELECT 1 FROM mail x WHERE x.project = $1 AND x.message = m.id AND x.recipient = $4))
+         ORDER BY m.id LIMIT $5",
+    );
+    let end = format!("{prefix}{{");
+    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), agent.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
+}
+
 /// The messages about a hold that are not over, in the order they were sent.
 pub fn about_hold(tx: &mut dyn Tx, project: &str, hold: &str) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(

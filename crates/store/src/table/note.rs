@@ -68,6 +68,14 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
+/// Ids of notes that begin with a text.
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM note WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
+    let end = format!("{prefix}{{");
+    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
+}
+
 /// The ids of all notes of a project, oldest first.
 pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
     let sql = Sql::same("SELECT id FROM note WHERE project = $1 ORDER BY number, id");

@@ -1,15 +1,12 @@
 //! Holds on patterns: the same table, looked up by what the files of a pattern begin with.
 
-use std::collections::HashMap;
-
-use tenure_core::hold::Mode;
+use tenure_core::hold::{Mode, ends};
 use tenure_core::{Result, Span, Time};
 
-use super::checkout;
-use super::hold::{Row, many};
-use crate::tx::{Sql, Tx, Value, first, list};
+use super::hold::{Row, counts, many};
+use crate::tx::{Sql, Tx, Value, list};
 
-/// A statement that reads candidates for an overlap, live or lapsed; see [`many`](super::hold::many).
+/// A statement that reads holds; see [`many`](super::hold::many), and [`many_with_task`] for candidates.
 pub type Call = (Sql, Vec<Value>);
 
 /// Holds whose beginning is one of these, in one checkout. SQLite is told to go from the list to the index; one checkout at
@@ -17,15 +14,20 @@ pub type Call = (Sql, Vec<Value>);
 pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call {
     let sql = Sql::pair(
         "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal,
+            (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
+               AND t.ended_at = 0 AND t.kind = 'task')
          FROM json_each($3) p CROSS JOIN hold h
          WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix = p.value
          ORDER BY h.prefix, h.id",
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2
-           AND prefix = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
-         ORDER BY prefix, id",
+        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal,
+            (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
+               AND t.ended_at = 0 AND t.kind = 'task')
+         FROM hold h
+         WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2
+           AND h.prefix = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
+         ORDER BY h.prefix, h.id",
     );
     (sql, vec![project.into(), checkout.into(), list(prefixes)])
 }
@@ -33,14 +35,69 @@ pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call 
 /// Holds whose beginning is longer than the first text and before the second, in one checkout.
 pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Call {
     let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2 AND prefix > $3 AND prefix < $4
-         ORDER BY prefix, id",
+        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal,
+            (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
+               AND t.ended_at = 0 AND t.kind = 'task')
+         FROM hold h
+         WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix > $3 AND h.prefix < $4
+         ORDER BY h.prefix, h.id",
     );
     // A pattern that may be anywhere has no end: every beginning that the index keeps is before this text.
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
     (sql, vec![project.into(), checkout.into(), begin.into(), end.into()])
+}
+
+/// Decodes candidates: a hold that goes with a task ends with that, as [`ends`](tenure_core::hold::ends) says.
+pub fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    let task_ends = rows.iter().map(|row| row.int_or_null(18)).collect::<Result<Vec<_>>>()?;
+    let mut found = many(rows)?;
+    for (row, task_ends) in found.iter_mut().zip(task_ends) {
+        row.expires_at = ends(row.expires_at, task_ends.map(Time));
+    }
+    Ok(found)
+}
+
+/// When the holds on some tasks end that have not been ended.
+pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<(String, Time)>> {
+    let sql = Sql::pair(
+        "SELECT h.subject, h.expires_at FROM json_each($2) p CROSS JOIN hold h
+         WHERE h.project = $1 AND h.subject = p.value AND h.ended_at = 0 AND h.kind = 'task' ORDER BY h.subject",
+        "SELECT subject, expires_at FROM hold
+         WHERE project = $1 AND subject = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
+           AND ended_at = 0 AND kind = 'task' ORDER BY subject",
+    );
+    let rows = tx.query(sql, &[project.into(), list(tasks)])?;
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.time(1)?))).collect()
+}
+
+/// The newest holds of an agent that have been ended and whose beginning is one of these, in any checkout.
+pub fn lost_call(project: &str, holder: &str, prefixes: &[String], limit: usize) -> Call {
+    let sql = Sql::pair(
+        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
+            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal
+         FROM json_each($3) p CROSS JOIN hold h
+         WHERE h.project = $1 AND h.kind = 'path' AND h.prefix = p.value AND +h.holder = $2 AND h.ended_at > 0
+         ORDER BY h.fence DESC LIMIT $4",
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND kind = 'path' AND holder = $2 AND ended_at > 0
+           AND prefix = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($3 AS JSON))))
+         ORDER BY fence DESC LIMIT $4",
+    );
+    (sql, vec![project.into(), holder.into(), list(prefixes), limit.into()])
+}
+
+/// The same of those whose beginning is longer than the first text and before the second.
+pub fn lost_below_call(project: &str, holder: &str, (begin, end): (&str, &str), limit: usize) -> Call {
+    let sql = Sql::same(
+        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal FROM hold
+         WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' AND prefix > $3 AND prefix < $4
+         ORDER BY fence DESC LIMIT $5",
+    );
+    let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
+    (sql, vec![project.into(), holder.into(), begin.into(), end.into(), limit.into()])
 }
 
 /// Holds of one beginning in any checkout, ended or not, the newest first.
@@ -110,10 +167,16 @@ pub fn unanchored(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Re
         "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
          WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND prefix = '' AND holder > '' AND +expires_at > $3",
     );
-    match first(tx.query(sql, &[project.into(), holder.into(), now.into()])?) {
-        Some(row) => Ok((row.int(0)?, row.int(1)?)),
-        None => Ok((0, 0)),
-    }
+    counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
+}
+
+/// How many live patterns there are: in the project, and of one agent. This walks through all of them.
+pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<(i64, i64)> {
+    let sql = Sql::same(
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN holder = $2 THEN 1 ELSE 0 END), 0) FROM hold
+         WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND holder > '' AND +expires_at > $3",
+    );
+    counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
 /// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is what its files begin
@@ -192,43 +255,6 @@ pub fn change(tx: &mut dyn Tx, project: &str, id: &str, change: &Change<'_>) -> 
 pub fn renewed_by_edits(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
     let sql = Sql::same("UPDATE hold SET renewal = 'explicit' WHERE project = $1 AND id = $2 AND ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into()])
-}
-
-/// A file that an agent holds in one checkout and another agent in another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// The pattern, the same in both.
-    pub subject: String,
-    /// The other agent.
-    pub holder: String,
-    /// Where it works: the top of its checkout.
-    pub path: String,
-    /// Since when both hold it.
-    pub since: Time,
-}
-
-/// What an agent and others hold in different checkouts of a project: the newest first.
-pub fn elsewhere(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, limit: usize) -> Result<Vec<Elsewhere>> {
-    let sql = Sql::same(
-        "SELECT o.subject, o.holder, o.checkout,
-                CASE WHEN o.granted_at > m.granted_at THEN o.granted_at ELSE m.granted_at END AS since
-         FROM hold m JOIN hold o ON o.project = m.project AND o.subject = m.subject AND o.ended_at = 0 AND o.kind = 'path'
-         WHERE m.project = $1 AND m.holder = $2 AND m.ended_at = 0 AND m.kind = 'path' AND m.checkout <> ''
-           AND o.checkout <> m.checkout AND o.checkout <> '' AND o.holder <> m.holder
-           AND +m.expires_at > $3 AND +o.expires_at > $3
-         ORDER BY since DESC, o.id LIMIT $4",
-    );
-    let rows = tx.query(sql, &[project.into(), holder.into(), now.into(), limit.into()])?;
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    let tops: HashMap<String, String> =
-        checkout::all(tx, project)?.into_iter().map(|(id, _, path)| (id, path)).collect();
-    let one = |mut row: crate::Row| {
-        let (subject, holder, id) = (row.text(0)?, row.text(1)?, row.text(2)?);
-        Ok(Elsewhere { subject, holder, path: tops.get(&id).cloned().unwrap_or_default(), since: row.time(3)? })
-    };
-    rows.into_iter().map(one).collect()
 }
 
 /// Gives the live holds of a task the end that its own hold has, but for those that were given a time of their own:

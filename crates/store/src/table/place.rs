@@ -97,7 +97,7 @@ pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
 pub fn line_call(project: &str) -> (Sql, Vec<Value>) {
     let sql = Sql::same(
         "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
-         FROM place WHERE project = $1 AND ended_at = 0 ORDER BY ticket",
+         FROM place WHERE project = $1 AND ended_at = 0 AND ticket > 0 ORDER BY ticket",
     );
     (sql, vec![project.into()])
 }
@@ -127,6 +127,14 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
          FROM place WHERE project = $1 AND id = $2",
     );
     first(tx.query(sql, &[project.into(), id.into()])?).map(decode).transpose()
+}
+
+/// Ids of places, ended or not, that begin with a text.
+pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> Result<Vec<String>> {
+    let sql = Sql::same("SELECT id FROM place WHERE project = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4");
+    let end = format!("{prefix}{{");
+    let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), limit.into()])?;
+    rows.into_iter().map(|mut row| row.text(0)).collect()
 }
 
 /// The statement that tells whether an id is taken: any row says yes.

@@ -109,15 +109,28 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
 /// The live sessions of one machine whose agents hold something: agent, process, and whether a second event came out of
 /// it; in no order.
 pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process, bool)>> {
+    // From one holder to the next: an agent that holds thousands is one step. The sign keeps SQLite from going through all
+    // sessions of the host for each of them.
     let sql = Sql::pair(
-        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
-         FROM (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0
-               UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0) h
-         CROSS JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
-        "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
-         FROM (SELECT holder FROM hold WHERE project = $1 AND ended_at = 0
-               UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0) h
-         JOIN session s ON s.project = $1 AND s.agent = h.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+        "WITH RECURSIVE found (holder) AS (
+             SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
+             UNION ALL
+             SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder)
+             FROM found WHERE found.holder IS NOT NULL)
+         SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
+         FROM (SELECT holder FROM found WHERE holder IS NOT NULL
+               UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
+         CROSS JOIN session s ON s.project = $1 AND s.agent = w.holder AND +s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+        "WITH RECURSIVE found (holder) AS (
+             SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
+             UNION ALL
+             SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > found.holder)
+             FROM found WHERE found.holder IS NOT NULL)
+         SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
+         FROM (SELECT holder FROM found WHERE holder IS NOT NULL
+               UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
+         CROSS JOIN LATERAL (SELECT * FROM session WHERE project = $1 AND agent = w.holder AND host = $2
+                               AND ended_at = 0 OFFSET 0) s LIMIT 1000",
     );
     let rows = tx.query(sql, &[project.into(), host.into()])?;
     rows.into_iter()

@@ -1,6 +1,7 @@
 //! Commits: what may be committed and pushed by whom, what ends with a commit, and who is told.
 
 use serde_json::{Value, json};
+use tenure_core::event::kind;
 use tenure_core::{Span, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::{committed, inbox, release, tool_used, transfer};
@@ -16,6 +17,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_r12_what_others_hold_is_not_committed", taken),
     Case::everywhere("inv_r12_what_is_shared_is_committed_by_those_who_share_it", shared),
     Case::everywhere("inv_r12_an_own_hold_that_was_lost_counts_once_another_had_it", lost),
+    Case::everywhere("inv_r12_whoever_was_served_by_the_line_has_had_it_too", served),
     Case::everywhere("inv_r12_a_hold_that_a_person_ended_is_lost", forced),
     Case::everywhere("inv_r12_files_that_another_changed_since_are_not_committed", changed),
     Case::everywhere("inv_r12_commits_past_the_guard_are_not_pushed", pushed),
@@ -120,6 +122,20 @@ fn lost(world: &World) {
     assert_eq!(names(&world.may_commit("a", &staged)), NOTHING, "it gave it back");
     // In another checkout nothing was lost.
     assert_eq!(names(&world.may_commit_in("second", "a", &staged)), NOTHING);
+}
+
+fn served(world: &World) {
+    world.reserve_with("a", &["x"], |request| request.ttl_s = Some(60)).unwrap();
+    assert_eq!(world.wait("b", &["x"]).unwrap()["waiting"], true);
+    world.advance(Span::seconds(61));
+    // Somebody writes, and what lapsed is offered to whoever waits.
+    world.reserve("c", &["y"]).unwrap();
+    assert_eq!(world.count(kind::PATH_OFFERED), 1);
+    assert_eq!(world.wait("b", &["x"]).unwrap()["holds"][0]["state"], "live");
+    world.release_paths("b", &["x"]).unwrap();
+    let found = world.may_commit("a", &["x"]);
+    assert_eq!((names(&found).1, found.lost[0].by.as_str()), (vec!["x"], "b"));
+    assert_eq!(names(&world.may_commit_in("second", "a", &["x"])), NOTHING);
 }
 
 fn forced(world: &World) {

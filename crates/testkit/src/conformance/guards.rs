@@ -172,7 +172,7 @@ fn two_checkouts(world: &World) {
     let second = go("b", "side");
     assert_eq!(second["elsewhere"][0]["holder"], "claude-a");
     assert_eq!(
-        (&second["elsewhere"][0]["path"], &second["elsewhere"][0]["checkout"]),
+        (&second["elsewhere"][0]["pattern"], &second["elsewhere"][0]["checkout"]),
         (&json!("x.rs"), &json!("/repos/main"))
     );
     // The first one is told with its next prompt.

@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t14_old_events_are_dropped_and_asking_for_them_is_stale", old_events),
     Case::everywhere("inv_t14_a_backlog_shrinks_a_little_with_each_write", backlog),
     Case::everywhere("inv_t14_an_ended_hold_goes_with_its_last_event", ended_holds),
+    Case::everywhere("inv_t14_an_ended_place_goes_with_its_last_event", ended_places),
     Case::everywhere("inv_t14_a_forgotten_project_leaves_nothing_but_its_numbers", forgotten),
     Case::everywhere("inv_t14_an_event_at_the_limit_is_kept", at_the_limit),
     Case::everywhere("inv_t14_asking_since_a_time_before_the_oldest_says_so", since_a_time),
@@ -121,6 +122,30 @@ fn ended_holds(world: &World) {
         world.events().iter().any(|event| event.kind == "task.claimed" && event.hold.as_deref() == Some(&third));
     assert!(!grant, "its grant is no longer kept");
     assert_eq!(world.kernel.show_hold(&call, &third).unwrap().state.as_str(), "finished");
+}
+
+fn ended_places(world: &World) {
+    let task = world.add("old");
+    world.reserve("a", &["x"]).unwrap();
+    for agent in ["b", "c"] {
+        world.wait(agent, &["x"]).unwrap();
+    }
+    // One leaves the line, the other gets what it waits for.
+    world.release_paths("c", &["x"]).unwrap();
+    world.release_paths("a", &["x"]).unwrap();
+    assert_eq!(world.wait("b", &["x"]).unwrap()["holds"].as_array().unwrap().len(), 1);
+    world.release_paths("b", &["x"]).unwrap();
+    let places = || number(&world.kernel, "SELECT COUNT(*) FROM place", &[]);
+    assert_eq!((places(), number(&world.kernel, "SELECT COUNT(*) FROM place WHERE ended_at = 0", &[])), (2, 0));
+    world.advance(Span::days(8));
+    world.reserve("a", &["y"]).unwrap();
+    world.wait("b", &["y"]).unwrap();
+    world.release_paths("b", &["y"]).unwrap();
+    world.wait("c", &["y"]).unwrap();
+    write_on(world, &task, 64);
+    let kept = number(&world.kernel, "SELECT COUNT(*) FROM place WHERE wanted = '[\"y\"]'", &[]);
+    assert_eq!((places(), kept), (2, 2), "one that ended lately, and one that waits");
+    assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM hold WHERE subject = 'x'", &[]), 0, "as with holds");
 }
 
 fn at_the_limit(world: &World) {

@@ -17,6 +17,7 @@ mod damage;
 mod delivery;
 mod dependencies;
 mod editing;
+mod elsewhere;
 mod errors;
 mod events;
 mod export;
@@ -30,6 +31,7 @@ mod hooks;
 mod idempotency;
 mod import;
 mod keeping;
+mod limits;
 mod listing;
 mod locks;
 mod lost;
@@ -48,6 +50,7 @@ mod restoring;
 mod resume;
 mod sessions;
 mod shorthand;
+mod silent;
 mod stories;
 mod switching;
 mod together;
@@ -124,11 +127,13 @@ pub fn cases() -> Vec<&'static Case> {
         idempotency::CASES,
         import::CASES,
         keeping::CASES,
+        limits::CASES,
         lost::CASES,
         mail::CASES,
         memory::CASES,
         messages::CASES,
         opening::CASES,
+        elsewhere::CASES,
         paths::CASES,
         paths_bound::CASES,
         paths_over::CASES,
@@ -139,6 +144,7 @@ pub fn cases() -> Vec<&'static Case> {
         restoring::CASES,
         resume::CASES,
         sessions::CASES,
+        silent::CASES,
         stories::CASES,
         hooks::CASES,
         switching::CASES,

@@ -1,15 +1,16 @@
 //! Plans: every statement on the way of an op or a list is a range of an index, on both engines.
 
+use tenure_core::agent::Process;
 use tenure_core::choice::Rank;
-use tenure_core::hold::Ending;
+use tenure_core::hold::{Ending, Mode};
 use tenure_core::memory::{Kind, Scope};
 use tenure_core::task::Status;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many;
 use tenure_store::table::{
-    agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, project,
-    request, shown, task, touched,
+    agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, place,
+    project, request, session, shown, task, touched,
 };
 use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
@@ -103,6 +104,7 @@ fn fill(world: &World) -> Vec<String> {
         "place SELECT p.id, 'w-' || n, n, 'a' || n, 'path', 'exclusive', 'c-1', 0, '[]', '', 1, n, 1000000, 1000000, 'ended', 2, 'lapsed'",
         "hold SELECT p.id, 'h-l' || n, 'name', 'lock ' || n, 'exclusive', 'a' || n, n, 1, 9000000000000000000, 1000000, 'session', '', 0, '', 0, '', '', 0, '', ''",
         "hold SELECT p.id, 'h-o' || n, 'path', 'old/' || n, 'exclusive', 'a' || n, n, 1, 2, 1000000, 'session', '', 2, 'expired', 0, 'c-1', 'old/' || n, 0, '', ''",
+        "session SELECT p.id, 'h', 'b', 'n', n, n, 'claude', 's' || n, 'a' || n, n, 0, 0, 0, 0",
         "touched SELECT p.id, 't-' || n, 'c-1', 'src/' || n, 'a' || n, 1, n",
         "message SELECT p.id, 'g-' || n, n, 'a', '[]', '', 'h-' || n, 'normal', 1, 'x', n, 0, '', ''",
         "mail SELECT p.id, 'a' || n, n, 'g-' || n, 'message', 0",
@@ -135,7 +137,10 @@ fn plans(world: &World, statements: &[(Sql, Vec<Value>)]) -> Vec<(Sql, String)> 
 }
 
 /// The tables that grow. A plan may walk through a list that it was given, never through one of these.
-const GROWING: [&str; 16] = [
+const GROWING: [&str; 19] = [
+    "place",
+    "session",
+    "touched",
     "task",
     "task_label",
     "dep",
@@ -170,7 +175,7 @@ fn assert_ranged(engine: Engine, plan: &str, sql: Sql) {
             }
             _ => {
                 let scanned = line.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next());
-                let aliased = ["t", "h", "a", "d", "f", "e", "x", "m"];
+                let aliased = ["t", "h", "a", "d", "f", "e", "x", "m", "s"];
                 let grows = scanned.is_some_and(|table| GROWING.contains(&table) || aliased.contains(&table));
                 grows || line.contains("(project=?)")
             }
@@ -214,6 +219,38 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
     memory::delete(tx, p, &row)
 }
 
+/// Every statement on the waiting line but those of a restore and of a clock that was set back.
+fn waited_for(tx: &mut dyn Tx, p: &str) -> Result<()> {
+    let place = place::get(tx, p, "w-7")?.expect("a place");
+    place::of_agent(tx, p, "a7")?;
+    place::update(tx, p, &place)?;
+    place::end(tx, p, "w-7", Time(5), "left")?;
+    tx.query_all(vec![place::line_call(p), place::due_call(p, Time(5)), place::exists_call(p, "w-7")])?;
+    // What lets go of it, with old events.
+    event::drop_below(tx, p, 5).map(drop)
+}
+
+/// What guards look at besides the holds around their files.
+fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
+    let now = Time(5);
+    let files = ["src/7", "src/8"].map(str::to_owned);
+    let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 7 };
+    let place = touched::Place { task: "t-7", checkout: "c-1", agent: "a7" };
+    touched::since(tx, p, &place, &files, now)?;
+    touched::by_others(tx, p, ("c-1", "a7"), &files, now)?;
+    touched::put(tx, p, &place, &files, now)?;
+    hold::renewal_due(tx, p, "a7", now)?;
+    path::set_mode(tx, p, "h-p7", Mode::Shared)?;
+    path::count(tx, p, "a7", now)?;
+    lock::count(tx, p, "a7", now)?;
+    session::of_agent(tx, p, "a7")?;
+    session::among(tx, p, &process, &[7, 8])?;
+    session::of_holders(tx, p, "h")?;
+    session::live_of(tx, p, &["a7".to_owned()])?;
+    tx.query_all(vec![session::of_process_call(p, &process, "claude"), session::of_id_call(p, "claude", "s7")])
+        .map(drop)
+}
+
 fn hot_statements(world: &World) {
     let ids = fill(world);
     let (now, some) = (Time(i64::MAX / 4), ids[..20].to_vec());
@@ -243,8 +280,20 @@ fn hot_statements(world: &World) {
         path::past_of(tx, p, "a7", 1_000)?;
         path::unanchored(tx, p, "agent-1", now)?;
         lock::live(tx, p, "lock 7")?;
+        waited_for(tx, p)?;
+        guarded(tx, p)?;
         lock::renew(tx, p, "h-1", (now, tenure_core::Span::seconds(60)), "")?;
-        path::elsewhere(tx, p, "agent-1", now, 3)?;
+        path::task_ends(tx, p, &some)?;
+        let past = ["", "o", "old/7"].map(str::to_owned);
+        tx.query_all(vec![
+            path::lost_call(p, "agent-1", &past, 100),
+            path::lost_below_call(p, "agent-1", ("old/", "old0"), 100),
+        ])?;
+        lock::last_of(tx, p, "lock 7", "agent-1")?;
+        place::beginning(tx, p, "w-7", 11)?;
+        note::beginning(tx, p, "n-7", 11)?;
+        message::get(tx, p, "g-7")?;
+        message::beginning(tx, p, "g-7", "agent-1", 11)?;
         path::renewed_by_edits(tx, p, "h-1")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;
@@ -336,6 +385,10 @@ fn lists_are_ordered(world: &World) {
         ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("hold_name", record(world, |tx, p| lock::newest(tx, p, "lock 7", 20).map(drop))),
+        ("place_line", record(world, |tx, p| tx.query_all(vec![place::line_call(p)]).map(drop))),
+        ("place_due", record(world, |tx, p| tx.query_all(vec![place::due_call(p, Time(5))]).map(drop))),
+        ("place_agent", record(world, |tx, p| place::of_agent(tx, p, "a7").map(drop))),
+        ("hold_holder", record(world, |tx, p| hold::renewal_due(tx, p, "agent-1", Time(5)).map(drop))),
         ("hold_past", record(world, |tx, p| path::past_of(tx, p, "agent-1", 20).map(drop))),
         ("hold_story", record(world, |tx, p| tx.query_all(vec![path::past_call(p, "old/7", 20)]).map(drop))),
         (

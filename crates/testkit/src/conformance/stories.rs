@@ -34,7 +34,7 @@ fn held(world: &World) {
         "a reserved src/",
         "a released src/",
         "b reserved glob:**/*.rs, shared",
-        "d reserved src/lib.rs (in another checkout)",
+        "d reserved src/lib.rs (in another checkout, second)",
     ];
     assert_eq!(story(world, "src/lib.rs"), expected);
     assert_eq!(story(world, "src/"), expected);

@@ -34,6 +34,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t9_a_clock_set_back_caps_places", clock_set_back),
     Case::everywhere("places_are_few", few),
     Case::everywhere("inv_r7_locks_are_waited_for_like_paths", locks),
+    Case::everywhere("inv_r7_a_lock_that_is_waited_for_keeps_no_path_from_being_offered", names_and_paths),
     Case::everywhere("inv_r5_two_runs_of_one_agent_wait_for_each_other", own_lock),
     Case::everywhere("inv_r7_force_of_an_agent_does_not_pass_those_who_wait", forced),
 ];
@@ -566,6 +567,22 @@ fn locks(world: &World) {
     assert_eq!(code_of(world.lock_wait("c", "x", |request| request.wait = false)), "lock_held");
     world.advance(Span::seconds(60));
     assert_eq!(world.lock_wait("c", "x", |request| request.wait = false).unwrap()["holder"], "c", "the offer lapsed");
+    world.sound();
+}
+
+/// Locks whose names are a path, and no path at all, are looked at together with paths while somebody waits for either.
+fn names_and_paths(world: &World) {
+    for name in ["src/a.rs", "../no path"] {
+        world.lock_wait("a", name, |_| {}).unwrap();
+        assert_eq!(world.lock_wait("b", name, |_| {}).unwrap()["waiting"], true);
+    }
+    world.reserve("c", &["src/a.rs"]).unwrap();
+    world.waits("d", &["src/"], 1);
+    world.release_paths("c", &["src/a.rs"]).unwrap();
+    assert!(world.is_offered("d", "src/"));
+    assert_eq!(world.wait("d", &["src/"]).unwrap()["holds"][0]["state"], "live");
+    world.give_lock("a", "src/a.rs").unwrap();
+    assert!(world.is_offered("b", "src/a.rs"));
     world.sound();
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ const FILES: usize = 3;
 
 /// The place of a fleet, as each of its processes knows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Ground {
+pub(crate) struct Ground {
     tenure: PathBuf,
     root: PathBuf,
     store: Option<String>,
@@ -26,18 +26,18 @@ pub(super) struct Ground {
 
 /// How a call of `tenure` ended.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) exit: i32,
+pub(crate) struct Answer {
+    pub(crate) exit: i32,
     /// `data`, or nothing.
     pub(super) data: Value,
     /// The code of the error, or nothing.
     pub(super) code: String,
-    pub(super) stdout: String,
+    pub(crate) stdout: String,
 }
 
 impl Ground {
     /// Makes everything anew below a directory.
-    pub(super) fn new(root: &Path, engine: Engine, directories: usize) -> Ground {
+    pub(crate) fn new(root: &Path, engine: Engine, directories: usize) -> Ground {
         let store = (engine == Engine::Postgres).then(|| pg::server().url(&pg::server().fresh_schema()));
         let ground = Ground { tenure: tenure(), root: root.canonicalize().unwrap(), store, directories };
         for name in ["home", "tmp", "repo"] {
@@ -61,7 +61,7 @@ impl Ground {
         ground
     }
 
-    pub(super) fn repo(&self) -> PathBuf {
+    pub(crate) fn repo(&self) -> PathBuf {
         self.root.join("repo")
     }
 
@@ -100,26 +100,22 @@ impl Ground {
     }
 
     /// Runs `tenure` to its end, by whoever the variables say.
-    pub(super) fn call(&self, variables: &[(&str, &str)], args: &[&str], input: &str) -> Answer {
+    pub(crate) fn call(&self, variables: &[(&str, &str)], args: &[&str], input: &str) -> Answer {
+        let mut child = self.start(variables, args);
+        feed(&mut child, input);
+        Answer::of(child)
+    }
+
+    /// Starts `tenure`, which may wait for its input.
+    pub(crate) fn start(&self, variables: &[(&str, &str)], args: &[&str]) -> Child {
         let mut command = self.clean(self.tenure.as_os_str());
         command.env("TENURE_FORMAT", "json").envs(variables.iter().copied()).args(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        // Events are smaller than a pipe; one who does not read its input is no reason to stop.
-        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let output = child.wait_with_output().unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        let mut document: Value = serde_json::from_str(&stdout).unwrap_or_default();
-        Answer {
-            exit: output.status.code().unwrap_or(-1),
-            data: document["data"].take(),
-            code: document["error"]["code"].as_str().unwrap_or_default().to_owned(),
-            stdout: stdout + &String::from_utf8_lossy(&output.stderr),
-        }
+        command.spawn().unwrap()
     }
 
     /// All events, oldest first.
-    pub(super) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Event> {
         let mut all = Vec::new();
         let mut page = self.call(&[], &["log", "--since", "0", "--limit", "1000"], "").data;
         loop {
@@ -128,6 +124,27 @@ impl Ground {
                 Some(next) => page = self.call(&[], &["log", "--cursor", next, "--limit", "1000"], "").data,
                 None => return all,
             }
+        }
+    }
+}
+
+/// Gives a process all of its input.
+pub(crate) fn feed(child: &mut Child, input: &str) {
+    // Events are smaller than a pipe; one who does not read its input is no reason to stop.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+}
+
+impl Answer {
+    /// Waits for the end of a process.
+    pub(crate) fn of(child: Child) -> Answer {
+        let output = child.wait_with_output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let mut document: Value = serde_json::from_str(&stdout).unwrap_or_default();
+        Answer {
+            exit: output.status.code().unwrap_or(-1),
+            data: document["data"].take(),
+            code: document["error"]["code"].as_str().unwrap_or_default().to_owned(),
+            stdout: stdout + &String::from_utf8_lossy(&output.stderr),
         }
     }
 }

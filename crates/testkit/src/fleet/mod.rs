@@ -9,7 +9,7 @@ mod agent;
 mod asking;
 mod calls;
 mod checker;
-mod ground;
+pub(crate) mod ground;
 mod supervisor;
 
 use std::collections::BTreeMap;

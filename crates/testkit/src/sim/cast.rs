@@ -7,17 +7,20 @@ use tenure_core::message::Urgency;
 use tenure_kernel::Op;
 use tenure_kernel::op::remember::Reach;
 use tenure_kernel::op::{
-    add, add_many, block, cancel, claim, confirm, done, edit, inbox, memory_forget, memory_pin, note, release,
+    add, add_many, block, cancel, claim, confirm, done, edit, inbox, lock, memory_forget, memory_pin, note, release,
     remember, reopen, reserve, resume, send, session_end, transfer, unblock,
 };
 
 use super::model::files::PATTERNS;
-use super::model::{Model, PathHold, Place};
+use super::model::{Lock, Model, PathHold, Place};
 use super::plan::{About, Acting, Call, Draft, Edit, Fence, Kept, Memory, Request, Shown, Version, Which, Whose};
 
 /// What memories say.
 pub const TEXTS: [&str; 6] =
     ["kiwi mango", "mango plum", "plum kiwi", "quince", "kiwi kiwi quince", "plum quince mango"];
+
+/// The names of locks; one of them is the spelling of a pattern too, and kinds never mix.
+pub const NAMES: [&str; 3] = ["deploy", "src/a.rs", "the test database"];
 
 /// Who is who when a plan runs: the ids that its numbers got.
 #[derive(Debug, Default)]
@@ -120,16 +123,32 @@ impl Cast {
                 wait: wanted.wait,
                 ..reserve::Request::default()
             }),
+            Request::Lock(wanted) => Op::Lock(lock::Request {
+                name: NAMES[wanted.name as usize % NAMES.len()].to_owned(),
+                ttl_s: wanted.ttl_s,
+                reason: wanted.reason,
+                fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)),
+                renewal: if wanted.runner { lock::Renewal::Runner } else { lock::Renewal::Session },
+                wait: wanted.wait,
+                ..lock::Request::default()
+            }),
+            Request::ReleaseLock { name, fence, force } => Op::Release(release::Request {
+                lock: Some(NAMES[name as usize % NAMES.len()].to_owned()),
+                fence: fence.map(|fence| lock_fence(fence, name, model)),
+                force,
+                ..release::Request::default()
+            }),
             Request::ReleasePaths { patterns, fence, force } => {
                 let fence = fence.map(|fence| path_fence(fence, newest(model, agent, patterns.first().copied())));
                 Op::Release(release::Request { paths: typed(&patterns), fence, force, ..release::Request::default() })
             }
             Request::ReleaseHold { hold, fence, force } => {
-                let of = match &hold {
-                    Which::Path(holder, pattern) => newest(model, holder, Some(*pattern)),
-                    Which::Task(_) => None,
+                let of = |fence: Fence| match &hold {
+                    Which::Path(holder, pattern) => path_fence(fence, newest(model, holder, Some(*pattern))),
+                    Which::Lock(name) => lock_fence(fence, *name, model),
+                    Which::Task(_) => path_fence(fence, None),
                 };
-                let fence = fence.map(|fence| path_fence(fence, of));
+                let fence = fence.map(of);
                 let hold = Some(self.hold(&hold, model));
                 Op::Release(release::Request { hold, fence, force, ..release::Request::default() })
             }
@@ -245,6 +264,7 @@ impl Cast {
             Which::Path(holder, pattern) => {
                 newest(model, holder, Some(*pattern)).map_or_else(none, |path| path.id.clone())
             }
+            Which::Lock(name) => locks_named(model, *name).next_back().map_or_else(none, |lock| lock.id.clone()),
         }
     }
 
@@ -297,6 +317,21 @@ fn path_fence(fence: Fence, of: Option<&PathHold>) -> i64 {
     match fence {
         Fence::Newest => newest,
         Fence::Older => newest - 1,
+        Fence::Number(number) => number,
+    }
+}
+
+/// All locks of a name, over or not, in the order of their grants.
+fn locks_named(model: &Model, name: u32) -> impl DoubleEndedIterator<Item = &Lock> {
+    let name = NAMES[name as usize % NAMES.len()];
+    model.locks.iter().filter(move |lock| lock.name == name)
+}
+
+fn lock_fence(fence: Fence, name: u32, model: &Model) -> i64 {
+    let mut fences = locks_named(model, name).rev().map(|lock| lock.fence);
+    match fence {
+        Fence::Newest => fences.next().unwrap_or(1),
+        Fence::Older => fences.nth(1).unwrap_or(1),
         Fence::Number(number) => number,
     }
 }

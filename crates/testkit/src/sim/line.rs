@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use super::cast::NAMES;
 use super::dice::Dice;
 use super::model::files::PATTERNS;
 use super::model::{InLine, PathHold};
 use super::paths::{Paths, by, reserving};
-use super::plan::{Call, Fault, Request, Reserve, Step};
+use super::plan::{Call, Fault, Lock, Request, Reserve, Step};
 use super::property::{Broken, Property};
 use super::run::Scene;
 use super::workload::{AGENTS, Sight, Workload};
@@ -16,7 +17,7 @@ use super::workload::{AGENTS, Sight, Workload};
 const SECOND: i64 = 1_000_000;
 /// How many steps a plan has, and after how many of them everybody lets go.
 pub const STEPS: usize = 170;
-const LETS_GO: usize = 110;
+pub(super) const LETS_GO: usize = 110;
 
 /// The waiting line.
 pub struct Line;
@@ -59,7 +60,7 @@ impl Workload for Line {
 
 /// Nothing goes wrong of which only the run knows whether it does; and no task is handed to somebody who waits, which is
 /// how a circle comes about that nobody asked for.
-fn certain(step: Step) -> Step {
+pub(super) fn certain(step: Step) -> Step {
     match step {
         Step::Call(call) if matches!(call.op, Request::Transfer { .. }) => Step::Clock { by_us: SECOND },
         Step::Call(call) if matches!(call.fault, Some(Fault::Statement(_))) => Step::Call(Call { fault: None, ..call }),
@@ -77,7 +78,11 @@ fn name_of(sight: &Sight<'_>, checkout: &str) -> String {
     found.map_or("main".to_owned(), |(name, _)| name.clone())
 }
 
-fn plainly(sight: &Sight<'_>, agent: &str, checkout: &str, op: Request) -> Step {
+pub(super) fn name_number(name: &str) -> u32 {
+    u32::try_from(NAMES.iter().position(|known| *known == name).expect("a name of this world")).unwrap()
+}
+
+pub(super) fn plainly(sight: &Sight<'_>, agent: &str, checkout: &str, op: Request) -> Step {
     Step::Call(Call {
         agent: agent.to_owned(),
         request: sight.new_request(),
@@ -91,6 +96,10 @@ fn plainly(sight: &Sight<'_>, agent: &str, checkout: &str, op: Request) -> Step 
 
 /// The same request again: the place is renewed, or what is offered is taken.
 fn again(sight: &Sight<'_>, place: &InLine) -> Step {
+    if place.name {
+        let op = Request::Lock(Lock { name: name_number(&place.wanted[0]), wait: true, ..Lock::default() });
+        return plainly(sight, &place.agent, "", op);
+    }
     let reserve = Reserve {
         patterns: place.wanted.iter().map(|spelling| numbered(spelling)).collect(),
         shared: place.shared,
@@ -114,7 +123,7 @@ fn released(dice: &Dice, sight: &Sight<'_>, living: &[&str]) -> Option<Step> {
 
 /// Nobody asks for anything new. Who was offered something takes it, who holds something and does not wait gives it back,
 /// who waits comes back in time, and the dead are proven dead.
-fn let_go(sight: &Sight<'_>) -> Step {
+pub(super) fn let_go(sight: &Sight<'_>) -> Step {
     let alive = |agent: &str| !sight.dead.contains(agent);
     let (model, now) = (sight.model, sight.now);
     let waits = |agent: &str| model.places.iter().any(|place| place.agent == agent);
@@ -127,6 +136,11 @@ fn let_go(sight: &Sight<'_>) -> Step {
     let idle = |path: &&PathHold| model.counts(path, now) && alive(&path.holder) && !waits(&path.holder);
     if let Some(path) = model.paths.iter().find(idle) {
         return gives_back(sight, path);
+    }
+    // A lock is given back by those who wait too: it may be that for which another run of them waits.
+    if let Some((_, lock)) = model.live_locks(now).find(|(_, lock)| alive(&lock.holder) && lock.place.is_empty()) {
+        let op = Request::ReleaseLock { name: name_number(&lock.name), fence: None, force: false };
+        return plainly(sight, &lock.holder, "", op);
     }
     match model.places.iter().find(|place| alive(&place.agent)) {
         Some(place) if !sight.dead.is_empty() => match again(sight, place) {

@@ -10,6 +10,7 @@ pub mod continuity;
 pub mod dice;
 pub mod fault;
 pub mod line;
+pub mod locks;
 mod mailbox;
 pub mod model;
 pub mod paths;
@@ -29,6 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use self::line::Line;
+use self::locks::Locks;
 use self::paths::Paths;
 use self::plan::Plan;
 use self::run::{Failure, Ran, Watch, run};
@@ -57,6 +59,15 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "inv_l1_l12_r2_r5_to_r9_m6_m7_simulated_on_postgres",
         run: || drop(seeds((28..=30).map(shared_paths), &[Engine::Postgres])),
     },
+    Check { name: "inv_r4_r5_r7_r8_r9_locks_simulated_in_memory", run: locks_in_memory },
+    Check {
+        name: "inv_r4_r5_r7_r8_r9_locks_simulated_on_a_file",
+        run: || drop(seeds((101..=103).map(named_locks), &[Engine::File])),
+    },
+    Check {
+        name: "inv_r4_r5_r7_r8_r9_locks_simulated_on_postgres",
+        run: || drop(seeds((201..=203).map(named_locks), &[Engine::Postgres])),
+    },
     Check { name: "plans_that_failed_once_hold_on_every_engine", run: regressions },
 ];
 
@@ -75,7 +86,8 @@ const SHRINKS: usize = 600;
 pub fn planned(seed: u64) -> Plan {
     match seed % 5 {
         2 => workload::plan(seed, 140, &Paths),
-        4 => workload::plan(seed, line::STEPS, &Line),
+        4 if seed.is_multiple_of(2) => workload::plan(seed, line::STEPS, &Line),
+        4 => workload::plan(seed, line::STEPS, &Locks),
         _ => plan_of(seed),
     }
 }
@@ -97,6 +109,11 @@ fn shared_paths(number: u64) -> Plan {
         2 | 9 => workload::plan(seed, 140, &Paths),
         _ => workload::plan(seed, line::STEPS, &Line),
     }
+}
+
+/// The plan of a seed with named locks.
+fn named_locks(seed: u64) -> Plan {
+    workload::plan(seed, line::STEPS, &Locks)
 }
 
 /// Runs a plan twice in memory, the second time without a look at anything, and once on each of some other engines: the
@@ -192,6 +209,23 @@ const PATHS_COME_UP: [&str; 10] = [
     "waits_in_circle",
 ];
 
+/// The same of named locks.
+const LOCKS_COME_UP: [&str; 9] = [
+    "lock_held",
+    "stale_fence",
+    "lapsed",
+    "people_only",
+    "\"renewal\":\"runner\"",
+    "lock.released",
+    "lock.offered",
+    "\"kind\":\"name\"",
+    "\"proven_dead\":true",
+];
+
+fn locks_in_memory() {
+    came_up(&LOCKS_COME_UP, &seeds((1..=12).map(named_locks), &[]));
+}
+
 fn in_memory() {
     came_up(&COMES_UP, &seeds((1..=40).map(plan_of), &[]));
 }
@@ -213,14 +247,19 @@ fn seeds(plans: impl Iterator<Item = Plan>, others: &[Engine]) -> BTreeSet<&'sta
         match examine(&plan, others) {
             Ok(ran) => {
                 // Whoever came back for it was served, once everybody had let go.
-                let served = !plan.about.starts_with("line") || ran.waiting == 0;
+                let served = !["line", "locks"].iter().any(|name| plan.about.starts_with(name)) || ran.waiting == 0;
                 assert!(served, "inv_r7_all_are_served: {} left {} waiting", plan.about, ran.waiting);
                 struck += ran.struck;
                 replayed += ran.replayed;
                 refused += ran.refused;
                 let resumed = ran.transcript.iter().filter(|line| !line.contains(" claim "));
                 let words = |line: &String| {
-                    COMES_UP.into_iter().chain(PATHS_COME_UP).filter(|word| line.contains(word)).collect::<Vec<_>>()
+                    COMES_UP
+                        .into_iter()
+                        .chain(PATHS_COME_UP)
+                        .chain(LOCKS_COME_UP)
+                        .filter(|word| line.contains(word))
+                        .collect::<Vec<_>>()
                 };
                 came_up.extend(resumed.flat_map(words));
             }

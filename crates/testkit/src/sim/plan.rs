@@ -187,6 +187,8 @@ pub enum Which {
     Task(u32),
     /// The newest of an agent on a pattern, by its number.
     Path(String, u32),
+    /// The newest of a lock, by the number of its name.
+    Lock(u32),
 }
 
 /// What a message is about.
@@ -218,6 +220,29 @@ pub struct Reserve {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all_checkouts: bool,
     /// Whether to wait where others are in the way.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
+}
+
+/// A named lock to take or renew.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lock {
+    /// The number of its name.
+    pub name: u32,
+    /// For how long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<i64>,
+    /// What for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The fence shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
+    /// Whether only its fence renews it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub runner: bool,
+    /// Whether to wait where somebody has it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
 }
@@ -261,6 +286,14 @@ pub enum Request {
         up_to: Shown,
     },
     Reserve(Reserve),
+    Lock(Lock),
+    ReleaseLock {
+        name: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fence: Option<Fence>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        force: bool,
+    },
     ReleasePaths {
         patterns: Vec<u32>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

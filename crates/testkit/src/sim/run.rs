@@ -41,7 +41,7 @@ fn checkouts(world: &World) -> BTreeMap<String, String> {
         return BTreeMap::new();
     };
     let all = world.kernel.store().read("", |tx, _| checkout::all(tx, &project)).unwrap();
-    all.into_iter().map(|(id, _, path)| (path.trim_start_matches("/repos/").to_owned(), id)).collect()
+    all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id)).collect()
 }
 
 /// What a call led to.

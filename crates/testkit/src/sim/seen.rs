@@ -7,7 +7,7 @@ use tenure_kernel::op::resume;
 use tenure_kernel::query::{list, memory};
 
 use super::continuity::promised;
-use super::property::{Broken, Property, difference};
+use super::property::{Broken, Property, difference, without_names};
 use super::run::Scene;
 use crate::raw::WRONG_SUMS;
 
@@ -34,7 +34,8 @@ impl Property for Seen {
 }
 
 pub(super) fn compare(property: &'static str, expected: &Value, found: &Value) -> Result<(), Broken> {
-    difference(expected, found).map_or(Ok(()), |what| Err(Broken::new(property, what)))
+    let found = without_names(found.clone());
+    difference(expected, &found).map_or(Ok(()), |what| Err(Broken::new(property, what)))
 }
 
 /// Compares lists item by item, so that the first that differs is told.
@@ -42,7 +43,7 @@ fn compare_all(property: &'static str, expected: &[Value], found: &[Value], id: 
     let ids = |of: &[Value]| Value::Array(of.iter().map(|item| item[id].clone()).collect());
     compare(property, &ids(expected), &ids(found))?;
     let both = expected.iter().zip(found);
-    both.map(|(expected, found)| (&expected[id], difference(expected, found)))
+    both.map(|(expected, found)| (&expected[id], difference(expected, &without_names(found.clone()))))
         .find_map(|(id, what)| what.map(|what| format!("{id}: {what}")))
         .map_or(Ok(()), |what| Err(Broken::new(property, what)))
 }

@@ -1,6 +1,6 @@
 //! Shrinks a plan that fails to one that says why: no step of it can be left out, and none can be made simpler.
 
-use super::plan::{Acting, Call, Edit, Memory, Plan, Request, Reserve, Step};
+use super::plan::{Acting, Call, Edit, Lock, Memory, Plan, Request, Reserve, Step};
 
 /// Shrinks a plan as long as `fails` says that it still fails in the same way.
 pub fn shrink(plan: &Plan, fails: &dyn Fn(&Plan) -> bool) -> Plan {
@@ -154,6 +154,20 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
             all.extend([with(patterns.clone(), None, *force), with(patterns.clone(), *fence, false)]);
             all
         }
+        Request::Lock(lock) => {
+            let all = [
+                Lock { ttl_s: None, ..lock.clone() },
+                Lock { reason: String::new(), ..lock.clone() },
+                Lock { fence: None, ..lock.clone() },
+                Lock { runner: false, ..lock.clone() },
+                Lock { wait: false, ..lock.clone() },
+            ];
+            all.into_iter().map(Request::Lock).collect()
+        }
+        Request::ReleaseLock { name, fence, force } => vec![
+            Request::ReleaseLock { name: *name, fence: None, force: *force },
+            Request::ReleaseLock { name: *name, fence: *fence, force: false },
+        ],
         Request::ReleaseHold { hold, fence, force } => vec![
             Request::ReleaseHold { hold: hold.clone(), fence: None, force: *force },
             Request::ReleaseHold { hold: hold.clone(), fence: *fence, force: false },
@@ -196,6 +210,7 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
 #[cfg(test)]
 mod tests {
     use super::super::line::Line;
+    use super::super::locks::Locks;
     use super::super::paths::Paths;
     use super::super::sessions::Sessions;
     use super::super::workload::{Tasks, plan};
@@ -218,9 +233,13 @@ mod tests {
     #[test]
     fn a_plan_survives_its_text() {
         for seed in 1..20 {
-            for plan in
-                [plan(seed, 120, &Tasks), plan(seed, 130, &Sessions), plan(seed, 130, &Paths), plan(seed, 130, &Line)]
-            {
+            for plan in [
+                plan(seed, 120, &Tasks),
+                plan(seed, 130, &Sessions),
+                plan(seed, 130, &Paths),
+                plan(seed, 130, &Line),
+                plan(seed, 130, &Locks),
+            ] {
                 let text = serde_json::to_string(&plan).unwrap();
                 assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
             }

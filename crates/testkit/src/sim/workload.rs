@@ -172,7 +172,8 @@ pub(super) fn time(dice: &Dice, sight: &Sight<'_>) -> i64 {
     let memories = sight.model.memories.iter().filter_map(|memory| memory.until).filter(|until| *until > sight.now);
     let paths = sight.model.paths.iter().filter(|path| path.ended.is_none()).map(|path| path.expires_at);
     let places = sight.model.places.iter().map(|place| place.expires_at);
-    let ends: Vec<i64> = holds.chain(memories).chain(paths).chain(places).collect();
+    let locks = sight.model.locks.iter().filter(|lock| lock.ended.is_none()).map(|lock| lock.expires_at);
+    let ends: Vec<i64> = holds.chain(memories).chain(paths).chain(locks).chain(places).collect();
     match dice.below(100) {
         // To the very end of a hold or a memory, an instant before it or after it.
         0..=29 if !ends.is_empty() => (dice.one(&ends) - sight.now + dice.within(-1, 1)).max(0),

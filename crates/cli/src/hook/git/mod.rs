@@ -118,11 +118,14 @@ pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
 fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Outcome {
     let failure = match catch_unwind(AssertUnwindSafe(act)) {
         Ok(Ok(outcome)) => return outcome,
+        // What the environment says wrong, nobody finds in the store.
+        Ok(Err(error)) if error.code() == "bad_name" => "bad_name: TENURE_AGENT is not the name of an agent",
         Ok(Err(error)) => error.code(),
         Err(_) => "panic",
     };
     let looked = catch_unwind(AssertUnwindSafe(|| {
-        log::append(env, &format!("git {}", event.name()), failure);
+        let code = failure.split(':').next().unwrap_or(failure);
+        log::append(env, &format!("git {}", event.name()), code);
         policy(env, None)
     }));
     let deed = event.deed();

@@ -72,6 +72,10 @@ fn show(visit: &Visit<'_>, id: &str) -> Result<Answer> {
         let found = reach.look_up(call, id)?;
         let value = match found {
             Found::Task(task) => serde_json::to_value(task),
+            Found::Place(place) => serde_json::to_value(place),
+            Found::Note(note) => serde_json::to_value(note),
+            Found::Message(message) => serde_json::to_value(message),
+            Found::Checkout(checkout) => serde_json::to_value(checkout),
             Found::Hold(hold) => serde_json::to_value(hold),
         };
         value.map_err(|error| tenure_core::Error::bug(format!("an answer has no JSON: {error}")))

@@ -47,6 +47,7 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
             ttl(request.ttl_s)?;
             if request.paths.is_empty() { Err(("usage", "no_path")) } else { Ok(()) }
         }
+        Op::Lock(request) => ttl(request.ttl_s),
         Op::Send(request) if request.to.is_empty() && request.about.is_none() => Err(("usage", "no_recipient")),
         Op::Inbox(request) if request.limit.is_some_and(|limit| !(1..=100).contains(&limit)) => {
             Err(("usage", "bad_limit"))

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
-use tenure_kernel::op::reserve;
 
 use super::files::{covers, overlap};
+use super::locks::Lock;
 use super::paths::{PathHold, Want, meet};
 use super::{Model, Refusal, SECOND, Turn};
 
 /// How long a place lives after its last renewal.
 const PLACE: i64 = 120 * SECOND;
 /// How long an offer lives.
-const OFFER: i64 = 60 * SECOND;
+pub(super) const OFFER: i64 = 60 * SECOND;
 
 /// A place in the line.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct Place {
     /// The number of the event that queued it.
     pub ticket: i64,
     pub agent: String,
+    /// Whether it is for a named lock.
+    pub name: bool,
     pub checkout: String,
     pub shared: bool,
     /// In their one spelling, in order.
@@ -36,23 +38,47 @@ pub struct Place {
     pub offered: bool,
 }
 
-/// Something that is held or wanted: where, whether shared, which patterns.
+/// Something that is held or wanted: a named lock, or where, whether shared, which patterns.
 #[derive(Clone, Copy)]
-struct Thing<'a> {
+pub(super) struct Thing<'a> {
+    name: bool,
     checkout: &'a str,
     shared: bool,
     patterns: &'a [String],
 }
 
+impl<'a> Thing<'a> {
+    /// A named lock.
+    pub(super) fn named(name: &'a [String]) -> Thing<'a> {
+        Thing { name: true, checkout: "", shared: false, patterns: name }
+    }
+
+    /// Paths.
+    pub(super) fn paths(checkout: &'a str, shared: bool, patterns: &'a [String]) -> Thing<'a> {
+        Thing { name: false, checkout, shared, patterns }
+    }
+}
+
 impl Place {
     fn thing(&self) -> Thing<'_> {
-        Thing { checkout: &self.checkout, shared: self.shared, patterns: &self.wanted }
+        Thing { name: self.name, checkout: &self.checkout, shared: self.shared, patterns: &self.wanted }
     }
 }
 
 fn clash(one: &Thing<'_>, other: &Thing<'_>) -> bool {
+    if one.name || other.name {
+        return one.name && other.name && one.patterns == other.patterns;
+    }
     let common = |pattern: &String| other.patterns.iter().any(|its| overlap(pattern, its));
     !(one.shared && other.shared) && meet(one.checkout, other.checkout) && one.patterns.iter().any(common)
+}
+
+/// Whether a place is that of the same request.
+fn is_same(place: &Place, agent: &str, thing: &Thing<'_>) -> bool {
+    let mut wanted = thing.patterns.to_vec();
+    wanted.sort();
+    let kind = place.name == thing.name && place.shared == thing.shared;
+    kind && place.agent == agent && place.checkout == thing.checkout && place.wanted == wanted
 }
 
 /// Who waits for whom, and through them.
@@ -103,15 +129,17 @@ impl Model {
         (0..self.places.len()).filter(counts).collect()
     }
 
-    /// The live holds of others in the way of something.
-    fn held_from(&self, agent: &str, thing: &Thing<'_>, now: i64, dead: &[String]) -> Vec<usize> {
-        let in_the_way = |at: &usize| {
-            let path = &self.paths[*at];
-            let its =
-                Thing { checkout: &path.checkout, shared: path.shared, patterns: std::slice::from_ref(&path.pattern) };
+    /// Who has what is in the way of something: others, and of a lock whoever waits for it too.
+    fn held_from(&self, agent: &str, thing: &Thing<'_>, now: i64, dead: &[String]) -> Vec<String> {
+        let in_the_way = |path: &&PathHold| {
+            let its = Thing::paths(&path.checkout, path.shared, std::slice::from_ref(&path.pattern));
             self.counts(path, now) && path.holder != agent && !dead.contains(&path.holder) && clash(&its, thing)
         };
-        (0..self.paths.len()).filter(in_the_way).collect()
+        let paths = self.paths.iter().filter(in_the_way).map(|path| path.holder.clone());
+        let locks = self.live_locks(now).filter(|(_, lock)| {
+            !lock.is_over(now, dead) && clash(&Thing::named(std::slice::from_ref(&lock.name)), thing)
+        });
+        paths.chain(locks.map(|(_, lock)| lock.holder.clone())).collect()
     }
 
     /// Who waits for whom because that one holds what it wants.
@@ -120,7 +148,8 @@ impl Model {
         for at in self.waiting(now, dead) {
             let place = &self.places[at];
             let holders = self.held_from(&place.agent, &place.thing(), now, dead);
-            let holders = holders.into_iter().map(|held| self.paths[held].holder.clone());
+            // That an agent waits for its own lock is no circle: another process of it has that.
+            let holders = holders.into_iter().filter(|holder| *holder != place.agent);
             ways.entry(place.agent.clone()).or_default().extend(holders);
         }
         ways
@@ -173,65 +202,62 @@ impl Model {
             return Ahead::default();
         }
         let asked = if holds.is_empty() { asked } else { patterns.to_vec() };
-        let thing = Thing { checkout: want.checkout, shared: want.shared, patterns: &asked };
-        let own = self.own_place(want, patterns, now, dead);
+        let thing = Thing::paths(want.checkout, want.shared, &asked);
+        let whole = Thing::paths(want.checkout, want.shared, patterns);
+        Ahead { holds, ..self.ahead_in_line(want.agent, (&thing, &whole), now, dead) }
+    }
+
+    /// The places in the way of something, which is the whole of a request or a part of it.
+    pub(super) fn ahead_in_line(
+        &self,
+        agent: &str,
+        (thing, whole): (&Thing<'_>, &Thing<'_>),
+        now: i64,
+        dead: &[String],
+    ) -> Ahead {
+        let own = self.waiting(now, dead).into_iter().find(|at| is_same(&self.places[*at], agent, whole));
         let ticket = own.map_or(i64::MAX, |at| self.places[at].ticket);
         let number = |at: usize| {
             let place = &self.places[at];
             (at, self.number(&place.agent, place.ticket, &place.thing(), now, dead))
         };
         Ahead {
-            holds,
-            places: self.before(want.agent, ticket, &thing, now, dead).into_iter().map(number).collect(),
-            number: self.number(want.agent, ticket, &thing, now, dead),
+            holds: Vec::new(),
+            places: self.before(agent, ticket, thing, now, dead).into_iter().map(number).collect(),
+            number: self.number(agent, ticket, thing, now, dead),
             own,
         }
     }
 
-    fn own_place(&self, want: &Want<'_>, patterns: &[String], now: i64, dead: &[String]) -> Option<usize> {
-        self.waiting(now, dead).into_iter().find(|at| self.is_same(&self.places[*at], want, patterns))
-    }
-
-    fn is_same(&self, place: &Place, want: &Want<'_>, patterns: &[String]) -> bool {
-        let mut wanted = patterns.to_vec();
-        wanted.sort();
-        place.agent == want.agent
-            && place.checkout == want.checkout
-            && place.shared == want.shared
-            && place.wanted == wanted
-    }
-
     /// Whether a request that waits for the holds in its way would wait for itself.
-    fn is_circle(&self, want: &Want<'_>, patterns: &[String], now: i64, dead: &[String]) -> bool {
-        let thing = Thing { checkout: want.checkout, shared: want.shared, patterns };
+    fn is_circle(&self, agent: &str, thing: &Thing<'_>, now: i64, dead: &[String]) -> bool {
         let ways = self.for_holders(now, dead);
-        let holders = self.held_from(want.agent, &thing, now, dead);
-        holders.into_iter().any(|at| reaches(&ways, &self.paths[at].holder, want.agent))
+        let holders = self.held_from(agent, thing, now, dead);
+        holders.into_iter().any(|holder| holder != agent && reaches(&ways, &holder, agent))
     }
 
     /// Waits: a new place, or the one that the same request has, renewed.
     pub(super) fn wait(
         &mut self,
         turn: &mut Turn<'_>,
-        request: &reserve::Request,
-        (want, patterns): (&Want<'_>, &[String]),
-        ahead: &Ahead,
+        reason: &str,
+        thing: &Thing<'_>,
+        (ahead, mut blockers): (&Ahead, Vec<Value>),
     ) -> Result<Value, Refusal> {
-        if self.is_circle(want, patterns, turn.now, turn.dead) {
+        if self.is_circle(turn.actor, thing, turn.now, turn.dead) {
             return Err(("conflict", "waits_in_circle"));
         }
         let at = match ahead.own {
             Some(at) => {
                 let place = &mut self.places[at];
                 place.expires_at = turn.now + PLACE;
-                if !request.reason.is_empty() {
-                    place.reason.clone_from(&request.reason);
+                if !reason.is_empty() {
+                    reason.clone_into(&mut place.reason);
                 }
                 at
             }
-            None => self.queue(turn, want, patterns, &request.reason),
+            None => self.queue(turn, thing, reason),
         };
-        let mut blockers = self.named(ahead, turn.now);
         let total = blockers.len();
         blockers.truncate(50);
         Ok(json!({
@@ -243,6 +269,11 @@ impl Model {
     /// Everything in the way, as whoever it blocks sees it.
     pub(super) fn named(&self, ahead: &Ahead, now: i64) -> Vec<Value> {
         let holds = ahead.holds.iter().map(|at| self.blocker(*at, now));
+        holds.chain(self.named_places(ahead, now)).collect()
+    }
+
+    /// The places in the way, the same.
+    pub(super) fn named_places(&self, ahead: &Ahead, now: i64) -> Vec<Value> {
         let places = ahead.places.iter().map(|(at, number)| {
             let place = &self.places[*at];
             json!({
@@ -254,21 +285,23 @@ impl Model {
                 "liveness": self.there(&place.agent, place.ttl, now), "place": number,
             })
         });
-        holds.chain(places).collect()
+        places.collect()
     }
 
-    fn queue(&mut self, turn: &mut Turn<'_>, want: &Want<'_>, patterns: &[String], reason: &str) -> usize {
+    fn queue(&mut self, turn: &mut Turn<'_>, thing: &Thing<'_>, reason: &str) -> usize {
         let id = turn.fresh.places.pop_front().unwrap_or_else(|| turn.fresh.invent('w'));
-        let mut wanted = patterns.to_vec();
+        let mut wanted = thing.patterns.to_vec();
         wanted.sort();
-        let data = json!({ "agent": want.agent, "wanted": wanted, "checkout": want.checkout });
+        let kind = if thing.name { "name" } else { "path" };
+        let data = json!({ "agent": turn.actor, "kind": kind, "wanted": wanted, "checkout": thing.checkout });
         let ticket = self.tell(turn, kind::PLACE_QUEUED, &id, "", data);
         self.places.push(Place {
             id,
             ticket,
-            agent: want.agent.to_owned(),
-            checkout: want.checkout.to_owned(),
-            shared: want.shared,
+            agent: turn.actor.to_owned(),
+            name: thing.name,
+            checkout: thing.checkout.to_owned(),
+            shared: thing.shared,
             wanted,
             reason: reason.to_owned(),
             queued_at: turn.now,
@@ -344,6 +377,7 @@ impl Model {
         let own = |place: &&Place| {
             place.agent == turn.actor
                 && !place.offered
+                && !place.name
                 && meet(&place.checkout, &turn.checkout)
                 && place.wanted.iter().any(|wanted| covers(pattern, wanted))
         };
@@ -353,8 +387,8 @@ impl Model {
     }
 
     /// What was asked for is held: whoever waited for just this waits no longer.
-    pub(super) fn waits_no_longer(&mut self, want: &Want<'_>, patterns: &[String]) {
-        let same = |place: &&Place| self.is_same(place, want, patterns);
+    pub(super) fn waits_no_longer(&mut self, agent: &str, thing: &Thing<'_>) {
+        let same = |place: &&Place| is_same(place, agent, thing);
         for id in self.places.iter().filter(same).map(|place| place.id.clone()).collect::<Vec<_>>() {
             self.drop_place(&id);
         }
@@ -366,8 +400,9 @@ impl Model {
             return;
         }
         self.end_what_is_waited_for(turn);
-        let live: Vec<String> =
-            self.paths.iter().filter(|path| path.ended.is_none()).map(|path| path.place.clone()).collect();
+        let paths = self.paths.iter().filter(|path| path.ended.is_none()).map(|path| path.place.clone());
+        let locks = self.locks.iter().filter(|lock| lock.ended.is_none()).map(|lock| lock.place.clone());
+        let live: Vec<String> = paths.chain(locks).collect();
         self.places.retain(|place| !place.offered || live.contains(&place.id) || turn.now >= place.expires_at);
         loop {
             let free = |at: &usize| {
@@ -386,8 +421,7 @@ impl Model {
         let waiting = self.waiting(turn.now, turn.dead);
         let over = |path: &PathHold| turn.now >= path.expires_at || turn.dead.contains(&path.holder);
         let wanted = |path: &PathHold| {
-            let patterns = std::slice::from_ref(&path.pattern);
-            let its = Thing { checkout: &path.checkout, shared: path.shared, patterns };
+            let its = Thing::paths(&path.checkout, path.shared, std::slice::from_ref(&path.pattern));
             waiting.iter().any(|at| clash(&self.places[*at].thing(), &its))
         };
         let due = |at: &usize| {
@@ -398,11 +432,32 @@ impl Model {
             let why = if turn.dead.contains(&self.paths[at].holder) { "proven_dead" } else { "" };
             self.expire_path(turn, at, why);
         }
+        let wanted: Vec<&String> = waiting
+            .iter()
+            .map(|at| &self.places[*at])
+            .filter(|place| place.name)
+            .map(|place| &place.wanted[0])
+            .collect();
+        let due = |(_, lock): &(usize, &Lock)| {
+            lock.ended.is_none() && lock.is_over(turn.now, turn.dead) && wanted.contains(&&lock.name)
+        };
+        let due = self.locks.iter().enumerate().filter(due);
+        let mut due: Vec<(String, usize)> = due.map(|(at, lock)| (lock.name.clone(), at)).collect();
+        due.sort();
+        for (_, at) in due {
+            let why = if turn.dead.contains(&self.locks[at].holder) { "proven_dead" } else { "" };
+            self.expire_lock(turn, at, why);
+        }
     }
 
     /// Holds what a place waits for, until its agent takes it or does not come in time.
     fn offer(&mut self, turn: &mut Turn<'_>, at: usize) {
         let place = self.places[at].clone();
+        if place.name {
+            self.offer_lock(turn, &place);
+            (self.places[at].offered, self.places[at].expires_at) = (true, turn.now + OFFER);
+            return;
+        }
         let want = Want { agent: &place.agent, checkout: &place.checkout, shared: place.shared };
         let mut offered = false;
         for pattern in &place.wanted {

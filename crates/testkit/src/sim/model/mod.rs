@@ -7,6 +7,7 @@
 mod check;
 pub mod files;
 mod line;
+mod locks;
 mod mail;
 mod memory;
 mod paths;
@@ -25,6 +26,7 @@ use tenure_kernel::Op;
 use tenure_kernel::shape::Event;
 
 pub use self::line::Place as InLine;
+pub use self::locks::Lock;
 use self::mail::Over;
 pub use self::mail::{Letter, Message};
 pub use self::memory::{Memory, Place};
@@ -153,6 +155,8 @@ pub struct Model {
     pub memories: Vec<Memory>,
     /// All holds on paths, over or not, in the order of their grants.
     pub paths: Vec<PathHold>,
+    /// All named locks, over or not, in the order of their grants.
+    pub locks: Vec<Lock>,
     /// The waiting line, in the order of tickets.
     pub places: Vec<InLine>,
     /// Whether the op under way has ended something that somebody may wait for.
@@ -198,7 +202,12 @@ impl Fresh {
         for event in events {
             match event.kind.as_str() {
                 kind::TASK_ADDED => fresh.tasks.push_back(event.subject.clone()),
-                kind::TASK_CLAIMED | kind::HOLD_TRANSFERRED | kind::PATH_RESERVED | kind::PATH_OFFERED => {
+                kind::TASK_CLAIMED
+                | kind::HOLD_TRANSFERRED
+                | kind::PATH_RESERVED
+                | kind::PATH_OFFERED
+                | kind::LOCK_TAKEN
+                | kind::LOCK_OFFERED => {
                     fresh.holds.extend(event.hold.clone());
                 }
                 kind::MESSAGE_SENT => fresh.messages.push_back(event.subject.clone()),
@@ -360,6 +369,10 @@ impl Model {
             path.granted_at = path.granted_at.min(now);
             path.expires_at = path.expires_at.min(now + path.ttl);
         }
+        for lock in self.locks.iter_mut().filter(|lock| lock.ended.is_none()) {
+            lock.granted_at = lock.granted_at.min(now);
+            lock.expires_at = lock.expires_at.min(now + lock.ttl);
+        }
         for place in &mut self.places {
             place.queued_at = place.queued_at.min(now);
             place.expires_at = place.expires_at.min(now + place.ttl);
@@ -378,6 +391,8 @@ impl Model {
             .collect();
         let paths = self.paths.iter().filter(|path| path.ended.is_none());
         due.extend(paths.map(|path| (path.expires_at, path.id.clone(), String::new())));
+        let locks = self.locks.iter().filter(|lock| lock.ended.is_none());
+        due.extend(locks.map(|lock| (lock.expires_at, lock.id.clone(), String::new())));
         due.retain(|(expires_at, _, _)| turn.now >= *expires_at);
         due.sort();
         let mut gone: Vec<(i64, String)> = self
@@ -392,6 +407,8 @@ impl Model {
                 self.expire(turn, &task, "");
             } else if let Some(at) = self.paths.iter().position(|path| path.id == hold && path.ended.is_none()) {
                 self.expire_path(turn, at, "");
+            } else if let Some(at) = self.locks.iter().position(|lock| lock.id == hold && lock.ended.is_none()) {
+                self.expire_lock(turn, at, "");
             }
         }
         for (_, name) in gone {
@@ -443,6 +460,13 @@ impl Model {
                 path.expires_at = turn.now + path.ttl;
             }
         }
+        let own = |lock: &&mut Lock| lock.holder == turn.actor && lock.ended.is_none() && lock.is_of_a_session();
+        for lock in self.locks.iter_mut().filter(own) {
+            let left = lock.expires_at - turn.now;
+            if left > 0 && left < lock.ttl - lock.ttl / 4 {
+                lock.expires_at = turn.now + lock.ttl;
+            }
+        }
     }
 
     fn register(&mut self, turn: &mut Turn<'_>) {
@@ -467,7 +491,8 @@ impl Model {
         let holds = |task: &Task| task.hold.as_ref().is_some_and(|hold| hold.holder == name && now < hold.expires_at);
         let quiet = self.agents.get(name).is_some_and(|agent| agent.last_seen <= now - HOUR);
         let has = |path: &PathHold| path.holder == name && path.ended.is_none() && now < path.expires_at;
-        let holds = self.tasks.values().any(holds) || self.paths.iter().any(has);
+        let locks = self.live_locks(now).any(|(_, lock)| lock.holder == name);
+        let holds = self.tasks.values().any(holds) || self.paths.iter().any(has) || locks;
         quiet && name != actor && !name.starts_with("person:") && !holds
     }
 

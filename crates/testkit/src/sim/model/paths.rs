@@ -8,8 +8,9 @@ use tenure_core::event::kind;
 use tenure_kernel::op::{release, reserve};
 
 use super::files::{covers, overlap, spelling};
+use super::line::Thing;
 use super::rights::{Granted, NOT_FOUND, PEOPLE_ONLY};
-use super::{HOUR, Model, Over, Refusal, SECOND, Turn};
+use super::{HOUR, Model, Over, Refusal, SECOND, Told, Turn};
 
 const HELD: Refusal = ("conflict", "path_held");
 const NOT_HELD: Refusal = ("conflict", "not_held");
@@ -70,7 +71,13 @@ impl Model {
     /// Whether a hold on a path counts now, whatever has been written down. One that was given a longer time than the
     /// task it goes with is seen until a write ends both.
     pub fn counts(&self, path: &PathHold, now: i64) -> bool {
-        path.ended.is_none() && now < path.expires_at
+        path.ended.is_none() && now < self.end_of(path)
+    }
+
+    /// When a hold ends: with the hold on its task, if that ends sooner.
+    pub(super) fn end_of(&self, path: &PathHold) -> i64 {
+        let task = self.tasks.get(&path.task).and_then(|task| task.hold.as_ref());
+        task.map_or(path.expires_at, |hold| hold.expires_at.min(path.expires_at))
     }
 
     fn live_paths(&self) -> impl Iterator<Item = usize> {
@@ -209,7 +216,9 @@ impl Model {
         let want = Want { agent: turn.actor, checkout: &checkout, shared: request.shared };
         let ahead = self.ahead(&want, &patterns, turn.now, turn.dead);
         if !ahead.is_free() && request.wait {
-            return self.wait(turn, request, (&want, &patterns), &ahead);
+            let blockers = self.named(&ahead, turn.now);
+            let thing = Thing::paths(&checkout, request.shared, &patterns);
+            return self.wait(turn, &request.reason, &thing, (&ahead, blockers));
         }
         if !ahead.is_free() {
             self.blockers = self.named(&ahead, turn.now);
@@ -222,8 +231,7 @@ impl Model {
                 answered.push(at);
             }
         }
-        let want = Want { agent: turn.actor, checkout: &checkout, shared: request.shared };
-        self.waits_no_longer(&want, &patterns);
+        self.waits_no_longer(turn.actor, &Thing::paths(&checkout, request.shared, &patterns));
         let holds: Vec<Value> = answered.into_iter().map(|at| self.path_answer(turn, at, "alive")).collect();
         Ok(json!({ "holds": holds }))
     }
@@ -326,13 +334,19 @@ impl Model {
         if met.iter().any(|at| self.paths[*at].holder == turn.actor) {
             return NOT_HELD;
         }
+        // Whoever lost what it held last of these files is told that, whoever has them now.
+        let own = self.paths.iter().filter(|path| path.holder == turn.actor && path.ended.is_some());
+        let last = own
+            .filter(|path| meet(&path.checkout, &turn.checkout) && overlap(&path.pattern, pattern))
+            .max_by_key(|path| path.fence);
+        if last.and_then(|path| path.ended).is_some_and(|(_, how)| ["expired", "forced"].contains(&how)) {
+            return LAPSED;
+        }
         if !met.is_empty() {
             self.blockers = met.iter().map(|at| self.blocker(*at, turn.now)).collect();
             return HELD;
         }
-        let mut story = self.log.iter().rev().filter(|told| told.subject == pattern);
-        let last = story.find(|told| told.data["holder"] == turn.actor);
-        if last.is_some_and(|told| told.kind == kind::HOLD_EXPIRED) { LAPSED } else { NOT_HELD }
+        NOT_HELD
     }
 
     fn give_back(&mut self, turn: &Turn<'_>, request: &release::Request, ending: &[usize]) -> Result<Value, Refusal> {
@@ -366,6 +380,9 @@ impl Model {
         if let Some(ended) = self.ended.iter().find(|ended| ended.id == id) {
             let own = ended.lost && ended.holder == turn.actor;
             return Err(if own { LAPSED } else { NOT_HELD });
+        }
+        if let Some(at) = self.locks.iter().position(|lock| lock.id == id) {
+            return self.release_lock_by_id(turn, at, request).map(Err);
         }
         let at = self.paths.iter().position(|path| path.id == id).ok_or(NOT_FOUND)?;
         let path = &self.paths[at];
@@ -492,12 +509,12 @@ impl Model {
         shape
     }
 
-    /// The same in the answer to an op: the checkout it comes from is shown by its place.
+    /// The same in the answer to an op: the checkout is shown by its place, from no checkout with its machine.
     fn path_answer(&self, turn: &Turn<'_>, at: usize, liveness: &str) -> Value {
         let path = &self.paths[at];
-        let here = format!("/repos/{}", turn.place);
-        let place = if path.checkout == turn.checkout { &here } else { &path.checkout };
-        self.path_shape(at, liveness, place, turn.now)
+        let name = self.checkouts.iter().find(|(_, id)| **id == path.checkout).map_or("", |(name, _)| name);
+        let host = if turn.place.is_empty() { "host:" } else { "" };
+        self.path_shape(at, liveness, &format!("{host}/repos/{name}"), turn.now)
     }
 
     /// A hold as whoever it blocks sees it.
@@ -506,7 +523,7 @@ impl Model {
         json!({
             "id": path.id, "state": "held", "holder": path.holder, "pattern": path.pattern, "mode": path.mode(),
             "reason": path.reason, "age_s": ((now - path.granted_at) / SECOND).max(0),
-            "expires_in_s": ((path.expires_at.min(now + path.ttl) - now) / SECOND).max(0),
+            "expires_in_s": ((self.end_of(path).min(now + path.ttl) - now) / SECOND).max(0),
             "last_seen_s": ((now - self.agents[&path.holder].last_seen) / SECOND).max(0),
             "liveness": self.there(&path.holder, path.ttl, now), "place": null,
         })

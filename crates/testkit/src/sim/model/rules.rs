@@ -32,6 +32,9 @@ impl Model {
                 self.block(turn, &granted, request)
             }
             Op::Release(request) if !request.paths.is_empty() => self.release_paths(turn, request),
+            Op::Release(request) if request.lock.is_some() => {
+                self.release_lock(turn, request.lock.as_deref().unwrap_or_default(), request)
+            }
             Op::Release(request) => {
                 let mut request = request.clone();
                 if let Some(hold) = request.hold.take() {
@@ -78,7 +81,6 @@ impl Model {
             }
             Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
             Op::Off(_) | Op::Guard(_) => unreachable!("no plan has guards"),
-            Op::Lock(_) => unreachable!("no plan takes locks"),
             Op::TokenAdd(_)
             | Op::TokenRevoke(_)
             | Op::MemberSet(_)
@@ -87,6 +89,7 @@ impl Model {
             | Op::LoginTake(_)
             | Op::LoginClose(_)
             | Op::AccessDenied(_) => unreachable!("no plan gives access"),
+            Op::Lock(request) => self.lock(turn, request),
         }
     }
 
@@ -399,13 +402,19 @@ impl Model {
         for (_, task) in &tasks {
             self.expire(turn, task, "session_ended");
         }
-        let mut paths: Vec<(String, usize)> = (0..self.paths.len())
-            .filter(|at| self.paths[*at].holder == turn.actor && self.paths[*at].ended.is_none())
-            .map(|at| (self.paths[at].id.clone(), at))
-            .collect();
-        paths.sort();
-        for (_, at) in paths {
-            self.expire_path(turn, at, "session_ended");
+        let paths = self.paths.iter().enumerate();
+        let paths = paths.filter(|(_, path)| path.holder == turn.actor && path.ended.is_none());
+        let locks = self.locks.iter().enumerate().filter(|(_, lock)| lock.holder == turn.actor && lock.ended.is_none());
+        let mut held: Vec<(String, usize, bool)> = paths.map(|(at, path)| (path.id.clone(), at, false)).collect();
+        // The command of a runner may go on without the session.
+        held.extend(locks.filter(|(_, lock)| !lock.is_of_a_command()).map(|(at, lock)| (lock.id.clone(), at, true)));
+        held.sort();
+        for (_, at, is_lock) in held {
+            if is_lock {
+                self.expire_lock(turn, at, "session_ended");
+            } else {
+                self.expire_path(turn, at, "session_ended");
+            }
         }
         self.leave_line(turn);
         self.agents.get_mut(turn.actor).expect("registered").ended = true;

@@ -52,7 +52,8 @@ impl Model {
         let live = self.tasks.values().filter(|task| Model::is_live(task, now)).filter_map(|task| task.hold.as_ref());
         let paths = self.paths.iter().filter(|path| path.holder == agent && self.counts(path, now));
         let tasks = live.filter(|hold| hold.holder == agent).map(|hold| hold.ttl);
-        tasks.chain(paths.map(|path| path.ttl)).max().unwrap_or(HOUR)
+        let locks = self.live_locks(now).filter(|(_, lock)| lock.holder == agent).map(|(_, lock)| lock.ttl);
+        tasks.chain(paths.map(|path| path.ttl)).chain(locks).max().unwrap_or(HOUR)
     }
 
     fn is_live(task: &Task, now: i64) -> bool {
@@ -141,8 +142,15 @@ impl Model {
         for (at, path) in self.paths.iter().enumerate().filter(|(_, path)| self.counts(path, now)) {
             let place = self.checkouts.iter().find(|(_, id)| **id == path.checkout);
             let place = place.map_or(String::new(), |(place, _)| format!("host:/repos/{place}"));
-            let shape = self.path_shape(at, self.there(&path.holder, path.ttl, now), &place, now);
+            let mut shape = self.path_shape(at, self.there(&path.holder, path.ttl, now), &place, now);
+            let until = self.end_of(path).min(now + path.ttl);
+            shape["expires_at"] = json!(Time(until));
+            shape["expires_in_s"] = json!(((until - now) / SECOND).max(0));
             live.push((path.expires_at, path.id.clone(), shape));
+        }
+        for (at, lock) in self.live_locks(now) {
+            let shape = self.lock_shape(at, self.there(&lock.holder, lock.ttl, now), now);
+            live.push((lock.expires_at, lock.id.clone(), shape));
         }
         live.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         live.into_iter().map(|(_, _, shape)| shape).collect()
@@ -151,7 +159,8 @@ impl Model {
     /// How many holds are over and not yet ended.
     pub fn unsettled(&self, now: i64) -> usize {
         let paths = self.paths.iter().filter(|path| path.ended.is_none() && now >= path.expires_at).count();
-        paths + self.tasks.values().filter(|task| task.hold.is_some() && !Model::is_live(task, now)).count()
+        let locks = self.locks.iter().filter(|lock| lock.ended.is_none() && now >= lock.expires_at).count();
+        locks + paths + self.tasks.values().filter(|task| task.hold.is_some() && !Model::is_live(task, now)).count()
     }
 
     /// All agents by name.

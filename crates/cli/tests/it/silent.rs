@@ -1,0 +1,90 @@
+//! A PostgreSQL that stops answering, or is out of reach for a while, under processes that run for long.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+use tenure_store::Location;
+use tenure_testkit::pg::{Own, server};
+use tenure_testkit::relay::Relay;
+
+use crate::home::{Home, wait_until};
+
+fn started(home: &Home, agent: &str, args: &[&str]) -> Child {
+    let mut command = home.call(args).agent(agent).json().into_command();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// A home whose store is behind a relay.
+fn behind_a_relay() -> (Home, Relay) {
+    let schema = server().fresh_schema();
+    let relay = Relay::to(&Location::Postgres(server().url(&schema)));
+    let Location::Postgres(url) = relay.location() else { panic!("a relay is for PostgreSQL") };
+    (Home::at(&url), relay)
+}
+
+#[test]
+fn inv_r14_a_runner_on_a_server_that_stops_ends_its_command_and_itself() {
+    let own = Own::start();
+    let home = Home::at(&own.url("t"));
+    home.add("one");
+    let script = "echo $$ > ../pid.new && mv ../pid.new ../pid; exec sleep 600";
+    let run = started(&home, "a", &["lock", "deploy", "--ttl", "4s", "--", "sh", "-c", script]);
+    wait_until("the command runs", || home.path("pid").exists());
+    let stopped = own.stop();
+    let output = run.wait_with_output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &document["error"]["code"]), (Some(123), &json!("lock_lost")), "{document}");
+    let pid = std::fs::read_to_string(home.path("pid")).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());
+    drop(stopped);
+    wait_until("the lock has lapsed", || home.call(&["lock", "deploy"]).agent("b").json().run().code == 0);
+}
+
+#[test]
+fn a_follower_goes_on_when_the_server_is_back() {
+    let (home, relay) = behind_a_relay();
+    home.add("one");
+    let mut follower = started(&home, "a", &["log", "--follow"]);
+    let mut out = BufReader::new(follower.stdout.take().unwrap()).lines();
+    let mut complaints = BufReader::new(follower.stderr.take().unwrap()).lines();
+    let mut next = |title: &str| {
+        loop {
+            let event: Value = serde_json::from_str(&out.next().unwrap().unwrap()).unwrap();
+            if event["kind"] == "task.added" {
+                assert_eq!(event["data"]["title"], title);
+                return;
+            }
+        }
+    };
+    next("one");
+    relay.cut();
+    let told = complaints.next().unwrap().unwrap();
+    assert!(told.contains("PostgreSQL"), "{told}");
+    relay.mend();
+    home.add("two");
+    next("two");
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    assert_eq!(complaints.map_while(Result::ok).count(), 0, "once for each time");
+}
+
+#[test]
+fn inv_r7_who_waits_in_line_keeps_its_place_when_the_server_is_back() {
+    let (home, relay) = behind_a_relay();
+    let held = home.ok_as("a", &["lock", "deploy"]);
+    let mut waiter = started(&home, "b", &["lock", "deploy", "--wait"]);
+    let waits = || home.ok(&["holds", "--kind", "name"])["waiting"].as_array().is_some_and(|all| !all.is_empty());
+    wait_until("b waits", waits);
+    relay.cut();
+    // Nobody gets through, and the one who waits is still there.
+    assert_eq!(home.call(&["status"]).json().run().code, 3);
+    assert!(waiter.try_wait().unwrap().is_none());
+    relay.mend();
+    home.ok_as("a", &["release", "deploy"]);
+    let output = waiter.wait_with_output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &document["data"]["holder"]), (Some(0), &json!("b")), "{document}");
+    assert!(document["data"]["fence"].as_i64() > held["fence"].as_i64());
+    home.replayed();
+}

@@ -1,0 +1,72 @@
+//! What a checkout is called where people and agents read about it: as much of its place as tells it from the others.
+
+use std::collections::HashMap;
+
+/// A checkout as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its id.
+    pub id: String,
+    /// The machine.
+    pub host: String,
+    /// The top of the working tree.
+    pub path: String,
+}
+
+/// Where a checkout is, as whoever is on a machine says it.
+pub fn place(known: &Known, here: &str) -> String {
+    if known.host == here { known.path.clone() } else { format!("{}:{}", known.host, known.path) }
+}
+
+/// A name for each checkout by its id: the name of its directory, with as many of those above it as it takes to tell it
+/// from the others on its machine, and with the machine where that is another.
+pub fn names(all: &[Known], here: &str) -> HashMap<String, String> {
+    let mut by_end: HashMap<(&str, String), usize> = HashMap::new();
+    for known in all {
+        for end in ends(&known.path) {
+            *by_end.entry((known.host.as_str(), end)).or_default() += 1;
+        }
+    }
+    let name = |known: &Known| {
+        let own = ends(&known.path).find(|end| by_end.get(&(known.host.as_str(), end.clone())) == Some(&1));
+        let own = own.unwrap_or_else(|| known.path.clone());
+        if known.host == here { own } else { format!("{}:{own}", known.host) }
+    };
+    all.iter().map(|known| (known.id.clone(), name(known))).collect()
+}
+
+/// The ends of a path, the shortest first.
+fn ends(path: &str) -> impl Iterator<Item = String> {
+    let parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    (1..=parts.len()).map(move |count| parts[parts.len() - count..].join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(id: &str, host: &str, path: &str) -> Known {
+        Known { id: id.to_owned(), host: host.to_owned(), path: path.to_owned() }
+    }
+
+    #[test]
+    fn inv_r2_a_checkout_has_the_shortest_name_that_is_its_own() {
+        let all = [
+            known("c-1", "here", "/w/repo"),
+            known("c-2", "here", "/w/side"),
+            known("c-3", "here", "/v/repo"),
+            known("c-4", "there", "/w/repo"),
+            known("c-5", "here", "/"),
+            known("c-6", "here", "/w/repo/repo"),
+        ];
+        let names = names(&all, "here");
+        assert_eq!(names["c-1"], "w/repo");
+        assert_eq!(names["c-2"], "side");
+        assert_eq!(names["c-3"], "v/repo");
+        assert_eq!(names["c-4"], "there:repo");
+        assert_eq!(names["c-5"], "/");
+        assert_eq!(names["c-6"], "repo/repo");
+        assert_eq!(place(&all[3], "here"), "there:/w/repo");
+        assert_eq!(place(&all[0], "here"), "/w/repo");
+    }
+}

@@ -1,0 +1,69 @@
+//! Others who are at work: first those who have the reader's files in other checkouts, then what else is held.
+
+use std::collections::HashSet;
+
+use tenure_core::Result;
+use tenure_core::hold::{Mode, lapsed};
+use tenure_store::Tx;
+use tenure_store::table::hold;
+
+use super::Ask;
+use super::words::{at, quoted};
+use crate::checkouts::Checkouts;
+use crate::paths::{self, elsewhere};
+
+/// How many holds of others are named, and how many are looked at for them.
+const NAMED: usize = 10;
+const LOOKED_AT: usize = 200;
+
+pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
+    let checkouts = Checkouts::load(tx, ask.project, ask.host)?;
+    let sight = elsewhere::Sight { project: ask.project, now: ask.now, dead: ask.dead, checkouts: &checkouts };
+    let met = elsewhere::of_agent(tx, &sight, ask.me)?;
+    let mut items: Vec<String> = met
+        .iter()
+        .take(NAMED)
+        .map(|one| {
+            format!(
+                "- {} holds the path {} in another checkout ({}), and you hold it in yours: the changes meet when they are \
+                 merged",
+                one.holder,
+                quoted(&one.pattern, 200),
+                quoted(&one.checkout_name, 120)
+            )
+        })
+        .collect();
+    let met: HashSet<&str> = met.iter().map(|one| one.hold.as_str()).collect();
+    let mut others = hold::page(tx, ask.project, "", (ask.now, "\u{10ffff}"), LOOKED_AT)?;
+    let are_all = others.len() < LOOKED_AT;
+    paths::as_found(tx, ask.project, &mut others)?;
+    others.retain(|hold| hold.holder != ask.me && !lapsed(ask.now, hold.expires_at) && !met.contains(hold.id.as_str()));
+    // What is held where the reader works concerns it more than what is held elsewhere.
+    others.sort_by_key(|hold| hold.is_path() && !hold.checkout.is_empty() && hold.checkout != ask.checkout);
+    let room = NAMED - items.len();
+    let rest = met.len().saturating_sub(NAMED) + others.len().saturating_sub(room);
+    items.extend(others.iter().take(room).map(|hold| one(ask, &checkouts, hold)));
+    if rest > 0 {
+        let least = if are_all { "" } else { "at least " };
+        let more = if ask.tools { String::new() } else { ": `tenure holds`".to_owned() };
+        items.push(format!("- and {least}{rest} more{more}"));
+    }
+    Ok(items)
+}
+
+fn one(ask: &Ask<'_>, checkouts: &Checkouts, hold: &hold::Row) -> String {
+    let what = if hold.is_path() { path(ask, checkouts, hold) } else { hold.subject.clone() };
+    let why = if hold.reason.is_empty() { String::new() } else { format!(" {}", quoted(&hold.reason, 120)) };
+    format!("- {} holds {what}{why} until {}", hold.holder, at(hold.expires_at))
+}
+
+/// A hold on a path: the pattern in quotes, as it may have any character in it, and where it is meant.
+fn path(ask: &Ask<'_>, checkouts: &Checkouts, hold: &hold::Row) -> String {
+    let shared = if hold.mode == Mode::Shared { ", shared" } else { "" };
+    let place = match hold.checkout.as_str() {
+        "" => " in every checkout".to_owned(),
+        here if here == ask.checkout => String::new(),
+        other => format!(" in another checkout ({})", quoted(&checkouts.name(other), 120)),
+    };
+    format!("the path {}{place}{shared},", quoted(&hold.subject, 200))
+}

@@ -1,0 +1,82 @@
+//! The checkouts of a project by their ids: where each is, and what it is called where somebody reads about it.
+
+use std::collections::HashMap;
+
+use tenure_core::Result;
+use tenure_core::checkout::{Known, names, place};
+use tenure_store::Tx;
+use tenure_store::table::checkout;
+
+use crate::shape;
+use crate::unit::Unit;
+
+/// What one whose repository is no longer where it was is called.
+const GONE: &str = "a checkout that is gone";
+
+/// All checkouts of a project, seen from one machine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Checkouts {
+    all: Vec<Known>,
+    names: HashMap<String, String>,
+    host: String,
+}
+
+impl Checkouts {
+    pub(crate) fn load(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Checkouts> {
+        let all = checkout::all(tx, project)?;
+        let names = names(&all, host);
+        Ok(Checkouts { all, names, host: host.to_owned() })
+    }
+
+    /// Those of the project that an op is about; read once.
+    pub(crate) fn of(unit: &mut Unit<'_>) -> Result<Checkouts> {
+        if let Some(known) = &unit.checkouts {
+            return Ok(known.clone());
+        }
+        let host = unit.call.checkout.as_ref().map_or("", |here| here.host.as_str());
+        let known = Checkouts::load(unit.tx, &unit.project.id, host)?;
+        unit.checkouts = Some(known.clone());
+        Ok(known)
+    }
+
+    /// Whether there is another one than one's own.
+    pub(crate) fn are_several(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|known| known.id.as_str())
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<&Known> {
+        self.all.iter().find(|known| known.id == id)
+    }
+
+    /// The top of a checkout, with its machine where that is another; its id where nothing is known of it any more.
+    pub(crate) fn place(&self, id: &str) -> String {
+        self.get(id).map_or_else(|| id.to_owned(), |known| place(known, &self.host))
+    }
+
+    /// What a checkout is called.
+    pub(crate) fn name(&self, id: &str) -> String {
+        self.names.get(id).cloned().unwrap_or_else(|| GONE.to_owned())
+    }
+
+    /// Says of a hold where it is.
+    pub(crate) fn show(&self, hold: &mut shape::Hold) {
+        if let Some(id) = hold.checkout.take() {
+            hold.checkout = Some(self.place(&id));
+            hold.checkout_name = Some(self.name(&id));
+            hold.checkout_id = Some(id);
+        }
+    }
+
+    /// The same of a place in the line.
+    pub(crate) fn show_place(&self, shown: &mut shape::Place) {
+        if let Some(id) = shown.checkout.take() {
+            shown.checkout = Some(self.place(&id));
+            shown.checkout_name = Some(self.name(&id));
+            shown.checkout_id = Some(id);
+        }
+    }
+}

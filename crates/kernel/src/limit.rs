@@ -1,0 +1,63 @@
+//! How much an agent and a project may hold at a time. A grant past a limit is refused; what others hand on or offer is not
+//! counted anew.
+
+use tenure_core::pattern::Pattern;
+use tenure_core::reserve::{self, Step, UNANCHORED_AGENT, UNANCHORED_PROJECT};
+use tenure_core::{Error, Kind, Result, lock as rule};
+use tenure_store::table::{lock, path};
+
+use crate::unit::Unit;
+
+/// Refuses patterns that would be too many: of those that may be anywhere, which every request must be compared with, and
+/// of all.
+pub(crate) fn patterns(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]) -> Result<()> {
+    let granted = || patterns.iter().zip(steps).filter(|(_, step)| **step == Step::Grant);
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let new = number(granted().filter(|(pattern, _)| !pattern.is_anchored()).count());
+    let me = unit.me();
+    if new > 0 {
+        let (all, own) = path::unanchored(unit.tx, &unit.project.id, me, unit.now)?;
+        if all + new > UNANCHORED_PROJECT || own + new > UNANCHORED_AGENT {
+            return Err(Error::refused(
+                Kind::Usage,
+                "too_many_unanchored",
+                format!(
+                    "patterns that begin with a wildcard may be anywhere, and there are many: {own} of yours (at most \
+                     {UNANCHORED_AGENT}), {all} in the project (at most {UNANCHORED_PROJECT})"
+                ),
+            )
+            .hint("Begin the pattern with a directory, or release others first.")
+            .attempt("tenure holds --mine"));
+        }
+    }
+    let new = number(granted().count());
+    if reserve::is_counted(unit.project.holds_issued, new) {
+        let counted = path::count(unit.tx, &unit.project.id, me, unit.now)?;
+        within("paths", counted, new, (reserve::LIVE_AGENT, reserve::LIVE_PROJECT))?;
+    }
+    Ok(())
+}
+
+/// Refuses one lock too many.
+pub(crate) fn locks(unit: &mut Unit<'_>) -> Result<()> {
+    let me = unit.me();
+    let counted = lock::count(unit.tx, &unit.project.id, me, unit.now)?;
+    within("locks", counted, 1, (rule::LIVE_AGENT, rule::LIVE_PROJECT))
+}
+
+fn within(what: &str, (all, own): (i64, i64), new: i64, (agent, project): (i64, i64)) -> Result<()> {
+    if own + new <= agent && all + new <= project {
+        return Ok(());
+    }
+    Err(Error::refused(
+        Kind::Usage,
+        "too_many_holds",
+        format!(
+            "too many {what} would be held: {own} are yours (at most {agent}), {all} are held in the project (at most \
+             {project})"
+        ),
+    )
+    .hint("Nothing was taken. Release what is no longer needed, or hold a directory in place of its files.")
+    .attempt("tenure holds --mine")
+    .attempt("tenure release PATH"))
+}

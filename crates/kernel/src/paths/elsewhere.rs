@@ -1,0 +1,85 @@
+//! The same files in two checkouts: nobody stands in anybody's way, and both are told.
+
+use tenure_core::hold::Mode;
+use tenure_core::pattern::Pattern;
+use tenure_core::reserve::{Wanted, meets_elsewhere};
+use tenure_core::{Result, Time};
+use tenure_store::Tx;
+use tenure_store::table::hold;
+
+use super::{candidates, counts, held, pattern};
+use crate::checkouts::Checkouts;
+use crate::shape::Elsewhere;
+
+/// How many own holds are compared with those of others, the newest: an agent that has more is told of the rest when it
+/// comes to them.
+const OWN_MAX: usize = 500;
+
+/// What is looked at, and as of when.
+pub(crate) struct Sight<'a> {
+    pub(crate) project: &'a str,
+    pub(crate) now: Time,
+    pub(crate) dead: &'a [String],
+    pub(crate) checkouts: &'a Checkouts,
+}
+
+/// What an agent holds or asks for in one checkout.
+pub(crate) struct Own {
+    pub(crate) pattern: Pattern,
+    pub(crate) mode: Mode,
+    pub(crate) checkout: String,
+    /// Since when.
+    pub(crate) since: Time,
+}
+
+/// The holds of others that have a file in common with what an agent holds in another checkout, the newest meeting first.
+pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &str, own: &[Own]) -> Result<Vec<Elsewhere>> {
+    let own: Vec<(&Own, String)> =
+        own.iter().filter(|one| !one.checkout.is_empty()).map(|one| (one, one.pattern.prefix())).collect();
+    if own.is_empty() || !sight.checkouts.are_several() {
+        return Ok(Vec::new());
+    }
+    let first = &own[0].0.checkout;
+    let one_place = own.iter().all(|(one, _)| one.checkout == *first);
+    let others: Vec<String> =
+        sight.checkouts.ids().filter(|id| !(one_place && id == first)).map(str::to_owned).collect();
+    let patterns: Vec<Pattern> = own.iter().map(|(one, _)| one.pattern.clone()).collect();
+    let mut found: Vec<(Time, i64, Elsewhere)> = Vec::new();
+    for row in candidates(tx, sight.project, &others, &patterns)? {
+        if row.holder == me || !counts(&row, sight.now, sight.dead) {
+            continue;
+        }
+        let (its, begins) = (held(&row)?, its_prefix(&row)?);
+        let meets = |(one, prefix): &&(&Own, String)| {
+            let wanted = Wanted { agent: me, checkout: &one.checkout, mode: one.mode, patterns: &[] };
+            // What does not begin alike has no file in common, and most pairs do not.
+            (begins.starts_with(prefix.as_str()) || prefix.starts_with(&begins))
+                && meets_elsewhere(&its, &wanted, &one.pattern)
+        };
+        if let Some(since) = own.iter().filter(meets).map(|(one, _)| one.since.max(row.granted_at)).max() {
+            found.push((since, row.fence, Elsewhere::of(&row, since, sight.checkouts)));
+        }
+    }
+    found.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)));
+    Ok(found.into_iter().map(|(.., one)| one).collect())
+}
+
+fn its_prefix(row: &hold::Row) -> Result<String> {
+    Ok(pattern(row)?.prefix())
+}
+
+/// The same of everything that an agent holds.
+pub(crate) fn of_agent(tx: &mut dyn Tx, sight: &Sight<'_>, agent: &str) -> Result<Vec<Elsewhere>> {
+    if !sight.checkouts.are_several() {
+        return Ok(Vec::new());
+    }
+    let mut rows = hold::all_of_holder(tx, sight.project, agent)?;
+    rows.retain(|row| row.is_path() && counts(row, sight.now, &[]));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.fence));
+    rows.truncate(OWN_MAX);
+    let own = |row: &hold::Row| {
+        Ok(Own { pattern: pattern(row)?, mode: row.mode, checkout: row.checkout.clone(), since: row.granted_at })
+    };
+    let own = rows.iter().map(own).collect::<Result<Vec<_>>>()?;
+    of(tx, sight, agent, &own)
+}

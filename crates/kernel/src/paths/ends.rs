@@ -1,0 +1,39 @@
+//! When holds end that go with a task, as the next write would find it. Candidates for an overlap come out of the store with
+//! that; rows that were read otherwise are looked up here. Both ask [`tenure_core::hold::ends`].
+
+use std::collections::{BTreeSet, HashMap};
+
+use tenure_core::hold::ends;
+use tenure_core::{Result, Time};
+use tenure_store::Tx;
+use tenure_store::table::{hold, path};
+
+/// When the holds on the tasks of some rows end.
+#[derive(Default)]
+pub(crate) struct Ends(HashMap<String, Time>);
+
+impl Ends {
+    pub(crate) fn of(tx: &mut dyn Tx, project: &str, rows: &[hold::Row]) -> Result<Ends> {
+        let bound = rows.iter().filter(|row| row.is_path() && row.ended_at.0 == 0 && !row.task.is_empty());
+        let tasks: BTreeSet<String> = bound.map(|row| row.task.clone()).collect();
+        if tasks.is_empty() {
+            return Ok(Ends::default());
+        }
+        let tasks: Vec<String> = tasks.into_iter().collect();
+        Ok(Ends(path::task_ends(tx, project, &tasks)?.into_iter().collect()))
+    }
+
+    /// When a hold ends.
+    pub(crate) fn end(&self, row: &hold::Row) -> Time {
+        ends(row.expires_at, self.0.get(&row.task).copied().filter(|_| row.is_path()))
+    }
+}
+
+/// Puts the end that a write would find where the stored one stands.
+pub(crate) fn as_found(tx: &mut dyn Tx, project: &str, rows: &mut [hold::Row]) -> Result<()> {
+    let ends = Ends::of(tx, project, rows)?;
+    for row in rows.iter_mut().filter(|row| row.ended_at.0 == 0) {
+        row.expires_at = ends.end(row);
+    }
+    Ok(())
+}

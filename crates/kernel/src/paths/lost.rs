@@ -1,0 +1,106 @@
+//! Holds that their holder lost: to the time, or to somebody who took them. Whoever had one is told that it is over and who
+//! has it now, before it is told that another holds it.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use tenure_core::hold::Ending;
+use tenure_core::pattern::Pattern;
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result};
+use tenure_store::Tx;
+use tenure_store::table::{event as log, hold, lock, path};
+
+use super::{live, pattern};
+use crate::unit::Unit;
+
+/// How many ended holds of one agent that begin like a pattern are compared with it, the newest.
+const COMPARED: usize = 100;
+
+/// Whether a hold that is over was lost, and not given back.
+pub(crate) fn is_lost(row: &hold::Row) -> bool {
+    ["", Ending::Expired.as_str(), Ending::Forced.as_str()].contains(&row.ended_how.as_str())
+}
+
+/// The newest ended hold of an agent that had a file in common with a pattern, in one checkout or, where that is empty, in
+/// any.
+pub(crate) fn last_own(
+    tx: &mut dyn Tx,
+    project: &str,
+    (agent, here): (&str, &str),
+    asked: &Pattern,
+) -> Result<Option<hold::Row>> {
+    let prefixes: BTreeSet<String> = asked.shorter_prefixes().into_iter().collect();
+    let prefixes: Vec<String> = prefixes.into_iter().collect();
+    let mut calls = vec![path::lost_call(project, agent, &prefixes, COMPARED)];
+    if let Some((begin, end)) = asked.longer_prefixes() {
+        calls.push(path::lost_below_call(project, agent, (&begin, &end), COMPARED));
+    }
+    let mut newest: Option<hold::Row> = None;
+    for rows in tx.query_all(calls)? {
+        for row in hold::many(rows)? {
+            let meets = here.is_empty() || row.checkout.is_empty() || row.checkout == here;
+            let is_newer = newest.as_ref().is_none_or(|newest| row.fence > newest.fence);
+            if meets && is_newer && pattern(&row)?.overlap(asked).is_some() {
+                newest = Some(row);
+            }
+        }
+    }
+    Ok(newest)
+}
+
+/// The refusal of whoever lost a hold: when, to whom, and who has it now.
+pub(crate) fn stale(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
+    let now_with = now_with(unit, row)?;
+    let ended_by = match row.ended_how.as_str() {
+        how if how == Ending::Forced.as_str() => {
+            let filter = log::Filter { hold: row.id.clone(), ..log::Filter::default() };
+            let last = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 1)?.pop();
+            last.map(|event| event.actor)
+        }
+        _ => None,
+    };
+    let shown = cut(&row.subject, 120);
+    let ended_at = if row.ended_at.0 == 0 { row.expires_at } else { row.ended_at };
+    let how = match &ended_by {
+        Some(by) => format!("{by} ended it at {ended_at}"),
+        None => format!("it lapsed at {ended_at}"),
+    };
+    let since = match &now_with {
+        Some(other) => format!("{} has had {} since {}", other.holder, cut(&other.subject, 120), other.granted_at),
+        None => "nobody has it now".to_owned(),
+    };
+    let message = format!("your hold on {shown} is over: {how}, and {since}; there is nothing to give back");
+    let error = Error::refused(Kind::Stale, "lapsed", message)
+        .entity(shown)
+        .attempt("tenure holds --mine")
+        .attempt(format!("tenure why {}", row.id))
+        .detail("hold", row.id.clone())
+        .detail("fence", row.fence)
+        .detail("ended_at", ended_at.to_string())
+        .detail("ended_by", ended_by);
+    let other = now_with.map(|other| {
+        let since = other.granted_at.to_string();
+        json!({ "holder": other.holder, "hold": other.id, "fence": other.fence, "since": since })
+    });
+    Ok(error.detail("now_held_by", json!(other)))
+}
+
+/// The live hold of another that came after one that was lost.
+fn now_with(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<hold::Row>> {
+    let me = unit.me();
+    if row.is_name() {
+        let live = lock::live(unit.tx, &unit.project.id, &row.subject)?;
+        return Ok(live.filter(|live| live.holder != me && super::counts(live, unit.now, &[])));
+    }
+    if !row.is_path() {
+        return Ok(None);
+    }
+    let asked = [pattern(row)?];
+    for other in live(unit, &row.checkout, &asked)? {
+        if other.holder != me && other.fence > row.fence && pattern(&other)?.overlap(&asked[0]).is_some() {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,162 @@
+//! PostgreSQL that says nothing: processes that stand still, answers that get lost on a line that stays. Nothing reports
+//! such a server, so each wait for it has its end. The limits are short here; what is looked at is that calls come back at
+//! all, what they say, and what is done with the connection.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tenure_core::{Error, Stage};
+use tenure_kernel::op::note;
+use tenure_kernel::{Kernel, Op};
+use tenure_store::table::project;
+use tenure_store::{Location, Options, Sql, Tx, Verdict};
+
+use super::Case;
+use crate::fixture::{Engine, World, code_of, refusal};
+use crate::pg::Own;
+use crate::raw::{differing, dump};
+use crate::relay::Relay;
+use crate::stopped::Stopped;
+
+const HERE: &[Engine] = &[Engine::Postgres];
+
+pub(super) const CASES: &[Case] = &[
+    Case::only(HERE, "inv_t2_a_session_that_stops_answering_is_busy_and_left_behind", left_behind),
+    Case::only(
+        HERE,
+        "inv_t2_a_session_that_stops_inside_a_turn_changes_nothing_and_frees_it_when_it_wakes",
+        inside_a_turn,
+    ),
+    Case::only(HERE, "inv_t6_a_commit_that_is_never_answered_is_answered_from_its_record", commit_unanswered),
+    Case::only(HERE, "inv_t6_a_commit_that_is_never_answered_in_time_is_unknown_and_the_same_call_finds_out", unknown),
+    Case::only(HERE, "inv_t2_a_server_that_stops_altogether_is_busy_for_all_who_share_a_pool", stopped_altogether),
+];
+
+fn noting(task: &str) -> Op {
+    Op::Note(note::Request { task: Some(task.into()), text: "once".into(), ..note::Request::default() })
+}
+
+/// A kernel that gives the server little time.
+fn hasty(location: &Location, world: &World, patience: Duration) -> Kernel {
+    let options = Options { patience, answer: Duration::from_secs(1), ..world.options.clone() };
+    Kernel::new(location.clone(), options).unwrap()
+}
+
+fn project() -> project::Name {
+    project::Name { key: "name:p".into(), label: "p".into() }
+}
+
+fn backend(tx: &mut dyn Tx) -> i32 {
+    let rows = tx.query(Sql::same("SELECT CAST(pg_backend_pid() AS BIGINT)"), &[]).unwrap();
+    rows[0].int(0).unwrap().try_into().unwrap()
+}
+
+/// Stops the session that the next call of a kernel would use.
+fn stop_session(kernel: &Kernel) -> Stopped {
+    Stopped::one(kernel.store().write(&project(), |tx, _| Ok(Verdict::Undo(backend(tx)))).unwrap())
+}
+
+fn is_silence(error: &Error) {
+    assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "connection_lost", true));
+    assert!(error.message().contains("did not answer"), "{error:?}");
+}
+
+fn left_behind(world: &World) {
+    let task = world.add("first");
+    let kernel = hasty(&world.location, world, Duration::from_secs(1));
+    let call = world.call("a");
+    let before = dump(&world.kernel);
+    let read = stop_session(&kernel);
+    let error = refusal(kernel.show(&call, &task));
+    is_silence(&error);
+    assert!(error.stage() == Stage::Read && error.advice().unwrap().contains("Nothing was changed"), "{error:?}");
+    // The session stands still as before, and nobody asks it any more.
+    assert_eq!(kernel.show(&call, &task).unwrap().task.title, "first");
+    let written = stop_session(&kernel);
+    let error = refusal(kernel.run(&call, &noting(&task)));
+    is_silence(&error);
+    assert_ne!(error.stage(), Stage::Commit);
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    assert!(!kernel.run(&call, &noting(&task)).unwrap().replayed, "the first had done nothing");
+    drop((read, written));
+    assert_eq!(world.show(&task)["notes"].as_array().unwrap().len(), 1);
+}
+
+fn inside_a_turn(world: &World) {
+    let task = world.add("first");
+    let kernel = hasty(&world.location, world, Duration::from_secs(1));
+    let stopped = Mutex::new(None);
+    let answer = kernel.store().write(&project(), |tx, _| {
+        tx.execute(Sql::same("UPDATE task SET title = 'half'"), &[])?;
+        *stopped.lock().unwrap() = Some(Stopped::one(backend(tx)));
+        tx.execute(Sql::same("UPDATE task SET title = 'whole'"), &[])?;
+        Ok(Verdict::Commit(()))
+    });
+    is_silence(&refusal(answer));
+    // It has the turn until it wakes and finds that nobody is there, so nobody can run beside it.
+    let waiting = hasty(&world.location, world, Duration::from_millis(200));
+    assert_eq!(code_of(waiting.run(&world.call("b"), &noting(&task))), "store_busy");
+    drop(stopped);
+    world.note("b", &task, "goes on").unwrap();
+    assert_eq!(world.show(&task)["title"], "first");
+}
+
+/// The server commits, and its answer gets lost while the line stays.
+fn commit_unanswered(world: &World) {
+    let task = world.add("first");
+    let relay = Relay::to(&world.location);
+    let kernel = hasty(&relay.location(), world, Duration::from_secs(60));
+    kernel.run(&world.call("a"), &noting(&task)).unwrap();
+    let last = world.last_event();
+    relay.mute_next_commit();
+    let reply = kernel.run(&world.call("a"), &noting(&task)).unwrap();
+    assert!(relay.has_swallowed());
+    assert!(reply.replayed, "the second try finds the record of the first");
+    assert_eq!(world.last_event(), last + 1);
+}
+
+fn unknown(world: &World) {
+    let task = world.add("first");
+    let relay = Relay::to(&world.location);
+    let kernel = hasty(&relay.location(), world, Duration::from_secs(1));
+    kernel.run(&world.call("a"), &noting(&task)).unwrap();
+    let last = world.last_event();
+    relay.mute_next_commit();
+    let call = world.call("a");
+    let error = refusal(kernel.run(&call, &noting(&task)));
+    is_silence(&error);
+    assert!(error.stage() == Stage::Commit && error.advice().unwrap().contains("not known"), "{error:?}");
+    assert_eq!(world.last_event(), last + 1);
+    let reply = kernel.run(&call, &noting(&task)).unwrap();
+    assert!(reply.replayed, "the same call finds out");
+    assert_eq!(world.last_event(), last + 1);
+}
+
+/// Threads that share a kernel, as those of a server would: all are told, and all go on when the server does.
+fn stopped_altogether(world: &World) {
+    let own = Own::start();
+    let location = Location::Postgres(own.url("t"));
+    let kernel = hasty(&location, world, Duration::from_secs(1));
+    let made = Kernel::new(location, world.options.clone()).unwrap();
+    made.store().create().unwrap();
+    let everybody = |look: &(dyn Fn() + Sync)| {
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(look);
+            }
+        });
+    };
+    let call = world.call("a");
+    everybody(&|| drop(kernel.status(&call).unwrap()));
+    let stopped = own.stop();
+    everybody(&|| assert_eq!(refusal(kernel.status(&call)).kind().as_str(), "busy"));
+    // All that was open is left behind; a new connection is accepted by the system, and nobody says a word on it.
+    assert_eq!(code_of(kernel.status(&call)), "unreachable");
+    drop(stopped);
+    everybody(&|| {
+        // The server has nine sessions to end first, and may be slow for a moment.
+        while let Err(error) = kernel.status(&call) {
+            assert_eq!(error.kind().as_str(), "busy");
+        }
+    });
+}
