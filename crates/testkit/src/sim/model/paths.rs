@@ -10,7 +10,7 @@ use tenure_kernel::op::{release, reserve};
 use super::files::{covers, overlap, spelling};
 use super::line::Thing;
 use super::rights::{Granted, NOT_FOUND, PEOPLE_ONLY};
-use super::{HOUR, Model, Over, Refusal, SECOND, Told, Turn};
+use super::{HOUR, Model, Over, Refusal, SECOND, Turn};
 
 const HELD: Refusal = ("conflict", "path_held");
 const NOT_HELD: Refusal = ("conflict", "not_held");
