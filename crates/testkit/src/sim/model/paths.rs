@@ -555,7 +555,7 @@ impl Model {
             self.counts(path, now) && meet(&path.checkout, &here) && overlap(&path.pattern, &pattern)
         };
         let mut found: Vec<&PathHold> = self.paths.iter().filter(met).collect();
-        found.sort_by_key(|path| (path.expires_at, path.id.clone()));
+        found.sort_by_key(|path| (self.end_of(path), path.id.clone()));
         found.into_iter().map(|path| path.id.clone()).collect()
     }
 }
