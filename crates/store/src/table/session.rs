@@ -109,7 +109,7 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
 /// The live sessions of one machine whose agents hold something: agent, process, and whether a second event came out of
 /// it; in no order.
 pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process, bool)>> {
-    // From one holder to the next: an agent that holds thousands is one step. The sign keeps SQLite from going through all
+    // From one holder to the next: an agent that holds thousands is one step. Left to itself SQLite goes through all
     // sessions of the host for each of them.
     let sql = Sql::pair(
         "WITH RECURSIVE found (holder) AS (
@@ -120,7 +120,8 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Str
          SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started, s.again_at
          FROM (SELECT holder FROM found WHERE holder IS NOT NULL
                UNION SELECT agent FROM place WHERE project = $1 AND ended_at = 0 AND agent > '') w
-         CROSS JOIN session s ON s.project = $1 AND s.agent = w.holder AND +s.host = $2 AND s.ended_at = 0 LIMIT 1000",
+         CROSS JOIN session s INDEXED BY session_agent
+             ON s.project = $1 AND s.agent = w.holder AND s.host = $2 AND s.ended_at = 0 LIMIT 1000",
         "WITH RECURSIVE found (holder) AS (
              SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0 AND holder > ''
              UNION ALL

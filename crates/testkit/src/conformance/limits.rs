@@ -49,7 +49,7 @@ fn paths(world: &World) {
     fill(world, agent + 1, project, "'filler-' || (n % 50)");
     assert_eq!(code_of(many("c")), "too_many_holds");
     // What has lapsed does not count, settled or not.
-    both(&world.kernel, "UPDATE hold SET expires_at = 5 WHERE holder <> 'a'");
+    both(&world.kernel, "UPDATE hold SET granted_at = 1, expires_at = 5 WHERE holder <> 'a'");
     many("c").unwrap();
 }
 

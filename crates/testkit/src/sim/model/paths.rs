@@ -10,7 +10,7 @@ use tenure_kernel::op::{release, reserve};
 use super::files::{covers, overlap, spelling};
 use super::line::Thing;
 use super::rights::{Granted, NOT_FOUND, PEOPLE_ONLY};
-use super::{HOUR, Model, Over, Refusal, SECOND, Told, Turn};
+use super::{HOUR, Model, Over, Refusal, SECOND, Turn};
 
 const HELD: Refusal = ("conflict", "path_held");
 const NOT_HELD: Refusal = ("conflict", "not_held");
@@ -555,7 +555,7 @@ impl Model {
             self.counts(path, now) && meet(&path.checkout, &here) && overlap(&path.pattern, &pattern)
         };
         let mut found: Vec<&PathHold> = self.paths.iter().filter(met).collect();
-        found.sort_by_key(|path| (path.expires_at, path.id.clone()));
+        found.sort_by_key(|path| (self.end_of(path), path.id.clone()));
         found.into_iter().map(|path| path.id.clone()).collect()
     }
 }
