@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use std::time::Duration;
-
 use tenure_core::Result;
 use tenure_kernel::Kernel;
 use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
