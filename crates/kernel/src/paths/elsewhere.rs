@@ -60,7 +60,7 @@ pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &str, own: &[Own]) -> R
             found.push((since, row.fence, Elsewhere::of(&row, since, sight.checkouts)));
         }
     }
-    found.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)));
+    found.sort_by_key(|found| std::cmp::Reverse((found.0, found.1)));
     Ok(found.into_iter().map(|(.., one)| one).collect())
 }
 

@@ -146,7 +146,7 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Str
 pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
     let sql = Sql::pair(
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_each($2) j
-         CROSS JOIN session s ON s.project = $1 AND s.agent = j.value AND s.ended_at = 0",
+         CROSS JOIN session s INDEXED BY session_agent ON s.project = $1 AND s.agent = j.value AND s.ended_at = 0",
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT * FROM session WHERE project = $1 AND agent = j.value AND ended_at = 0 OFFSET 0) s",
     );
