@@ -144,7 +144,8 @@ fn inv_s1_whoever_shows_no_token_is_let_in_nowhere_but_at_the_public_addresses()
             let body = json!({});
             let method = method.to_uppercase();
             let body = (method == "POST").then_some(&body);
-            for headers in [vec![], vec![("Authorization", "Bearer tenure_0000")], vec![("Cookie", "__Host-tenure=x")]] {
+            for headers in [vec![], vec![("Authorization", "Bearer tenure_0000")], vec![("Cookie", "__Host-tenure=x")]]
+            {
                 let reply = up.ask(&method, &path, &headers, body);
                 assert_eq!(reply.status, 401, "{method} {path} {headers:?}: {reply:?}");
                 assert_eq!(reply.header("content-type"), Some("application/problem+json"));
@@ -423,7 +424,8 @@ fn inv_s11_commands_go_on_when_their_server_is_killed_or_stopped() {
     let admin = bearer(&token(&home, "person:ann", "admin", "*"));
     let ops = |up: &Up| {
         let said = up.ask("GET", "/metrics", &[("Authorization", &admin)], None).body;
-        let line = said.as_str().unwrap().lines().find(|line| line.starts_with("tenure_ops_total ")).unwrap().to_owned();
+        let line =
+            said.as_str().unwrap().lines().find(|line| line.starts_with("tenure_ops_total ")).unwrap().to_owned();
         line.split(' ').nth(1).unwrap().parse::<f64>().unwrap()
     };
     let before = ops(&up);
@@ -437,7 +439,8 @@ fn inv_s11_commands_go_on_when_their_server_is_killed_or_stopped() {
     up.signal(Signal::STOP);
     home.add("past a stopped one");
     up.signal(Signal::CONT);
-    let titles: Vec<_> = home.ok(&["list"])["items"].as_array().unwrap().iter().map(|task| text(&task["title"])).collect();
+    let titles: Vec<_> =
+        home.ok(&["list"])["items"].as_array().unwrap().iter().map(|task| text(&task["title"])).collect();
     assert_eq!(titles, ["first", "through the server", "without it", "past a stopped one"]);
     home.add("through it again");
     assert_eq!(home.ok(&["list"])["total"], 5);
@@ -453,7 +456,8 @@ fn a_store_has_one_server_and_a_server_that_is_told_to_end_leaves_nothing() {
     assert!(home.refused(&["up", "--listen", "0.0.0.0:0"]).code == "not_this_machine");
     up.signal(Signal::TERM);
     assert_eq!(up.child.wait().unwrap().code(), Some(0));
-    let left: Vec<_> = home.files("home").into_iter().filter(|path| path.to_string_lossy().ends_with("-sock")).collect();
+    let left: Vec<_> =
+        home.files("home").into_iter().filter(|path| path.to_string_lossy().ends_with("-sock")).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 

@@ -64,8 +64,8 @@ fn in_project(op: &Op) -> Option<Role> {
     }
 }
 
-/// The role that each query needs in a project, by the name of the kernel's method.
-pub const QUERIES: [(&str, Role); 47] = [
+/// The role that each query needs in a project.
+pub const QUERIES: [(&str, Role); 46] = [
     ("agents", Role::Viewer),
     ("any_id", Role::Viewer),
     ("beginning", Role::Viewer),
@@ -76,7 +76,6 @@ pub const QUERIES: [(&str, Role); 47] = [
     ("guards", Role::Viewer),
     ("health", Role::Operator),
     ("holds", Role::Viewer),
-    ("holds_where", Role::Viewer),
     ("import_plan", Role::Operator),
     ("in_the_way", Role::Viewer),
     ("last_time", Role::Viewer),

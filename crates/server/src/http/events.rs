@@ -114,10 +114,10 @@ fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> R
         // A browser shows that the stream is open only when something came.
         let mut next = Some(Bytes::from_static(b": tenure\n\n"));
         loop {
-            if let Some(line) = next.take() {
-                if out.send(line).await.is_err() {
-                    return;
-                }
+            if let Some(line) = next.take()
+                && out.send(line).await.is_err()
+            {
+                return;
             }
             tokio::select! {
                 () = out.closed() => return,

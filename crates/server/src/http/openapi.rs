@@ -31,7 +31,7 @@ pub(super) fn document() -> Value {
     }));
     paths.insert(
         "/api/v1/projects".to_owned(),
-        value!({ "get": read("projects", "Projects that you have a role in", paging(), project_list) }),
+        value!({ "get": read("projects", "Projects that you have a role in", &paging(), &project_list) }),
     );
     for resource in RESOURCES {
         let path = format!("/api/v1/projects/{{project}}/{}", resource.path);
@@ -127,7 +127,7 @@ impl Parts {
             };
             parameters.push(value!({ "name": param.name, "in": "query", "schema": schema, "description": param.what }));
         }
-        read(&name, resource.what, parameters, answer)
+        read(&name, resource.what, &parameters, &answer)
     }
 
     /// Puts a schema among the components, with what it is made of under names of its own, and refers to it.
@@ -151,10 +151,10 @@ impl Parts {
 fn refer(schema: &mut Value, name: &str) {
     match schema {
         Value::Object(fields) => {
-            if let Some(Value::String(target)) = fields.get_mut("$ref") {
-                if let Some(part) = target.strip_prefix("#/$defs/") {
-                    *target = format!("#/components/schemas/{name}_{part}");
-                }
+            if let Some(Value::String(target)) = fields.get_mut("$ref")
+                && let Some(part) = target.strip_prefix("#/$defs/")
+            {
+                *target = format!("#/components/schemas/{name}_{part}");
             }
             fields.values_mut().for_each(|inner| refer(inner, name));
         }
@@ -163,7 +163,7 @@ fn refer(schema: &mut Value, name: &str) {
     }
 }
 
-fn read(name: &str, what: &str, parameters: Vec<Value>, answer: Value) -> Value {
+fn read(name: &str, what: &str, parameters: &[Value], answer: &Value) -> Value {
     value!({
         "operationId": format!("get_{name}"),
         "summary": what,

@@ -49,10 +49,10 @@ fn document(error: &Error, status: StatusCode, request: &str) -> Value {
         fields.insert("instance".into(), json!(format!("urn:tenure:request:{request}")));
     }
     // What broke inside is for the log; whoever asked learns where to look for it.
-    if status == StatusCode::INTERNAL_SERVER_ERROR {
-        if let Some(details) = document.get_mut("details").and_then(Value::as_object_mut) {
-            details.remove("cause");
-        }
+    if status == StatusCode::INTERNAL_SERVER_ERROR
+        && let Some(details) = document.get_mut("details").and_then(Value::as_object_mut)
+    {
+        details.remove("cause");
     }
     document
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, Response};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -91,7 +91,12 @@ impl Door {
                 known.filter(|slot| slot.replace(visitor)).ok_or_else(unknown_session)?
             }
         };
-        let response = VISITOR.scope(slot.clone(), self.service.handle(request)).await;
+        let ends = *request.method() == Method::DELETE;
+        let mut response = VISITOR.scope(slot.clone(), self.service.handle(request)).await;
+        // What clients take for a session that is over.
+        if ends && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         if let Some(session) = session(response.headers()) {
             self.owners.lock().unwrap_or_else(PoisonError::into_inner).entry(session).or_insert(slot);
         }
@@ -195,7 +200,9 @@ impl Desk for HttpDesk {
     fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
         if self.visitor().call.checkout.is_none() {
             return Err(Error::usage("no_checkout", "paths belong to a working tree, and the session names none")
-                .hint("Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree."));
+                .hint(
+                    "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
+                ));
         }
         self.carry_out(self.call(who, request_id)?, &op(typed.to_vec(), false))
     }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{reserve, resume, tool_used};
+use tenure_kernel::query::access::Of;
 use tenure_kernel::query::question::ALL;
 use tenure_kernel::query::session::{Depth, Look};
 use tenure_kernel::query::{asked, check, commit, holds, list, log, memory};
@@ -165,6 +166,21 @@ fn asked_typed(kernel: &Kernel, call: &Call, known: &Known) -> Vec<(Query, Strin
             told(kernel.session_of(call, &[("claude", Some("S"))], &here, &[(1, 2)])),
         ),
         (Query::Suspects(asked::Host { host: "h".into() }), told(kernel.suspects(call, "h"))),
+        (
+            Query::Tokens(asked::Tokens { principal: None, limit: 5, cursor: None }),
+            told(kernel.tokens(call, None, 5, None)),
+        ),
+        (Query::TokenId(asked::Typed { typed: "k-0".into() }), told(kernel.token_id(call, "k-0"))),
+        (
+            Query::Members(asked::Members {
+                principal: Some("person:ann".into()),
+                project: None,
+                limit: 5,
+                cursor: None,
+            }),
+            told(kernel.members(call, Of::Principal("person:ann"), 5, None)),
+        ),
+        (Query::Principals(asked::Paged { limit: 5, cursor: None }), told(kernel.principals(call, 5, None))),
     ]
 }
 

@@ -157,7 +157,7 @@ impl Part<()> for Writes {
 
 fn panic_among_many(world: &World) {
     world.add("so that the project exists");
-    let issued = || crate::raw::number(&world.kernel, "SELECT SUM(holds_issued) FROM project", &[]);
+    let issued = || crate::raw::number(&world.kernel, "SELECT CAST(SUM(holds_issued) AS BIGINT) FROM project", &[]);
     let projects = crate::raw::number(&world.kernel, "SELECT COUNT(*) FROM project", &[]);
     let before = issued();
     let name = || world.call("a").project;

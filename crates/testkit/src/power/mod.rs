@@ -17,8 +17,8 @@ use tenure_store::Durability;
 
 use self::checker::{Effort, check};
 use self::faults::fails_at_every_call;
-pub use self::shim::slow;
 use self::shim::Syncs;
+pub use self::shim::slow;
 use self::tape::{Entry, Stay, Trouble};
 use self::work::{Answers, Between, Plan, Recorded, record};
 use crate::evidence::{Check, Soak};

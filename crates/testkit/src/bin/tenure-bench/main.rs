@@ -44,8 +44,7 @@ const USAGE: &str = "usage: tenure-bench [floor] [hooks] [library] [growth] [pat
   --postgres   on PostgreSQL too: a throw-away server, or the one of TENURE_TEST_PG
   --fsync      the throw-away server syncs as one in use does (without it, it does not)
   --plots DIR  write the growth curves there, as SVG";
-const SECTIONS: [&str; 9] =
-    ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips"];
+const SECTIONS: [&str; 9] = ["floor", "hooks", "library", "growth", "paths", "many", "race", "server", "trips"];
 /// Rounds before those that count: caches fill, the first write-ahead log is made.
 const WARM_UP: usize = 10;
 const LOOPS: usize = 64;

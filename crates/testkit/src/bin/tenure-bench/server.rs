@@ -68,12 +68,7 @@ fn serve(location: &Location, options: &Options, path: &Path) -> Running {
     Running::start(kernel, settings).unwrap()
 }
 
-fn through<W>(
-    vfs: &str,
-    name: &str,
-    table: &mut Table,
-    way: impl Fn(&Location, &Options) -> W + Sync,
-) -> f64
+fn through<W>(vfs: &str, name: &str, table: &mut Table, way: impl Fn(&Location, &Options) -> W + Sync) -> f64
 where
     W: Fn(&Caller, &tenure_kernel::Op),
 {
