@@ -13,16 +13,26 @@ pub struct Log {
     sink: Sink,
     /// The time now, as text: the library reads no clock.
     clock: Arc<dyn Fn() -> String + Send + Sync>,
+    /// Whether only what went wrong is told.
+    errors_only: bool,
 }
 
 impl Log {
     /// A log that writes to `sink` with the time that `clock` tells.
     pub fn new(sink: Sink, clock: Arc<dyn Fn() -> String + Send + Sync>) -> Log {
-        Log { sink, clock }
+        Log { sink, clock, errors_only: false }
+    }
+
+    /// The same, telling only what went wrong.
+    pub fn errors_only(self) -> Log {
+        Log { errors_only: true, ..self }
     }
 
     /// Writes a line. Texts are quoted as JSON, so nothing that a caller sent can make a line of its own.
     pub fn line(&self, level: &str, fields: &[(&str, &str)]) {
+        if self.errors_only && level != "error" {
+            return;
+        }
         let mut line = Map::new();
         line.insert("at".into(), Value::String((self.clock)()));
         line.insert("level".into(), Value::String(level.to_owned()));

@@ -43,7 +43,9 @@ pub(super) const UP: Spec = Spec {
         }
         let kernel = context.own_kernel("`up`")?;
         let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
-        run(context, kernel, listen, Limits::default(), link)
+        // A person at a terminal is not told of every request, unless it asks for it.
+        let told = if context.env.says_yes("TENURE_LOG") { Told::All } else { Told::Errors };
+        run(context, kernel, listen, Limits::default(), (link, told))
     },
 };
 
@@ -68,7 +70,8 @@ pub(super) const SERVE: Spec = Spec {
             return Err(Error::usage("bad_limit", "a server with a limit of 0 answers nobody").hint("Give 1 or more."));
         }
         let listen = address(&args.listen)?;
-        run(context, context.own_kernel("`serve`")?, Some(listen), limits, None)
+        let told = if context.out.is_quiet() { Told::Errors } else { Told::All };
+        run(context, context.own_kernel("`serve`")?, Some(listen), limits, (None, told))
     },
 };
 
@@ -111,22 +114,26 @@ fn address(typed: &str) -> Result<SocketAddr> {
     })
 }
 
+/// What is told on standard error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    All,
+    Errors,
+}
+
 fn run(
     context: &Context<'_>,
     kernel: Kernel,
     listen: Option<SocketAddr>,
     limits: Limits,
-    link: Option<Secret>,
+    (link, told): (Option<Secret>, Told),
 ) -> Result<u8> {
     let store = context.place()?.store.display();
     let socket = socket(context, &kernel)?;
-    let (quiet, shown) = (context.out.is_quiet(), socket.clone());
-    let sink = move |line: &str| {
-        if !quiet {
-            let _ = writeln!(std::io::stderr(), "{line}");
-        }
-    };
+    let shown = socket.clone();
+    let sink = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
     let log = Log::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
+    let log = if told == Told::Errors { log.errors_only() } else { log };
     serve(kernel, Settings { socket, listen, limits, log }, |address| {
         let address = address.map(|address| format!("http://{address}"));
         let page = link.map(|link| format!("{}/login/{}", address.as_deref().unwrap_or_default(), link.expose()));

@@ -1,0 +1,93 @@
+"""Drives `tenure up` with the Python SDK over HTTP, then with Schemathesis: server.py TENURE REPOSITORY SCHEMATHESIS."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+
+import httpx2
+from calls import CALLS, check, check_list, filled
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+
+
+def plain(model):
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Server:
+    def __init__(self, tenure, repository):
+        self.tenure, self.repository = tenure, repository
+        self.env = {**os.environ, "USER": "ann", "TENURE_PROJECT": "clients"}
+        assert json.loads(self.run("add", "first"))["ok"]
+        command = [tenure, "up", "--listen", "127.0.0.1:0", "--quiet", "--json"]
+        self.process = subprocess.Popen(command, cwd=repository, env=self.env, stdout=subprocess.PIPE, text=True)
+        self.url = json.loads(self.process.stdout.readline())["data"]["url"]
+        self.secret = json.loads(self.run("token", "add", "--for", "person:ann"))["data"]["secret"]
+
+    def run(self, *words):
+        command = [self.tenure, *words, "--json"]
+        return subprocess.run(command, cwd=self.repository, env=self.env, capture_output=True, text=True).stdout
+
+    def client(self, mode):
+        headers = {"Authorization": f"Bearer {self.secret}", "Tenure-Checkout": f"here:{self.repository}"}
+        http = httpx2.AsyncClient(headers=headers, timeout=60)
+        return Client(streamable_http_client(f"{self.url}/mcp?project=clients", http_client=http), mode=mode)
+
+
+async def drive(server, mode):
+    async with server.client(mode) as client:
+        tools = {tool.name: plain(tool) for tool in (await client.list_tools()).tools}
+        check_list(tools)
+        kept = {}
+        for call in CALLS:
+            result = await client.call_tool(call[0], filled(call[1], kept))
+            answer = plain(result)
+            answer["structuredContent"] = result.structured_content
+            check(tools, call, answer, kept)
+        brief = (await client.read_resource("tenure://brief")).contents[0]
+        assert brief.mime_type == "text/markdown", brief
+    print(f"Python SDK over HTTP ({mode}): {len(tools)} tools, {len(CALLS)} calls")
+
+
+async def two(server):
+    """Two clients at once are two agents; one that comes again is a third."""
+    seen = set()
+    async with server.client("legacy") as one, server.client("legacy") as other:
+        for client in (one, other):
+            await client.call_tool("add", {"title": "for one of two"})
+            taken = (await client.call_tool("resume", {})).structured_content
+            seen.add(taken["task"]["holder"]["agent"])
+    async with server.client("legacy") as again:
+        await again.call_tool("add", {"title": "for one that comes again"})
+        seen.add((await again.call_tool("resume", {})).structured_content["task"]["holder"]["agent"])
+    assert len(seen) == 3, seen
+    print("two clients at once are two agents, and the next one is a third")
+
+
+def described(server, schemathesis):
+    config = os.path.join(server.repository, "schemathesis.toml")
+    with open(config, "w") as file:
+        file.write('[parameters]\nproject = "clients"\n')
+    # The stream of events has no end, so it is left to the tests of the binary.
+    command = [schemathesis, "--config-file", config, "run", f"{server.url}/api/v1/openapi.json", "--no-color"]
+    command += ["-H", f"Authorization: Bearer {server.secret}", "--checks", CHECKS, "--exclude-path", "/api/v1/events"]
+    command += ["--max-examples", "10", "--phases", "coverage,fuzzing", "--seed", "7"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-1000:]
+    told = [line.strip() for line in ran.stdout.splitlines() if " generated, " in line]
+    print(f"Schemathesis: {told[0] if told else 'passed'}")
+
+
+server = Server(sys.argv[1], sys.argv[2])
+try:
+    asyncio.run(two(server))
+    for mode in ("legacy", "auto"):
+        asyncio.run(drive(server, mode))
+    described(server, sys.argv[3])
+finally:
+    server.process.terminate()
+    assert server.process.wait() == 0
