@@ -9,7 +9,7 @@ use serde_json::Value;
 use tenure_kernel::shape::Event;
 use tenure_testkit::{pg, replay};
 
-use crate::serving::{Serving, Through};
+use crate::serving::{Serving, Through, Up};
 
 /// The binary under test.
 pub(crate) const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
@@ -29,6 +29,8 @@ impl Engine {
 
 /// A temporary directory with a home, a repository and a store that does not exist yet.
 pub(crate) struct Home {
+    /// Ended before the directory goes.
+    _up: Option<Up>,
     _dir: tempfile::TempDir,
     root: PathBuf,
     /// The URL and the schema, on PostgreSQL.
@@ -55,7 +57,7 @@ impl Home {
 
     /// A home with a directory `repo` that is none.
     pub(crate) fn without_git(engine: Engine) -> Home {
-        // Any test can be run through a server: TENURE_IT_THROUGH=http or socket.
+        // Any test can be run through a server: TENURE_IT_THROUGH=http, socket or up.
         Home::made(engine, Through::asked_for().filter(|_| engine == Engine::File))
     }
 
@@ -69,8 +71,11 @@ impl Home {
             let schema = pg::server().fresh_schema();
             (pg::server().url(&schema), schema)
         });
-        let mut home = Home { _dir: dir, root, postgres, serving: None };
+        let mut home = Home { _up: None, _dir: dir, root, postgres, serving: None };
         home.serving = through.map(|through| Serving::start(&home.database(), through));
+        if engine == Engine::File && home.serving.is_none() {
+            home._up = Up::asked_for(&home);
+        }
         home
     }
 
