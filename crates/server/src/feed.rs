@@ -12,7 +12,9 @@ use std::time::Duration;
 use tenure_core::{Error, Result};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::shape::{Event, Page};
-use tenure_kernel::{Call, Kernel};
+use tenure_kernel::{Actor, Call, Kernel, RequestId};
+use tenure_store::OsEntropy;
+use tenure_store::table::project;
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 /// How many events are kept for listeners that are a little behind.
@@ -75,6 +77,21 @@ impl Feed {
         Ok(Listening { feed: self.clone(), call, live, start, page })
     }
 
+    /// Says when somebody's rights were changed, by the log of the whole store. Where that cannot be read, nobody is told,
+    /// and listeners look by themselves from time to time.
+    pub async fn access(self: &Arc<Feed>) -> Rights {
+        let call = Call {
+            project: project::whole_store(),
+            actor: Actor::named("nobody"),
+            request_id: RequestId::draw(&OsEntropy),
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        };
+        Rights(self.subscribe(&call).await.ok())
+    }
+
     /// Listens to what is handed out; the first to do so starts the task that reads.
     async fn subscribe(self: &Arc<Feed>, call: &Call) -> Result<broadcast::Receiver<Told>> {
         let mut topics = self.topics.lock().await;
@@ -83,7 +100,9 @@ impl Feed {
         }
         // Where the task begins is settled before anybody reads what it missed: between the two nothing may fall.
         let mut call = call.clone();
+        // It reads for all, and each listener was looked at before: it is nobody, and nobody's.
         call.actor.name = "nobody".to_owned();
+        call.actor.principal = None;
         let from = end(&self.newest(&call).await?);
         let (sender, receiver) = broadcast::channel(KEPT);
         topics.insert(call.project.key.clone(), sender.clone());
@@ -145,6 +164,27 @@ impl Feed {
         let (kernel, call) = (self.kernel.clone(), call.clone());
         let asked = tokio::task::spawn_blocking(move || kernel.log(&call, &filter)).await;
         asked.unwrap_or_else(|error| Err(Error::bug(format!("a query panicked: {error}"))))
+    }
+}
+
+/// Changes of somebody's rights.
+pub struct Rights(Option<broadcast::Receiver<Told>>);
+
+impl Rights {
+    /// Comes back when rights may have been changed.
+    pub async fn changed(&mut self) {
+        loop {
+            let Some(live) = &mut self.0 else { return std::future::pending().await };
+            match live.recv().await {
+                // Denials are written down in the same log, and change nothing.
+                Ok(Told::Event(line)) if line.kind == "access.denied" => {}
+                Ok(Told::Event(_)) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+                Ok(Told::Over(_)) | Err(broadcast::error::RecvError::Closed) => {
+                    self.0 = None;
+                    return;
+                }
+            }
+        }
     }
 }
 

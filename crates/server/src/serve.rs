@@ -111,6 +111,7 @@ impl Running {
     pub fn stop(self) {
         self.log.line("info", &[("message", "ending")]);
         let _ = self.end.send(true);
+        let _ = self.server.ending.send(true);
         self.runtime.block_on(async {
             for door in self.doors {
                 let _ = door.await;

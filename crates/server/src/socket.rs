@@ -93,10 +93,14 @@ impl Listening {
     }
 }
 
+/// A link in its place is somebody's trap.
+const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+
 /// The lock of whoever serves; `None` where another has it.
 fn lock(path: &Path) -> std::io::Result<Option<File>> {
     #[expect(clippy::disallowed_methods, reason = "a lock file of its own, never the database")]
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let file =
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(NOFOLLOW).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

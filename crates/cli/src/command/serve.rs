@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use clap::Args as _;
 use serde_json::json;
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Result};
+use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{login_offer, member_set};
 use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
@@ -60,12 +61,28 @@ pub(super) const SERVE: Spec = Spec {
         let args: ServeArgs = read(matches)?;
         let usual = Limits::default();
         let limits = Limits {
-            body: args.body_mib.map_or(usual.body, |mib| mib * 1024 * 1024),
+            body: args.body_mib.map_or(usual.body, |mib| mib.saturating_mul(1024 * 1024)),
             time: args.seconds.map_or(usual.time, Duration::from_secs),
             at_once: args.at_once.unwrap_or(usual.at_once),
             listeners: args.listeners.unwrap_or(usual.listeners),
             per_second: args.per_second.unwrap_or(usual.per_second),
         };
+        let most = Limits {
+            body: 1 << 30,
+            time: Duration::from_secs(3_600),
+            at_once: 1_000_000,
+            listeners: 1_000_000,
+            per_second: 1_000_000,
+        };
+        if limits.body > most.body
+            || limits.time > most.time
+            || limits.at_once > most.at_once
+            || limits.listeners > most.listeners
+            || limits.per_second > most.per_second
+        {
+            return Err(Error::usage("bad_limit", "a limit of the server is too large")
+                .hint("At most 1024 MiB, 3600 seconds, and a million of anything else."));
+        }
         if limits.body == 0 || limits.time.is_zero() || limits.at_once == 0 || limits.per_second == 0 {
             return Err(Error::usage("bad_limit", "a server with a limit of 0 answers nobody").hint("Give 1 or more."));
         }
@@ -130,6 +147,10 @@ fn run(
 ) -> Result<u8> {
     let store = context.place()?.store.display();
     let socket = socket(context, &kernel)?;
+    if socket.is_none() && listen.is_none() {
+        return Err(Error::usage("no_socket", "there is no place for a socket, and HTTP is switched off")
+            .hint("The path of the store is too long for a socket: set XDG_RUNTIME_DIR, or leave --no-http out."));
+    }
     let shown = socket.clone();
     let sink = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
     let log = Log::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
@@ -155,7 +176,15 @@ fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
     let Location::File(database) = kernel.store().location() else { return Ok(None) };
     kernel.store().create()?;
     let runtime = context.env.directory("XDG_RUNTIME_DIR");
-    Ok(sockets::socket_path(database, runtime.as_deref()))
+    let socket = sockets::socket_path(database, runtime.as_deref());
+    if let Some(dir) = socket.as_ref().and_then(|socket| socket.parent()).filter(|dir| !dir.exists()) {
+        std::fs::DirBuilder::new().mode(0o700).create(dir).map_err(|error| {
+            Error::new(Kind::Storage, "no_socket", Stage::Open, "there is no place for a socket")
+                .entity(dir.display().to_string())
+                .cause(error)
+        })?;
+    }
+    Ok(socket)
 }
 
 /// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.

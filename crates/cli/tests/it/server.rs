@@ -279,7 +279,11 @@ fn versions_pages_and_problems_over_http() {
 }
 
 /// A listener: the ids and numbers of the events that come.
-struct Listener(BufReader<TcpStream>);
+struct Listener {
+    stream: BufReader<TcpStream>,
+    /// The place that it begins after.
+    began: String,
+}
 
 impl Listener {
     fn new(up: &Up, secret: &str, query: &str, last: Option<&str>) -> Listener {
@@ -289,16 +293,22 @@ impl Listener {
             "GET /api/v1/events?{query} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: {secret}\r\n{last}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
-        let mut listener = Listener(BufReader::new(stream));
+        let mut stream = BufReader::new(stream);
         let mut line = String::new();
-        listener.0.read_line(&mut line).unwrap();
+        stream.read_line(&mut line).unwrap();
         assert!(line.starts_with("HTTP/1.1 200"), "{line}");
         // The stream is open when its first words have come.
-        while !line.starts_with(": tenure") {
+        while !line.starts_with("id: ") {
             line.clear();
-            listener.0.read_line(&mut line).unwrap();
+            stream.read_line(&mut line).unwrap();
         }
-        listener
+        Listener { stream, began: line["id: ".len()..].trim().to_owned() }
+    }
+
+    /// Whether the stream ends; what comes before that is passed over.
+    fn is_over(&mut self) -> bool {
+        let mut rest = String::new();
+        self.stream.read_to_string(&mut rest).is_ok()
     }
 
     /// The next event: its id and its document.
@@ -306,7 +316,7 @@ impl Listener {
         let (mut id, mut line) = (String::new(), String::new());
         loop {
             line.clear();
-            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "the stream is over");
+            assert_ne!(self.stream.read_line(&mut line).unwrap(), 0, "the stream is over");
             if let Some(found) = line.strip_prefix("id: ") {
                 id = found.trim().to_owned();
             }
@@ -399,6 +409,86 @@ fn a_browser_signs_in_once_with_a_link_and_must_say_what_only_our_pages_know() {
     let closed = up.ask("POST", "/logout", &[("Cookie", session), ("Tenure-CSRF", csrf)], Some(&json!({})));
     assert_eq!(closed.status, 303, "{closed:?}");
     assert_eq!(up.ask("GET", "/api/v1/projects/web/tasks", &[("Cookie", session)], None).status, 401);
+}
+
+#[test]
+fn inv_s3_a_stream_ends_with_the_rights_of_its_listener_and_with_its_server() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        let mut up = Up::start(&home, &["serve"]);
+        let [bob, service] = ["person:bob", "service:ci"].map(|name| bearer(&token(&home, name, "viewer", "web")));
+        let (mut one, mut other) = (Listener::new(&up, &bob, "", None), Listener::new(&up, &service, "", None));
+        home.add("both hear this");
+        assert_eq!(one.next().1["data"]["title"], "both hear this");
+        assert_eq!(other.next().1["data"]["title"], "both hear this");
+        home.ok(&["member", "disable", "person:bob"]);
+        assert!(one.is_over(), "{engine:?}: nobody hears on who may not");
+        home.add("one hears this");
+        assert_eq!(other.next().1["data"]["title"], "one hears this");
+        up.signal(Signal::TERM);
+        assert!(other.is_over());
+        assert_eq!(up.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn inv_t3_whoever_is_cut_off_before_the_first_event_goes_on_from_where_it_began() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let secret = bearer(&token(&home, "person:bob", "viewer", "web"));
+    let listener = Listener::new(&up, &secret, "", None);
+    let began = listener.began.clone();
+    drop(listener);
+    home.add("meanwhile");
+    let mut again = Listener::new(&up, &secret, "", Some(&began));
+    assert_eq!(again.next().1["data"]["title"], "meanwhile");
+}
+
+#[test]
+fn inv_i3_what_was_offered_is_confirmed_by_the_next_request_of_whoever_got_it() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let [bob, carl] = ["person:bob", "person:carl"].map(|name| bearer(&token(&home, name, "worker", "web")));
+    let inbox = |secret: &str, agent: &str, key: &str| {
+        let headers = [("Authorization", secret), ("Tenure-Agent", agent), ("Idempotency-Key", key)];
+        up.ask("POST", "/api/v1/ops/inbox", &headers, Some(&json!({})))
+    };
+    assert_eq!(inbox(&bob, "claude-1", "k0").status, 200);
+    home.ok(&["send", "claude-1", "hello"]);
+    let got = inbox(&bob, "claude-1", "k1");
+    assert_eq!(got.body["items"].as_array().unwrap().len(), 1, "{got:?}");
+    // Somebody else who uses the name confirms nothing, nor does the same request again.
+    assert_eq!(inbox(&carl, "claude-1", "k2").status, 403);
+    assert_eq!(inbox(&bob, "claude-1", "k1").body, got.body);
+    assert_eq!(home.ok_as("claude-1", &["inbox", "--peek"])["items"].as_array().unwrap().len(), 1);
+    inbox(&bob, "claude-1", "k3");
+    assert_eq!(inbox(&bob, "claude-1", "k4").body["items"], json!([]));
+}
+
+#[test]
+fn what_a_far_program_says_of_itself_is_looked_at() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let everywhere = bearer(&token(&home, "person:bob", "worker", "*"));
+    let call = |key: &str, label: &str, actor: &str| {
+        let call = json!({
+            "project": { "key": key, "label": label }, "actor": { "name": actor }, "request_id": { "value": "r1" },
+        });
+        let document = json!({ "call": call, "op": "add", "request": { "title": "far" } });
+        up.ask("POST", "/api/v1/call", &[("Authorization", &everywhere)], Some(&document)).body
+    };
+    for key in ["", "web", "name:", "name:A", "name:a/b", "x:y", "*", "name:a\u{1b}"] {
+        assert_eq!(call(key, "web", "claude-1")["error"]["kind"], "usage", "{key:?}");
+    }
+    assert_eq!(call("name:web", "a\nb", "claude-1")["error"]["code"], "bad_call");
+    // Who a person is says the token, whatever the other machine calls its user.
+    assert_eq!(call("name:web", "web", "person:root")["ok"], true);
+    assert_eq!(home.ok(&["log", "--limit", "1"])["items"][0]["actor"], "person:bob");
+    for path in ["/api/v1/projects/%00/tasks", "/api/v1/events?project=%00"] {
+        let status = up.ask("GET", path, &[("Authorization", &everywhere)], None).status;
+        assert!([400, 404].contains(&status), "{path}: {status}");
+    }
+    assert!(home.run(&["backup", "all.backup"]).code == 0);
 }
 
 #[test]

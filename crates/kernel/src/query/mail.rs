@@ -26,8 +26,10 @@ pub(crate) struct Unread {
 
 /// Looks at the mail of an agent that nobody has confirmed as shown: one look at the store.
 pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
-    let answers =
-        tx.query_all(vec![delivery::get_call(project, agent), mail::unread_call(project, agent, limit + 1)])?;
+    let answers = tx.query_all(vec![
+        delivery::get_call(project, agent),
+        mail::unread_call(project, agent, limit.saturating_add(1)),
+    ])?;
     let [cursors, rows]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
     let cursors = delivery::decode(cursors)?;
     let rows = mail::many(rows)?;

@@ -7,10 +7,10 @@ use tenure_core::{Result, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, task};
 
-use super::Scene;
 use super::list::{self, views};
 use super::mail::look;
 use super::next::{gone_agents, next};
+use super::{LIMIT_MAX, Scene};
 use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
 use crate::focus::{Seeker, in_focus, own};
@@ -163,7 +163,7 @@ fn beginning(
     }
     let lost = lost(tx, project, me, focus, &over)?;
     // Some may be reserved for others.
-    let (states, limit) = (vec![State::Ready], most * 4);
+    let (states, limit) = (vec![State::Ready], most.saturating_mul(4).min(LIMIT_MAX));
     let filter = list::Filter { states, labels: labels.to_vec(), limit, ..list::Filter::default() };
     let may = |task: &shape::Task| task.assignee.as_ref().is_none_or(|assignee| assignee == me);
     let ready = list::page(tx, scene, &filter, None)?.items.into_iter().filter(may).take(most).collect();

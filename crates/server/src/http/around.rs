@@ -30,7 +30,9 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
     let id = request_id(&request);
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().to_string();
-    let mut response = match server.doors.enter() {
+    // Whether it lives is answered however many wait for something else.
+    let place = if route == "/livez" || route == "/readyz" { Ok(None) } else { server.doors.enter().map(Some) };
+    let mut response = match place {
         Err(error) => problem::response(&error, &id),
         Ok(place) => {
             // Listeners stay; they have a limit and an end of their own.
@@ -46,7 +48,7 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
     };
     if let Some(Carried(error)) = response.extensions().get::<Carried>().cloned() {
         response = problem::response(&error, &id);
-        if matches!(error.kind(), Kind::Storage | Kind::Internal) {
+        if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == "unreachable" {
             let cause = std::error::Error::source(&*error).map(ToString::to_string).unwrap_or_default();
             server.log.line(
                 "error",

@@ -32,7 +32,7 @@ pub(crate) const COOKIE: &str = "__Host-tenure";
 pub(crate) const CSRF_COOKIE: &str = "__Host-tenure-csrf";
 
 /// How much a request counts that shows a secret nobody knows: guessing is slowed down, typing is not.
-const UNKNOWN: f64 = 20.0;
+pub(super) const UNKNOWN: f64 = 20.0;
 
 /// Somebody who has shown who it is.
 #[derive(Clone)]
@@ -43,6 +43,24 @@ pub(crate) struct Caller {
     pub(crate) name: String,
     /// Where it came from.
     pub(crate) from: String,
+    /// What it showed.
+    pub(crate) proof: Proof,
+}
+
+/// What somebody showed, by its hash: looked up again whenever it must still be good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// A token.
+    Token(String),
+    /// The session of a browser.
+    Session(String),
+}
+
+impl Caller {
+    /// Whether a browser asks, which sends its cookie whoever makes it ask.
+    pub(crate) fn is_browser(&self) -> bool {
+        matches!(self.proof, Proof::Session(_))
+    }
 }
 
 /// What of a request says who asks.
@@ -71,7 +89,7 @@ impl Server {
     /// Who asks. Everything that goes wrong on the way is a denial, also what is no fault of the caller's.
     pub(crate) async fn caller(&self, asked: &Asked<'_>) -> Result<Caller> {
         let found = self.shown(asked).await?;
-        let Some((grants, is_browser)) = found else {
+        let Some((grants, proof)) = found else {
             self.count(&asked.from, UNKNOWN)?;
             return Err(self.denied(access::not_known(), None, "sign in", asked).await);
         };
@@ -80,22 +98,34 @@ impl Server {
             None => grants.principal.clone(),
             Some(name) => tenure_core::name::check(name)?.to_owned(),
         };
-        if is_browser && name != grants.principal {
+        if matches!(proof, Proof::Session(_)) && name != grants.principal {
             return Err(self.denied(access::not_yours(&name), Some(&grants.principal), "act as", asked).await);
         }
-        Ok(Caller { grants, name, from: asked.from.clone() })
+        Ok(Caller { grants, name, from: asked.from.clone(), proof })
+    }
+
+    /// The same caller as far as it may still do something: what it showed may have been revoked since.
+    pub(crate) async fn still(&self, caller: &Caller) -> Result<Option<Grants>> {
+        let proof = caller.proof.clone();
+        self.blocking(move |kernel| match proof {
+            Proof::Token(hash) => kernel.who_is(&hash),
+            Proof::Session(hash) => Ok(kernel.who_is_session(&hash)?.map(|session| session.grants)),
+        })
+        .await
     }
 
     /// The grants of the secret that was shown, and whether a browser showed it; `None` where there is no valid one.
-    async fn shown(&self, asked: &Asked<'_>) -> Result<Option<(Grants, bool)>> {
+    async fn shown(&self, asked: &Asked<'_>) -> Result<Option<(Grants, Proof)>> {
         if let Some(value) = asked.header(header::AUTHORIZATION.as_str())? {
             let secret = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
             let Some((_, secret)) = secret else { return Ok(None) };
             let hash = secret::hash(secret.trim());
-            return Ok(self.blocking(move |kernel| kernel.who_is(&hash)).await?.map(|grants| (grants, false)));
+            let proof = Proof::Token(hash.clone());
+            return Ok(self.blocking(move |kernel| kernel.who_is(&hash)).await?.map(|grants| (grants, proof)));
         }
         let Some(secret) = asked.header(header::COOKIE.as_str())?.and_then(cookie) else { return Ok(None) };
         let hash = secret::hash(secret);
+        let proof = Proof::Session(hash.clone());
         let Some(session) = self.blocking(move |kernel| kernel.who_is_session(&hash)).await? else { return Ok(None) };
         // A browser sends its cookie whoever makes it ask. What changes something must also say what only our own pages
         // were given.
@@ -107,11 +137,20 @@ impl Server {
                     .hint(format!("Send the `{CSRF}` header that the page was given."));
             return Err(self.denied(error, Some(&session.grants.principal), "change something", asked).await);
         }
-        Ok(Some((session.grants, true)))
+        Ok(Some((session.grants, proof)))
     }
 
     /// The project of a name or key, for somebody who has a role in it. To others it does not exist.
     pub(crate) async fn project(&self, caller: &Caller, named: &str, makes: bool) -> Result<project::Name> {
+        let found = self.find_project(caller, named, makes).await;
+        self.noted(caller, "find a project", named, found).await
+    }
+
+    async fn find_project(&self, caller: &Caller, named: &str, makes: bool) -> Result<project::Name> {
+        // No stored text has one, and not every engine can look for it.
+        if named.contains('\0') {
+            return Err(access::unknown_project(named));
+        }
         if named == access::WHOLE_STORE {
             return match caller.grants.role(named) {
                 Some(_) => Ok(project::whole_store()),
@@ -173,6 +212,16 @@ impl Server {
         }
     }
 
+    /// Writes down that something was denied, wherever that turned out.
+    pub(crate) async fn noted<T>(&self, caller: &Caller, what: &str, project: &str, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome
+            && (error.kind() == Kind::Denied || error.code() == "unknown_project")
+        {
+            self.audit(error, Some(&caller.grants.principal), &caller.name, what, project, &caller.from).await;
+        }
+        outcome
+    }
+
     async fn denied(&self, error: Error, principal: Option<&str>, what: &str, asked: &Asked<'_>) -> Error {
         self.audit(&error, principal, "", what, "", &asked.from).await;
         error
@@ -212,7 +261,7 @@ impl Server {
     }
 
     #[expect(clippy::disallowed_methods, reason = "how often somebody asks is measured by this process's clock")]
-    fn count(&self, caller: &str, cost: f64) -> Result<()> {
+    pub(super) fn count(&self, caller: &str, cost: f64) -> Result<()> {
         self.doors.count(caller, cost, Instant::now())
     }
 }

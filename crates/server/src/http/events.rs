@@ -1,6 +1,7 @@
 //! Live events over HTTP (server-sent events), and waiting for a turn.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,12 +14,12 @@ use tenure_kernel::op::role;
 use tenure_kernel::query::asked;
 use tenure_kernel::query::log::Since;
 use tenure_kernel::{Call, Query};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
-use super::door::Asked;
+use super::door::{Asked, Caller};
 use super::ops::project_named;
 use super::reads::Given;
-use super::{Answer, HEARTBEAT, Shared, json};
+use super::{Answer, HEARTBEAT, Server, Shared, json};
 use crate::feed::{Listening, Places, Told};
 
 /// How many events may wait in this process for one listener; the rest waits in the store.
@@ -62,7 +63,7 @@ pub(super) async fn stream(State(server): Shared, query: RawQuery, request: Requ
     for (call, from) in begins(&calls, since.as_deref())? {
         listening.push((call.project.key.clone(), server.feed.open(call, from).await?));
     }
-    Ok(listen(listening, place))
+    Ok(listen(&server, caller, listening, place).await)
 }
 
 /// Where each log is read from.
@@ -88,7 +89,12 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
     }
 }
 
-fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> Response<Body> {
+async fn listen(
+    server: &Arc<Server>,
+    caller: Caller,
+    listening: Vec<(String, Listening)>,
+    place: OwnedSemaphorePermit,
+) -> Response<Body> {
     let (told, mut heard) = mpsc::channel::<(String, Told)>(AHEAD);
     let mut places = Places::default();
     for (key, one) in listening {
@@ -98,7 +104,13 @@ fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> R
         tokio::spawn(async move {
             let (to, mut line) = mpsc::channel(1);
             let passing = async {
-                while let Some(what) = line.recv().await {
+                loop {
+                    // A listener that is gone is noticed also where nothing happens.
+                    let what = tokio::select! {
+                        () = told.closed() => break,
+                        what = line.recv() => what,
+                    };
+                    let Some(what) = what else { break };
                     if told.send((key.clone(), what)).await.is_err() {
                         break;
                     }
@@ -110,9 +122,12 @@ fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> R
     }
     drop(told);
     let (out, lines) = mpsc::channel::<Bytes>(AHEAD);
+    let mut rights = server.feed.access().await;
+    let (server, mut ending) = (server.clone(), server.ending.subscribe());
     tokio::spawn(async move {
-        // A browser shows that the stream is open only when something came.
-        let mut next = Some(Bytes::from_static(b": tenure\n\n"));
+        // A browser shows that the stream is open only when something came. Where it begins is said at once: whoever is
+        // cut off before the first event goes on from there.
+        let mut next = Some(Bytes::from(format!(": tenure\nid: {}\n\n", places.encode())));
         loop {
             if let Some(line) = next.take()
                 && out.send(line).await.is_err()
@@ -121,6 +136,13 @@ fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> R
             }
             tokio::select! {
                 () = out.closed() => return,
+                () = told_to_end(&mut ending) => return,
+                // Somebody's rights were changed: perhaps this one's.
+                () = rights.changed() => {
+                    if !may_listen(&server, &caller, &places).await {
+                        return;
+                    }
+                }
                 told = heard.recv() => match told {
                     Some((key, Told::Event(line))) => {
                         places.0.insert(key.clone(), line.cursor.clone());
@@ -133,7 +155,13 @@ fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> R
                     }
                     None => return,
                 },
-                () = tokio::time::sleep(HEARTBEAT) => next = Some(Bytes::from_static(b": \n\n")),
+                () = tokio::time::sleep(HEARTBEAT) => {
+                    // What was shown may have run out meanwhile.
+                    if !may_listen(&server, &caller, &places).await {
+                        return;
+                    }
+                    next = Some(Bytes::from_static(b": \n\n"));
+                }
             }
         }
     });
@@ -144,6 +172,21 @@ fn listen(listening: Vec<(String, Listening)>, place: OwnedSemaphorePermit) -> R
     // Proxies that gather answers would keep events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+async fn told_to_end(ending: &mut watch::Receiver<bool>) {
+    // What it answers is a lock, which must not be kept.
+    drop(ending.wait_for(|over| *over).await);
+}
+
+/// Whether somebody may still hear of all these projects. Not knowing is no.
+async fn may_listen(server: &Server, caller: &Caller, places: &Places) -> bool {
+    match server.still(caller).await {
+        Ok(Some(grants)) => places.0.keys().all(|key| grants.role(key).is_some()),
+        Ok(None) => false,
+        // A store that is away answers nobody; what it would have told cannot be told either.
+        Err(error) => error.retryable(),
+    }
 }
 
 /// One event of the stream. JSON on one line has no newline in it, so nothing can end an event early.
@@ -196,7 +239,7 @@ pub(super) async fn wait(State(server): Shared, query: RawQuery, request: Reques
         let (call, question) = (call.clone(), question.clone());
         let body = server.blocking(move |kernel| kernel.answer(&call, &question)).await?;
         let changed = first.as_ref().is_some_and(|first| *first != body);
-        let served = body.contains("\"offered\"") || body.contains("\"over\"");
+        let served = !body.contains("\"state\":\"waiting\"");
         if changed || served || tokio::time::Instant::now() >= ends {
             return Ok(json(body));
         }

@@ -3,18 +3,21 @@
 //! What a command on this machine may be believed, one on another may not: who it is says the token; which processes are
 //! dead, which store it means and which places are gone, it can only claim.
 
+use std::time::Duration;
+
 use axum::extract::{Request, State};
-use tenure_kernel::op::role;
+use tenure_core::{Error, Kind, Result, Stage, access};
 use tenure_kernel::{Call, Door, Query, Reply, Trust};
 
 use super::door::{Asked, Caller};
-use super::{Answer, Server, Shared, body, json};
+use super::{Answer, Server, Shared, body, json, problem};
 use crate::wire::{self, Hello};
 
 /// `GET /api/v1/hello`: which store this is, for a client that pins it. It is no secret, and opens nothing.
 pub(super) async fn hello(State(server): Shared) -> Answer {
-    let (identity, schema) =
-        server.blocking(|kernel| Ok((kernel.store().create()?, kernel.store().schema_version()?))).await?;
+    // Anybody may ask this, so nothing is told of why the store is out of reach.
+    let found = server.blocking(|kernel| Ok((kernel.store().create()?, kernel.store().schema_version()?))).await;
+    let (identity, schema) = found.map_err(|error| problem::outward(&error))?;
     let hello = Hello {
         tenure: wire::VERSION.to_owned(),
         schema,
@@ -33,23 +36,22 @@ pub(super) async fn call(State(server): Shared, request: Request) -> Answer {
     let sent = wire::Request::read(content.as_bytes())?;
     let asked = sent.asked()?;
     // Told inside the answer, not as a problem: the command at the other end prints it as if it had met it there.
-    let answered = server.answer(&caller, sent.call.call, asked).await;
-    Ok(json(wire::answer(answered)))
+    let deadline_ms = sent.call.deadline_ms;
+    let answered = server.answer(&caller, sent.call.call, asked, deadline_ms).await;
+    Ok(json(wire::answer(answered.map_err(|error| problem::outward(&error)))))
 }
 
 impl Server {
-    async fn answer(&self, caller: &Caller, sent: Call, asked: wire::Asked) -> tenure_core::Result<Reply> {
-        let (name, needed) = match &asked {
-            wire::Asked::Op(op) => (op.name(), role::needs(op, &sent.project.key)),
-            wire::Asked::Query(query) => (query.name(), role::query_needs(query.name(), &sent.project.key)),
-        };
-        let whole = matches!(&asked, wire::Asked::Query(Query::Projects(_) | Query::ProjectCalled(_)));
-        if !whole {
-            self.allow(caller, &sent.project.key, name, needed).await?;
-        }
+    async fn answer(&self, caller: &Caller, sent: Call, asked: wire::Asked, deadline_ms: Option<u64>) -> Result<Reply> {
+        fits(&sent, matches!(asked, wire::Asked::Op(_)))?;
         let call = believed(caller, sent);
         match asked {
-            wire::Asked::Op(op) => self.run(call, op).await,
+            wire::Asked::Op(op) => {
+                // A client that has given up is not served, and goes on as if it had not asked.
+                let patience = deadline_ms.map_or(self.limits.time, Duration::from_millis).min(self.limits.time);
+                let run = self.run_as(caller, call, op);
+                tokio::time::timeout(patience, run).await.unwrap_or_else(|_| Err(too_late()))
+            }
             wire::Asked::Query(Query::Projects(page)) => {
                 let found = self.projects_of(caller, call, page.limit, page.cursor).await?;
                 Ok(Reply { body: found, replayed: false })
@@ -57,20 +59,53 @@ impl Server {
             wire::Asked::Query(Query::ProjectCalled(called)) => {
                 let found = self.project(caller, &called.name, false).await?;
                 let body = serde_json::to_string(&found)
-                    .map_err(|error| tenure_core::Error::bug(format!("a name has no JSON: {error}")))?;
+                    .map_err(|error| Error::bug(format!("a name has no JSON: {error}")))?;
                 Ok(Reply { body, replayed: false })
             }
             wire::Asked::Query(query) => {
-                let body = self.blocking(move |kernel| kernel.answer(&call, &query)).await?;
+                let body = self.ask_as(caller, call, query).await?;
                 Ok(Reply { body, replayed: false })
             }
         }
     }
 }
 
+fn too_late() -> Error {
+    Error::new(Kind::Busy, wire::NOT_RUN, Stage::Lock, "the request was not carried out in the time its client waits")
+}
+
+/// Looks at what a program on another machine sent: a project has a key that a command would make, and nothing that others
+/// are shown can move their cursor or begin a line.
+fn fits(call: &Call, is_op: bool) -> Result<()> {
+    let plain = |text: &str| !text.chars().any(char::is_control);
+    let here = call.checkout.as_ref();
+    let places = here.iter().flat_map(|here| [&here.host, &here.path, &here.tree.head]).all(|text| plain(text));
+    let process = plain(&call.project.label) && plain(&call.actor.tool) && call.project.label.len() <= 200;
+    if !places || !process {
+        return Err(Error::usage("bad_call", "the call has a control character in it, or too long a name"));
+    }
+    let key = call.project.key.as_str();
+    if key == access::WHOLE_STORE || key.is_empty() && !is_op {
+        return Ok(());
+    }
+    access::project(key)?;
+    match key.split_once(':') {
+        Some(("name", name)) => tenure_core::name::project(name),
+        Some(("id" | "url" | "dir", rest)) if !rest.is_empty() => Ok(()),
+        _ => Err(Error::usage("bad_project_key", "that is not the key of a project")
+            .hint("Keys begin with name:, id:, url: or dir:, as `tenure project list` shows them.")),
+    }
+}
+
 /// A call as far as it is believed: the token says who, and nothing is taken from others on its word.
 fn believed(caller: &Caller, sent: Call) -> Call {
     let mut call = sent;
+    let principal = &caller.grants.principal;
+    // The name of a person is what the other machine calls its user; who it is says the token. So for a service, and for a
+    // browser, which acts as nobody else.
+    if tenure_core::name::is_person(&call.actor.name) || caller.is_browser() || call.actor.name == "nobody" {
+        call.actor.name = principal.clone();
+    }
     call.actor.process = None;
     call.actor.principal = Some(caller.grants.clone());
     if call.actor.door == Door::Cli {

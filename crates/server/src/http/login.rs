@@ -3,6 +3,8 @@
 //! Opening the link changes nothing: what fetches a page before a person sees it must not use the link up. The page has
 //! one button, and that takes it.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -13,8 +15,11 @@ use tenure_kernel::{Actor, Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
 use tenure_store::table::project;
 
-use super::door::{Asked, COOKIE, CSRF_COOKIE};
+use super::door::{Asked, COOKIE, CSRF_COOKIE, UNKNOWN};
 use super::{Answer, Shared, body_of_form, empty};
+
+/// How long the form may take to arrive.
+const FORM: Duration = Duration::from_secs(5);
 
 /// `GET /login/{link}`
 pub(super) async fn page(Path(link): Path<String>) -> Answer {
@@ -31,7 +36,10 @@ pub(super) async fn page(Path(link): Path<String>) -> Answer {
 pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
-    let form = body_of_form(content).await?;
+    // Anybody may try, and each try is written down: not often, and not for long.
+    server.count(&asked.from, UNKNOWN * 5.0)?;
+    same_site(&asked)?;
+    let form = tokio::time::timeout(FORM, body_of_form(content)).await.map_err(|_| no_link())??;
     let link = form.strip_prefix("link=").map(checked).transpose()?.ok_or_else(no_link)?;
     let (session, csrf) = (Secret::draw(&OsEntropy), Secret::draw(&OsEntropy));
     let op = login_take::Request {
@@ -64,6 +72,7 @@ pub(super) async fn close(State(server): Shared, request: Request) -> Answer {
     let mut response = empty(StatusCode::SEE_OTHER);
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/livez"));
     response.headers_mut().append(header::SET_COOKIE, cookie(COOKIE, "", "HttpOnly; Max-Age=0; ")?);
+    response.headers_mut().append(header::SET_COOKIE, cookie(CSRF_COOKIE, "", "Max-Age=0; ")?);
     Ok(response)
 }
 
@@ -78,6 +87,13 @@ pub(super) fn ours() -> Call {
         keep_events: None,
         proven_dead: Vec::new(),
     }
+}
+
+/// A page of another site must not sign a browser in as somebody.
+fn same_site(asked: &Asked<'_>) -> Result<()> {
+    let (Some(origin), host) = (asked.header("origin")?, asked.header("host")?) else { return Ok(()) };
+    let from = origin.split_once("://").map(|(_, rest)| rest);
+    if from.is_some() && from == host { Ok(()) } else { Err(no_link()) }
 }
 
 fn cookie(name: &str, value: &str, flags: &str) -> Result<HeaderValue> {

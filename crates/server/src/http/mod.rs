@@ -24,7 +24,8 @@ use axum::http::{HeaderValue, Response, StatusCode, header, request};
 use axum::routing::{any, get, post};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::role;
-use tenure_kernel::{Call, Kernel, Op, Reply};
+use tenure_kernel::{Call, Kernel, Op, Query, Reply};
+use tokio::sync::watch;
 
 pub(crate) use self::door::Caller;
 pub use self::limits::Limits;
@@ -46,6 +47,8 @@ pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) offers: ops::Offers,
+    /// Whether it is about to end: whoever stays by its nature is told.
+    pub(crate) ending: watch::Sender<bool>,
 }
 
 impl Server {
@@ -62,6 +65,7 @@ impl Server {
             limits,
             log,
             offers: ops::Offers::default(),
+            ending: watch::Sender::new(false),
         })
     }
 
@@ -72,8 +76,18 @@ impl Server {
 
     /// Runs an op for somebody, as far as its role allows.
     pub(crate) async fn run_as(&self, caller: &Caller, call: Call, op: Op) -> Result<Reply> {
-        self.allow(caller, &call.project.key, op.name(), role::needs(&op, &call.project.key)).await?;
-        self.run(call, op).await
+        let (what, project) = (op.name(), call.project.key.clone());
+        self.allow(caller, &project, what, role::needs(&op, &project)).await?;
+        let outcome = self.run(call, op).await;
+        self.noted(caller, what, &project, outcome).await
+    }
+
+    /// Asks a query for somebody, as far as its role allows.
+    pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: Query) -> Result<String> {
+        let (what, project) = (query.name(), call.project.key.clone());
+        self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
+        let outcome = self.blocking(move |kernel| kernel.answer(&call, &query)).await;
+        self.noted(caller, what, &project, outcome).await
     }
 
     /// When a request that comes now is given up.
@@ -89,7 +103,11 @@ impl Server {
     ) -> Result<T> {
         let kernel = self.kernel.clone();
         let asked = tokio::task::spawn_blocking(move || ask(&kernel)).await;
-        asked.unwrap_or_else(|error| Err(Error::bug(format!("a query panicked: {error}"))))
+        asked.unwrap_or_else(|error| {
+            // Whatever door it came through, whoever watches the log hears of it.
+            self.log.line("error", &[("message", "a query panicked"), ("code", "internal")]);
+            Err(Error::bug(format!("a query panicked: {error}")))
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use serde_json::Value;
 use tenure_core::{Error, Result};
-use tenure_kernel::op::{self, confirm, role};
+use tenure_kernel::op::{self, confirm};
 use tenure_kernel::{Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
 
@@ -29,13 +29,17 @@ pub(super) async fn run(State(server): Shared, Path(name): Path<String>, query: 
     let op = offered(&name, &if_match(&asked, &name, content)?)?;
     let named = project_named(&asked, &given, &caller)?;
     let project = server.project(&caller, &named, true).await?;
-    server.allow(&caller, &project.key, op.name(), role::needs(&op, &project.key)).await?;
     let call = server.call(&caller, project, Some(&asked))?;
-    server.confirm(&call).await;
     let offers = matches!(op, Op::Resume(_) | Op::Inbox(_));
-    let reply = server.run(call.clone(), op).await?;
-    if offers {
-        server.offers.note(&call, &reply.body);
+    // What was offered before this request came in has been read by whoever makes it: if it is who it says it is, and if
+    // this is no answer that was lost on the way.
+    let read = server.offers.pending(&call);
+    let reply = server.run_as(&caller, call.clone(), op).await?;
+    if !reply.replayed {
+        server.confirm(&call, read).await;
+        if offers {
+            server.offers.note(&call, &reply.body);
+        }
     }
     let mut response = json(reply.body);
     if reply.replayed {
@@ -100,7 +104,7 @@ pub(super) fn tagged(response: &mut Response<Body>, version: Option<i64>) {
 pub(crate) struct Offers(Mutex<HashMap<(String, String), Offered>>);
 
 #[derive(Clone)]
-struct Offered {
+pub(crate) struct Offered {
     /// The id of the request that they answered: made again, it says that the answer was not read.
     request_id: String,
     events: Option<i64>,
@@ -110,7 +114,7 @@ struct Offered {
 impl Offers {
     fn note(&self, call: &Call, body: &str) {
         let Ok(body) = serde_json::from_str::<Value>(body) else { return };
-        let (events, mail) = (body["news"]["offered"].as_i64(), body["mail"]["offered"].as_i64());
+        let (events, mail) = (body["events"]["offered"].as_i64(), body["mail"]["offered"].as_i64());
         let mail = mail.or_else(|| body["offered"].as_i64());
         let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if (events.is_some() || mail.is_some()) && offers.len() < OFFERS {
@@ -119,18 +123,26 @@ impl Offers {
         }
     }
 
-    fn take(&self, call: &Call) -> Option<Offered> {
+    fn pending(&self, call: &Call) -> Option<Offered> {
+        let offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = offers.get(&(call.actor.name.clone(), call.project.key.clone()))?;
+        (found.request_id != call.request_id.as_str()).then(|| found.clone())
+    }
+
+    fn confirmed(&self, call: &Call, offered: &Offered) {
         let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (call.actor.name.clone(), call.project.key.clone());
-        let is_again = offers.get(&key).is_some_and(|offered| offered.request_id == call.request_id.as_str());
-        if is_again { None } else { offers.remove(&key) }
+        if offers.get(&key).is_some_and(|now| now.request_id == offered.request_id) {
+            offers.remove(&key);
+        }
     }
 }
 
 impl Server {
     /// Confirms what the caller was offered before this request. At worst the same is told twice, marked.
-    async fn confirm(&self, call: &Call) {
-        let Some(offered) = self.offers.take(call) else { return };
+    async fn confirm(&self, call: &Call, offered: Option<Offered>) {
+        let Some(offered) = offered else { return };
+        self.offers.confirmed(call, &offered);
         let call = Call { request_id: RequestId::draw(&OsEntropy), ..call.clone() };
         let op = Op::Confirm(confirm::Request { events: offered.events, mail: offered.mail });
         let _ = self.queue.run(call, op, Arc::new(|| true), self.deadline()).await;

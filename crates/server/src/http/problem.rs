@@ -10,6 +10,7 @@ pub(crate) const TYPE: &str = "application/problem+json";
 
 /// An error as a response. `request` is the id under which the log has the request.
 pub(crate) fn response(error: &Error, request: &str) -> Response<Body> {
+    let error = &outward(error);
     let status = status(error);
     let mut response = Response::new(Body::from(document(error, status, request).to_string()));
     *response.status_mut() = status;
@@ -23,6 +24,21 @@ pub(crate) fn response(error: &Error, request: &str) -> Response<Body> {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+/// An error as outsiders are told it: where the store is and what its engine said is for the log.
+pub(crate) fn outward(error: &Error) -> Error {
+    let inside = matches!(error.kind(), Kind::Storage | Kind::Internal)
+        || matches!(error.code(), "unreachable" | "connection_lost" | "tls_refused");
+    if !inside {
+        return error.repeated();
+    }
+    let message = match error.kind() {
+        Kind::Internal => "something went wrong inside the server",
+        _ => "the store of the server cannot be used now",
+    };
+    Error::new(error.kind(), error.code(), error.stage(), message)
+        .hint("Ask again later with the same request id; whoever runs the server finds the cause in its log.")
 }
 
 /// The status: the kind's, but for what HTTP has words of its own.
@@ -47,12 +63,6 @@ fn document(error: &Error, status: StatusCode, request: &str) -> Value {
         fields.insert("status".into(), json!(status.as_u16()));
         fields.insert("detail".into(), fields.get("hint").cloned().unwrap_or_default());
         fields.insert("instance".into(), json!(format!("urn:tenure:request:{request}")));
-    }
-    // What broke inside is for the log; whoever asked learns where to look for it.
-    if status == StatusCode::INTERNAL_SERVER_ERROR
-        && let Some(details) = document.get_mut("details").and_then(Value::as_object_mut)
-    {
-        details.remove("cause");
     }
     document
 }

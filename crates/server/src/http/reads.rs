@@ -7,7 +7,6 @@ use axum::http::{StatusCode, header};
 use schemars::{Schema, schema_for};
 use serde_json::{Map, Value, json as value};
 use tenure_core::{Error, Result, text};
-use tenure_kernel::op::role;
 use tenure_kernel::shape::{self, Page};
 use tenure_kernel::{Call, Query};
 
@@ -203,6 +202,9 @@ impl Given {
             let (Some(name), Some(text)) = (decoded(name), decoded(text)) else {
                 return Err(Error::usage("bad_parameter", "a parameter of the address is not UTF-8"));
             };
+            if text.contains('\0') {
+                return Err(Error::usage("bad_parameter", "a parameter of the address has a NUL"));
+            }
             if !known.contains(&name.as_str()) {
                 let name = text::excerpt(&name);
                 return Err(Error::usage("unknown_parameter", format!("there is no parameter `{name}` here"))
@@ -359,9 +361,8 @@ async fn read(server: &Server, project: &str, path: &str, id: &str, query: RawQu
     }
     let question = Query::read(resource.query, &shaped(resource, wanted).to_string())?;
     let project = server.project(&caller, project, false).await?;
-    server.allow(&caller, &project.key, resource.query, role::query_needs(resource.query, &project.key)).await?;
     let call = server.call(&caller, project, Some(&asked))?;
-    let body = server.blocking(move |kernel| kernel.answer(&call, &question)).await?;
+    let body = server.ask_as(&caller, call, question).await?;
     let version = (resource.query == "show").then(|| version(&body)).flatten();
     let seen = asked.header(header::IF_NONE_MATCH.as_str())?;
     let mut response = match version {

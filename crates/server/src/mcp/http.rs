@@ -1,7 +1,7 @@
 //! MCP over streamable HTTP: the same ten tools for clients that have a token. A session of the protocol is a connection:
 //! an agent of its own unless the client names one, and it ends with the session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -28,6 +28,9 @@ use crate::wire::{Asked, Hello, Request as Sent};
 
 /// How long a session is kept that nobody uses. Its agent is over then; what it held lapses as it would have.
 const QUIET: Duration = Duration::from_secs(30 * 60);
+/// Most sessions at once, and most of one token.
+const SESSIONS: usize = 2_000;
+const SESSIONS_OF_ONE: usize = 200;
 /// The header with the id of a session.
 const SESSION: &str = "mcp-session-id";
 /// The protocol in which there are no sessions.
@@ -83,10 +86,18 @@ impl Door {
 
     /// Answers a request.
     pub(crate) async fn answer(&self, visitor: Visitor, request: Request<Body>) -> Result<Response<Body>> {
+        self.forget_ended().await;
         let slot = match session(request.headers()) {
-            None => Arc::new(RwLock::new(visitor)),
+            None => {
+                let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+                let same = |slot: &&Slot| slot.read().is_ok_and(|held| held.caller.proof == visitor.caller.proof);
+                if owners.len() >= SESSIONS || owners.values().filter(same).count() >= SESSIONS_OF_ONE {
+                    return Err(too_many());
+                }
+                drop(owners);
+                Arc::new(RwLock::new(visitor))
+            }
             Some(session) => {
-                self.forget_ended().await;
                 let known = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned();
                 known.filter(|slot| slot.replace(visitor)).ok_or_else(unknown_session)?
             }
@@ -105,7 +116,7 @@ impl Door {
 
     /// Forgets whose the sessions were that are over.
     async fn forget_ended(&self) {
-        let live: Vec<String> = self.sessions.sessions.read().await.keys().map(|id| id.to_string()).collect();
+        let live: HashSet<String> = self.sessions.sessions.read().await.keys().map(|id| id.to_string()).collect();
         self.owners.lock().unwrap_or_else(PoisonError::into_inner).retain(|id, _| live.contains(id));
     }
 }
@@ -118,7 +129,8 @@ trait Replace {
 impl Replace for Slot {
     fn replace(&self, visitor: Visitor) -> bool {
         let mut held = self.write().unwrap_or_else(PoisonError::into_inner);
-        let same = held.caller.grants.principal == visitor.caller.grants.principal
+        // The same token: one that may less must not act through a session of one that may more.
+        let same = held.caller.proof == visitor.caller.proof
             && held.caller.name == visitor.caller.name
             && held.call.project.key == visitor.call.project.key;
         if same {
@@ -126,6 +138,11 @@ impl Replace for Slot {
         }
         same
     }
+}
+
+fn too_many() -> Error {
+    Error::new(Kind::Busy, "overloaded", Stage::Lock, "there are as many sessions as the server takes")
+        .hint("End sessions that are no longer used; quiet ones end by themselves.")
 }
 
 /// As for a session that never was: the client begins a new one.
