@@ -177,7 +177,11 @@ pub(super) fn take(
     };
     limit::patterns(unit, patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
-    let taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
+    let mut taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
+    // A longer time of its own does not outlive the task that a hold goes with.
+    for row in taken.iter_mut().filter(|row| !row.task.is_empty() && row.task == bound.task) {
+        row.expires_at = rule::ends(row.expires_at, bound.until.map(|(until, _)| until));
+    }
     line::take(unit, &Want::Paths(wanted))?;
     Ok(Ok(taken))
 }
