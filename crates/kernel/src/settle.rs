@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::json;
-use tenure_core::hold::Ending;
+use tenure_core::hold::{Ending, ends};
 use tenure_core::task::Status;
 use tenure_core::{Result, event, name};
 use tenure_store::table::{agent, hold, path, task};
@@ -69,8 +69,8 @@ pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<Stri
             ended.push(full.task.id);
         }
     }
-    let ends = |hold: &&hold::Row| !hold.is_task() && !locks::outlives_holder(hold) && !with_task.contains(&hold.id);
-    for hold in held.iter().filter(ends) {
+    let is_left = |hold: &&hold::Row| !hold.is_task() && !locks::outlives_holder(hold) && !with_task.contains(&hold.id);
+    for hold in held.iter().filter(is_left) {
         paths::cut_short(unit, hold, Some("session_ended"))?;
     }
     line::leave_all(unit, agent)?;
@@ -105,7 +105,15 @@ fn cut_short(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::Row], wh
     }
     full.task.lapsed = true;
     unit.store_task(before, &full.task)?;
-    bound.iter().try_for_each(|path| paths::cut_short(unit, path, (!over).then_some(why)))
+    for path in bound {
+        let mut path = path.clone();
+        if over {
+            // Whatever time of its own it was given, it was free from then on, and others may have had it since.
+            path.expires_at = ends(path.expires_at, Some(held.expires_at));
+        }
+        paths::cut_short(unit, &path, (!over).then_some(why))?;
+    }
+    Ok(())
 }
 
 /// Marks agents that have been quiet for too long, and takes back what was reserved for them. People stay.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args as _;
 use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
-use tenure_kernel::op::reserve::Request;
+use tenure_kernel::op::reserve::{Request, wait_command};
 use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
@@ -49,7 +49,9 @@ pub(super) const SPEC: Spec = Spec {
             None => context.run(&op),
             Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?),
         }
-        .map_err(|error| as_typed(error, &args.paths))?;
+        .map_err(|error| {
+            as_typed(error, &args.paths, |words| wait_command(args.shared, args.all_checkouts, ttl, words))
+        })?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
@@ -60,13 +62,13 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// The refusal of paths with the command that waits for them as they were typed: relative to where that was.
-fn as_typed(error: Error, paths: &[OsString]) -> Error {
+fn as_typed(error: Error, paths: &[OsString], command: impl Fn(&str) -> String) -> Error {
     const WAIT: &str = "tenure reserve --wait ";
     let typed: Option<Vec<String>> = paths.iter().map(|path| path.to_str().map(str::to_owned)).collect();
     match typed.and_then(|typed| text::shell_words(&typed)) {
-        Some(words) => error.attempts_as(|command| match command.starts_with(WAIT) {
-            true => format!("{WAIT}{words}"),
-            false => command.to_owned(),
+        Some(words) => error.attempts_as(|other| match other.starts_with(WAIT) {
+            true => command(&words),
+            false => other.to_owned(),
         }),
         None => error,
     }

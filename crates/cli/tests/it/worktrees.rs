@@ -77,6 +77,10 @@ fn inv_r10_a_refusal_says_the_command_with_the_path_as_it_was_typed() {
     assert!(refused.stderr.contains("tenure reserve --wait -- 'it'\\''s $(x).rs'"), "{}", refused.stderr);
     let refused = typed(&home, "b", &below, &["reserve", "b.rs"]);
     assert!(refused.stderr.contains("tenure reserve --wait b.rs"), "{}", refused.stderr);
+    let asked = ["reserve", "b.rs", "--shared", "--all-checkouts", "--ttl", "2m"];
+    let refused = typed(&home, "b", &below, &asked);
+    let same = "tenure reserve --wait --all-checkouts --shared --ttl 120s b.rs";
+    assert!(refused.stderr.contains(same), "{}", refused.stderr);
     let refused = typed(&home, "b", &home.repo(), &["reserve", "sub dir/b.rs", "x\ny"]);
     assert!(refused.code == 1 && !refused.stderr.contains("PATH"), "{}", refused.stderr);
 }

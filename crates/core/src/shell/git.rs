@@ -40,7 +40,7 @@ fn scanned(line: &str) -> Option<Threat> {
 }
 
 /// Verbs that may change files of others; a line too long to be read is refused for any of them.
-const DANGEROUS: [&str; 13] = [
+const DANGEROUS: [&str; 18] = [
     "reset",
     "checkout",
     "switch",
@@ -54,6 +54,11 @@ const DANGEROUS: [&str; 13] = [
     "read-tree",
     "checkout-index",
     "rm",
+    "cherry-pick",
+    "revert",
+    "am",
+    "apply",
+    "mv",
 ];
 
 fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
@@ -113,7 +118,7 @@ fn of(command: &Command, aliases: Aliases<'_>, depth: usize) -> Vec<Threat> {
 }
 
 /// Other commands of git's own that are used most: no alias can change them, nor the dangerous ones.
-const OTHERS: [&str; 21] = [
+const OTHERS: [&str; 18] = [
     "status",
     "add",
     "commit",
@@ -126,14 +131,11 @@ const OTHERS: [&str; 21] = [
     "init",
     "branch",
     "tag",
-    "mv",
     "rev-parse",
     "ls-files",
     "config",
     "remote",
     "worktree",
-    "cherry-pick",
-    "revert",
     "grep",
 ];
 
@@ -170,7 +172,8 @@ fn is_plain(path: &str) -> bool {
 /// Whether a command changes files of the tree, and which.
 fn threat(verb: &str, args: &[String]) -> Option<Risk> {
     let args = Args::read(verb, args);
-    if args.has("-h", "--help", 6) {
+    // `-h` alone: in `-Xtheirs` it is a letter of something else.
+    if args.options.iter().any(|option| option == "-h") || args.has("", "--help", 6) {
         return None;
     }
     let first = args.plain.first().map(String::as_str);
@@ -184,11 +187,13 @@ fn threat(verb: &str, args: &[String]) -> Option<Risk> {
         "checkout" => checkout(&args, listed),
         "switch" => {
             let makes = args.has("-c", "--create", 4) || args.has("-C", "--force-create", 8);
+            // An orphan begins without any file.
             let orphan = args.has("", "--orphan", 4);
             let forced = args.has("-f", "--force", 7) || args.has("", "--discard-changes", 5);
-            let names = args.plain.len();
-            (forced || (!orphan && names > usize::from(makes)))
-                .then(|| Risk::whole(shown(args.plain.last().map_or("-f", |n| n))))
+            let inline = args.is_inline("--create", 4) || args.is_inline("--force-create", 8);
+            let names = args.plain.len() + usize::from(inline);
+            (forced || orphan || names > usize::from(makes))
+                .then(|| Risk::whole(shown(args.plain.last().map_or(if orphan { "--orphan" } else { "-f" }, |n| n))))
         }
         "restore" => {
             let index_alone = args.has("-S", "--staged", 4) && !args.has("-W", "--worktree", 4);
@@ -220,7 +225,14 @@ fn threat(verb: &str, args: &[String]) -> Option<Risk> {
             (!harmless.into_iter().any(|word| args.has("", word, 5))).then(Risk::default)
         }
         "pull" => Some(Risk::default()),
-        "merge" => (!args.has("", "--quit", 4)).then(Risk::default),
+        "merge" | "cherry-pick" | "revert" => (!args.has("", "--quit", 4)).then(Risk::default),
+        "am" => (!args.has("", "--quit", 5) && !args.has("", "--show-current-patch", 5)).then(Risk::default),
+        "apply" => {
+            let looks = ["--check", "--stat", "--numstat", "--summary"].into_iter().any(|word| args.has("", word, 5));
+            let index_alone = args.has("", "--cached", 5);
+            (!index_alone && (!looks || args.has("", "--apply", 4))).then(Risk::default)
+        }
+        "mv" => moved(&all(0)).filter(|_| !args.has("-n", "--dry-run", 4)),
         "bisect" => {
             matches!(first, Some("start" | "good" | "bad" | "new" | "old" | "skip" | "reset" | "run" | "replay"))
                 .then(|| Risk::whole(shown(first.unwrap_or_default())))
@@ -245,7 +257,9 @@ fn checkout(args: &Args, listed: bool) -> Option<Risk> {
         return Some(Risk::whole("-f"));
     } else if makes {
         // With a place to begin at, the tree goes there.
-        return (args.plain.len() > 1 && !args.has("", "--orphan", 4)).then(|| Risk::whole("-b"));
+        let names = args.plain.len() + usize::from(args.is_inline("--orphan", 4));
+        let what = if args.has("", "--orphan", 4) { "--orphan" } else { "-b" };
+        return (names > 1).then(|| Risk::whole(what));
     }
     match args.plain.as_slice() {
         [] => None,
@@ -259,9 +273,21 @@ fn checkout(args: &Args, listed: bool) -> Option<Risk> {
     }
 }
 
+/// `git mv`: what moves, and where it is then.
+fn moved(paths: &[String]) -> Option<Risk> {
+    let (to, from) = paths.split_last().filter(|(_, from)| !from.is_empty())?;
+    let is_dir = from.len() > 1 || to.ends_with('/') || to == "." || to == "..";
+    let name = |path: &String| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let there: Vec<String> = match is_dir && is_plain(to) {
+        true => from.iter().map(|path| format!("{}/{}", to.trim_end_matches('/'), name(path))).collect(),
+        false => vec![to.clone()],
+    };
+    Some(Risk::of([from, &there].concat()))
+}
+
 /// A word as it is shown to others.
 fn shown(word: &str) -> String {
-    crate::text::cut(word, 60)
+    crate::text::cut(&word.replace(super::lexer::UNKNOWN, "…"), 60)
 }
 
 /// Arguments of a git command.
@@ -320,6 +346,12 @@ impl Args {
             }
         }
         read
+    }
+
+    /// Whether a word is there with its value behind a `=`.
+    fn is_inline(&self, word: &str, least: usize) -> bool {
+        let name = |option: &String| option.split_once('=').map(|(name, _)| name.to_owned());
+        self.options.iter().filter_map(name).any(|name| name.len() >= least && word.starts_with(&name))
     }
 
     /// Whether an option is there: a letter, alone or among others, or a word, of which git takes any beginning that no
@@ -424,6 +456,31 @@ mod tests {
             ("git undo", "git reset --hard"),
             ("git -c alias.q='reset --hard' q", "git reset --hard"),
             ("gh pr checkout 7", "gh pr checkout"),
+            ("git switch --orphan x", "git switch x"),
+            ("git switch --orphan=x", "git switch --orphan"),
+            ("git switch --create=x main", "git switch main"),
+            ("git checkout --orphan x main", "git checkout --orphan"),
+            ("git checkout --orphan=x main", "git checkout --orphan"),
+            ("git merge -Xtheirs main", "git merge"),
+            ("git cherry-pick -n main", "git cherry-pick"),
+            ("git cherry-pick --abort", "git cherry-pick"),
+            ("git revert --no-edit HEAD", "git revert"),
+            ("git am < x.patch", "git am"),
+            ("git apply x.patch", "git apply"),
+            ("git apply --stat --apply x.patch", "git apply"),
+            ("git diff a | git apply -R", "git apply"),
+            ("time -p git stash", "git stash"),
+            ("env -S \"git stash\"", "git stash"),
+            ("env -i -S'git stash' -u", "git stash"),
+            ("env -uSHELL git stash", "git stash"),
+            ("env -C sub --split-string='A=1 git' stash", "[sub]git stash"),
+            ("$'git' stash", "git stash"),
+            ("$'g\\x69t' $\"stash\"", "git stash"),
+            ("git ls-files | xargs git restore", "git restore …"),
+            ("git ls-files -z | xargs -0 git checkout --", "git checkout …"),
+            ("ls | xargs git checkout HEAD -- a", "git checkout a"),
+            ("ls | xargs -n 1 git rm -f", "git rm …"),
+            ("ls | xargs -I % git restore %", "git restore %"),
         ] {
             assert_eq!(found(line), [expected], "{line}");
         }
@@ -441,6 +498,18 @@ mod tests {
             "git checkout -bfix",
             "git checkout --orphan new",
             "git switch -c new",
+            "git switch --create=new",
+            "git checkout --orphan=new",
+            "git cherry-pick --quit",
+            "git revert --quit",
+            "git am --show-current-patch",
+            "git apply --check x.patch",
+            "git apply --stat x.patch",
+            "git apply --cached x.patch",
+            "git mv -n a b",
+            "ls | xargs git add",
+            "echo $'it\\'s' git stash",
+            "time -p git status",
             "git switch --create new",
             "git restore --staged .",
             "git restore -S .",
@@ -500,6 +569,10 @@ mod tests {
             ("git stash push --pathspec-from-file=x", "git stash"),
             ("git rm -rf .", "git rm . of ."),
             ("git rm a.rs", "git rm a.rs of a.rs"),
+            ("git mv a.rs b.rs", "git mv a.rs of a.rs b.rs"),
+            ("git mv -f a.rs src/", "git mv a.rs of a.rs src/a.rs"),
+            ("git mv x/a.rs b.rs src", "git mv x/a.rs of x/a.rs b.rs src/a.rs src/b.rs"),
+            ("git mv *.rs src", "git mv *.rs"),
             ("git worktree remove --force ../x", "[../x]git worktree remove"),
             ("git worktree remove -f ../x", "[../x]git worktree remove"),
         ] {

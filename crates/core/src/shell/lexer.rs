@@ -160,6 +160,12 @@ impl<'a> Lexer<'a> {
                 Some('\n') => {}
                 next => words.open().extend(next),
             },
+            '$' if self.takes('\'') => {
+                let word = self.ansi();
+                words.open().push_str(&word);
+            }
+            // `$"…"` is `"…"` in another language.
+            '$' if self.peek() == Some('"') => _ = words.open(),
             '\'' => {
                 let word = words.open();
                 while let Some(c) = self.text.get(self.at).copied() {
@@ -189,6 +195,43 @@ impl<'a> Lexer<'a> {
             }
             _ => self.expansion(c, words, dirs),
         }
+    }
+
+    /// The rest of `$'…'`: the escapes of C.
+    fn ansi(&mut self) -> String {
+        let mut word = String::new();
+        while let Some(c) = self.next() {
+            match c {
+                '\'' => break,
+                '\\' => match self.next() {
+                    Some('x') => word.extend(self.code(16, 2)),
+                    Some('u') => word.extend(self.code(16, 4)),
+                    Some('U') => word.extend(self.code(16, 8)),
+                    Some('0'..='7') => {
+                        self.at -= 1;
+                        word.extend(self.code(8, 3));
+                    }
+                    Some('n') => word.push('\n'),
+                    Some('t') => word.push('\t'),
+                    Some(c @ ('\\' | '\'' | '"' | '?')) => word.push(c),
+                    // What else there is does not stand in the name of a program.
+                    other => word.extend(other.map(|_| UNKNOWN)),
+                },
+                c => word.push(c),
+            }
+        }
+        word
+    }
+
+    /// A character by its number, of some digits at the most.
+    fn code(&mut self, radix: u32, most: usize) -> Option<char> {
+        let mut code = 0_u32;
+        for _ in 0..most {
+            let Some(digit) = self.peek().and_then(|c| c.to_digit(radix)) else { break };
+            code = code.wrapping_mul(radix).wrapping_add(digit);
+            self.at += 1;
+        }
+        char::from_u32(code)
     }
 
     /// A character that may begin a substitution.

@@ -85,7 +85,7 @@ fn run(line: &str, dirs: &[Step], depth: usize, found: &mut Found) {
 }
 
 /// Words that may stand before a command.
-const KEYWORDS: [&str; 11] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"];
+const KEYWORDS: [&str; 10] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "coproc"];
 /// Programs that run what comes after them, with their options that take a value and how many words come before it.
 const RUNNERS: [(&str, &str, usize); 17] = [
     ("sudo", "-u -g -h -p -C -D -r -t -T -U --user --group --chdir", 0),
@@ -114,6 +114,7 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
     let mut words = words;
     let mut own = way.dirs.clone();
     let mut is_denied = false;
+    let mut more = None;
     loop {
         while let [first, rest @ ..] = words {
             let assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
@@ -136,6 +137,12 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
             if let Some(dir) = dir.filter(|_| matches!(*name, "env" | "sudo")) {
                 step(&mut own, dir, Step::Into);
             }
+            if let Some(line) = (*name == "env").then(|| split_string(rest)).flatten() {
+                run(&line, &own, depth + 1, found);
+                return None;
+            }
+            // Words that nobody knows come behind, or in the place of some.
+            more = more.or((*name == "xargs").then(|| lexer::UNKNOWN.to_string()));
             words = left;
             continue;
         }
@@ -156,7 +163,8 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
                 None => return Some(own),
             },
             _ if found.commands.len() < COMMANDS_MAX => {
-                found.commands.push(Command { words: words.to_vec(), dirs: own });
+                let words = words.iter().cloned().chain(more).collect();
+                found.commands.push(Command { words, dirs: own });
             }
             _ => found.is_cut = true,
         }
@@ -204,6 +212,30 @@ fn unwrapped<'a>(words: &'a [String], valued: &str, mut before: usize) -> (&'a [
         }
     }
     (words.get(at..).unwrap_or_default(), dir)
+}
+
+/// The line that `env -S` takes apart, with the words behind it.
+fn split_string(words: &[String]) -> Option<String> {
+    let mut at = 0;
+    loop {
+        let word = words.get(at).filter(|word| word.starts_with('-') && *word != "--")?;
+        let given = match word.strip_prefix("--split-string") {
+            Some(value) => Some(value.strip_prefix('=')),
+            None => word
+                .split_once('S')
+                .filter(|(flags, _)| !flags.starts_with("--") && flags[1..].chars().all(|c| "i0v".contains(c)))
+                .map(|(_, value)| Some(value).filter(|value| !value.is_empty())),
+        };
+        let (line, rest) = match given {
+            Some(Some(line)) => (line, at + 1),
+            Some(None) => (words.get(at + 1)?.as_str(), at + 2),
+            None => {
+                at += if ["-u", "-C", "--unset", "--chdir"].contains(&word.as_str()) { 2 } else { 1 };
+                continue;
+            }
+        };
+        return Some(format!("{line} {}", words[rest..].join(" ")));
+    }
 }
 
 /// The line that a shell is given with `-c`.
@@ -275,7 +307,7 @@ mod tests {
             ("a <<< 'git stash' b", &["a|b"]),
             ("a # git stash\nb#c", &["a", "b#c"]),
             ("a \\\n b", &["a|b"]),
-            ("find . | xargs -n 1 git checkout -f", &["find|.", "git|checkout|-f"]),
+            ("find . | xargs -n 1 git checkout -f", &["find|.", "git|checkout|-f|\u{fffd}"]),
             ("case x in y) git stash;; esac", &["case|x|in|y", "git|stash", "esac"]),
             ("", &[]),
         ] {

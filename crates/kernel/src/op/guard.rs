@@ -61,7 +61,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
     let taken = match reserve::take(unit, &patterns, &taking)? {
         Ok(taken) => taken,
         Err(in_the_way) => {
-            let refusal = reserve::refusal(unit, &patterns, &in_the_way)?;
+            let refusal = reserve::refusal(unit, &patterns, &taking, &in_the_way)?;
             return Err(refusal.detail("uses_tools", unit.uses_tools()));
         }
     };

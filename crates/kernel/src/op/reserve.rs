@@ -123,7 +123,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
             let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
             return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, &in_the_way);
         }
-        Err(in_the_way) => return Err(refusal(unit, &patterns, &in_the_way)?),
+        Err(in_the_way) => return Err(refusal(unit, &patterns, &taking, &in_the_way)?),
     };
     let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
     let mut elsewhere = elsewhere(unit, &patterns, &taking)?;
@@ -151,13 +151,29 @@ fn elsewhere(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> 
     paths::elsewhere::of(unit.tx, &sight, me, &own)
 }
 
+/// The command that waits for what was refused: without its flags it would take something else.
+pub fn wait_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
+    let everywhere = if all_checkouts { " --all-checkouts" } else { "" };
+    let shared = if shared { " --shared" } else { "" };
+    let ttl = ttl.map_or_else(String::new, |ttl| format!(" --ttl {}s", ttl.as_seconds()));
+    format!("tenure reserve --wait{everywhere}{shared}{ttl} {words}")
+}
+
 /// The refusal of what stands in the way.
-pub(super) fn refusal(unit: &mut Unit<'_>, patterns: &[Pattern], in_the_way: &InTheWay) -> Result<Error> {
+pub(super) fn refusal(
+    unit: &mut Unit<'_>,
+    patterns: &[Pattern],
+    taking: &Taking<'_>,
+    in_the_way: &InTheWay,
+) -> Result<Error> {
     let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
     // Relative to the top of the checkout; the door knows how they were typed.
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
-        Some(words) => refusal.attempt(format!("tenure reserve --wait {words}")),
+        Some(words) => {
+            let (shared, everywhere) = (taking.mode == Mode::Shared, taking.here.is_empty());
+            refusal.attempt(wait_command(shared, everywhere, taking.ttl, &words))
+        }
         None => refusal.hint("The same request with --wait waits in line."),
     })
 }
@@ -177,7 +193,11 @@ pub(super) fn take(
     };
     limit::patterns(unit, patterns, &steps)?;
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
-    let taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
+    let mut taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
+    // A longer time of its own does not outlive the task that a hold goes with.
+    for row in taken.iter_mut().filter(|row| !row.task.is_empty() && row.task == bound.task) {
+        row.expires_at = rule::ends(row.expires_at, bound.until.map(|(until, _)| until));
+    }
     line::take(unit, &Want::Paths(wanted))?;
     Ok(Ok(taken))
 }

@@ -234,6 +234,9 @@ impl Hold {
         let sign = holder.map(|agent| tenure_core::agent::Sign { ttl: row.ttl, ..agent.sign() });
         let until = if matches!(state, "live" | "offered") {
             rule::until(now, row.expires_at, row.ttl)
+        } else if row.ended_at.0 > 0 {
+            // What was cut short, or ended with its task, did not live to its time.
+            row.expires_at.min(row.ended_at)
         } else {
             row.expires_at
         };

@@ -12,6 +12,7 @@ use crate::fixture::{World, code_of};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_l12_paths_live_as_long_as_their_task", as_the_task),
+    Case::everywhere("inv_l1_a_longer_time_of_its_own_does_not_outlive_the_task", not_longer),
     Case::everywhere("inv_l12_paths_end_with_their_task", end_with_it),
     Case::everywhere("inv_l12_paths_lapse_with_their_task_and_go_to_who_takes_it_over", taken_over),
     Case::everywhere("inv_l12_a_take_over_names_the_paths_that_are_not_free", not_free),
@@ -54,6 +55,24 @@ fn as_the_task(world: &World) {
     assert_eq!(own, [30]);
     world.advance(Span::seconds(60));
     assert!(world.check("b", &["src/"]).free);
+    world.sound();
+}
+
+fn not_longer(world: &World) {
+    let task = world.add("one");
+    world.claim_for("a", &task, 2).unwrap();
+    let hold = world.reserve_with("a", &["x"], |request| request.ttl_s = Some(3600)).unwrap()["holds"][0].clone();
+    assert_eq!(hold["expires_in_s"], 2, "the answer says when it ends: {hold}");
+    let until = hold["expires_at"].clone();
+    world.advance(Span::seconds(3));
+    world.reserve("b", &["x"]).unwrap();
+    let events = world.events();
+    let id = hold["id"].as_str().unwrap();
+    let ended = events.iter().find(|event| event.kind == kind::HOLD_EXPIRED && event.hold.as_deref() == Some(id));
+    let ended = ended.expect("it was settled");
+    assert_eq!((&ended.data["ended_at"], &ended.data["expires_at"]), (&until, &until), "{ended:?}");
+    let old = world.kernel.show_hold(&world.call("b"), id).unwrap();
+    assert_eq!((old.state.as_str(), json!(old.expires_at)), ("expired", until));
     world.sound();
 }
 

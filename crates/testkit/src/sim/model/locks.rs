@@ -264,7 +264,7 @@ impl Model {
     pub(super) fn lock_shape(&self, at: usize, liveness: &str, now: i64) -> Value {
         let lock = &self.locks[at];
         let state = if lock.place.is_empty() { "live" } else { "offered" };
-        let until = if lock.ended.is_none() { lock.expires_at.min(now + lock.ttl) } else { lock.expires_at };
+        let until = lock.ended.map_or(lock.expires_at.min(now + lock.ttl), |(ended, _)| lock.expires_at.min(ended));
         json!({
             "id": lock.id, "kind": "name", "subject": lock.name, "holder": lock.holder, "fence": lock.fence,
             "mode": "exclusive", "reason": lock.reason, "granted_at": Time(lock.granted_at), "expires_at": Time(until),

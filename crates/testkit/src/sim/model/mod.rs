@@ -439,7 +439,7 @@ impl Model {
         let number = self.tell(turn, kind::HOLD_EXPIRED, id, &hold.id, data);
         self.over.push(Over { hold: hold.id.clone(), how: "expired", by: hold.holder.clone(), cause: number });
         self.ended.push(Ended { id: hold.id, task: id.to_owned(), holder: hold.holder, lost: true });
-        self.expire_bound(turn, id, if over { "" } else { why });
+        self.expire_bound(turn, id, if over { "" } else { why }, over.then_some(ended_at));
     }
 
     /// The actor was here, and its live holds with less than three quarters of their time left are renewed.

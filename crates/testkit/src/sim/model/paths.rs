@@ -117,10 +117,13 @@ impl Model {
         self.over.push(Over { hold: path.id, how: "expired", by: path.holder, cause: number });
     }
 
-    /// Ends all that goes with a task whose hold is over.
-    pub(super) fn expire_bound(&mut self, turn: &Turn<'_>, task: &str, why: &str) {
+    /// Ends all that goes with a task whose hold is over; no later than that, if its time ran out.
+    pub(super) fn expire_bound(&mut self, turn: &Turn<'_>, task: &str, why: &str, lapsed_at: Option<i64>) {
         let bound: Vec<usize> = self.live_paths().filter(|at| self.paths[*at].task == task).collect();
         for at in bound {
+            if let Some(end) = lapsed_at {
+                self.paths[at].expires_at = self.paths[at].expires_at.min(end);
+            }
             self.expire_path(turn, at, why);
         }
     }
@@ -232,8 +235,21 @@ impl Model {
             }
         }
         self.waits_no_longer(turn.actor, &Thing::paths(&checkout, request.shared, &patterns));
-        let holds: Vec<Value> = answered.into_iter().map(|at| self.path_answer(turn, at, "alive")).collect();
+        let holds: Vec<Value> = answered.into_iter().map(|at| self.reserved_answer(turn, at, &focus)).collect();
         Ok(json!({ "holds": holds }))
+    }
+
+    /// A hold that was just taken: with the own task in focus, if it goes with that, it ends.
+    fn reserved_answer(&self, turn: &Turn<'_>, at: usize, focus: &str) -> Value {
+        let mut shape = self.path_answer(turn, at, "alive");
+        let path = &self.paths[at];
+        let task = self.tasks.get(focus).and_then(|task| task.hold.as_ref());
+        if path.task == focus && task.is_some_and(|hold| hold.holder == turn.actor) {
+            let until = self.end_of(path).min(turn.now + path.ttl);
+            shape["expires_at"] = json!(Time(until));
+            shape["expires_in_s"] = json!(((until - turn.now) / SECOND).max(0));
+        }
+        shape
     }
 
     /// Takes one pattern that is free: renews or changes the own hold that answers it, else grants a new one.
@@ -491,9 +507,8 @@ impl Model {
     /// A hold on a path as JSON. `place` is what the checkout is shown as.
     pub(super) fn path_shape(&self, at: usize, liveness: &str, place: &str, now: i64) -> Value {
         let path = &self.paths[at];
-        let live = path.ended.is_none();
         let state = if path.place.is_empty() { "live" } else { "offered" };
-        let until = if live { path.expires_at.min(now + path.ttl) } else { path.expires_at };
+        let until = path.ended.map_or(path.expires_at.min(now + path.ttl), |(ended, _)| path.expires_at.min(ended));
         let mut shape = json!({
             "id": path.id, "kind": "path", "subject": path.pattern, "holder": path.holder, "fence": path.fence,
             "mode": path.mode(), "reason": path.reason, "granted_at": Time(path.granted_at), "expires_at": Time(until),
