@@ -15,7 +15,7 @@ pub const LIVE_PROJECT: i64 = 100_000;
 /// Most of those of one agent.
 pub const LIVE_AGENT: i64 = 10_000;
 /// How many holds pass between two looks at how many there are. Counting walks through all of them, and reserving must
-/// cost the same among many as among few; so a limit may be passed by as many as one request can ask for, never by more.
+/// cost the same among many as among few; so that of a project may be passed by as many as one request can ask for, never by more.
 const COUNT_EVERY: i64 = PATTERNS_MAX as i64;
 
 /// Whether all live patterns are counted before some more are granted in a project that has issued so many holds.

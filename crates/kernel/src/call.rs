@@ -249,8 +249,36 @@ pub(crate) fn dead(tx: &mut dyn Tx, project: &str, evidence: &[Evidence]) -> Res
 pub(crate) enum Sighting {
     /// Seen before, nothing to write.
     Known,
-    /// To be written, and these common directories to be forgotten.
-    New(Vec<String>),
+    /// To be written, after what became of the working trees of common directories that are gone.
+    New(Vec<Moved>),
+}
+
+/// What becomes of a working tree whose common directory was moved.
+pub(crate) struct Moved {
+    pub(crate) old_path: String,
+    /// As it is now; none if another is known there.
+    pub(crate) now: Option<checkout::Row>,
+}
+
+/// What becomes of the working trees of a repository that was moved. They keep their ids, and what is held in them: a
+/// linked one stays where it is, the main one and what lies below it went along.
+fn moved(here: &Checkout, gone: &[String], recorded: &[checkout::Row]) -> Vec<Moved> {
+    let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
+    let main = common_path.strip_suffix("/.git");
+    let mut moved: Vec<Moved> = Vec::new();
+    for row in recorded.iter().filter(|row| gone.contains(&row.common_path)) {
+        let below = row.common_path.strip_suffix("/.git").and_then(|old| row.path.strip_prefix(old));
+        let path = match (main, below) {
+            (Some(main), Some(below)) if below.is_empty() || below.starts_with('/') => format!("{main}{below}"),
+            _ => row.path.clone(),
+        };
+        let is_taken = path != row.path
+            && (recorded.iter().any(|other| other.path == path)
+                || moved.iter().any(|other| other.now.as_ref().is_some_and(|now| now.path == path)));
+        let now = checkout::Row { path, common_path: common_path.clone(), common_device, common_inode, ..row.clone() };
+        moved.push(Moved { old_path: row.path.clone(), now: (!is_taken).then_some(now) });
+    }
+    moved
 }
 
 /// Compares the checkout of a call with the ones recorded for its project and host.
@@ -268,14 +296,19 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
         Trust::Any | Trust::Joined => Ok(Sighting::New(Vec::new())),
         Trust::Known if same_repository || elsewhere.is_empty() => Ok(Sighting::New(Vec::new())),
         Trust::Known => Err(place_differs(&elsewhere)),
-        Trust::Moved(gone) => Ok(Sighting::New(gone.clone())),
+        Trust::Moved(gone) => Ok(Sighting::New(moved(here, gone, recorded))),
     }
 }
 
 /// The id of the checkout that a call comes from, empty for one that was not seen before.
 pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
-    let here = call.checkout.as_ref().and_then(|here| recorded.iter().find(|row| row.path == here.path));
-    here.map(|row| row.id.clone()).unwrap_or_default()
+    let Some(here) = &call.checkout else { return String::new() };
+    if let Some(row) = recorded.iter().find(|row| row.path == here.path) {
+        return row.id.clone();
+    }
+    let Trust::Moved(gone) = &here.trust else { return String::new() };
+    let mut came = moved(here, gone, recorded).into_iter().filter_map(|one| one.now);
+    came.find(|row| row.path == here.path).map(|row| row.id).unwrap_or_default()
 }
 
 #[cfg(test)]

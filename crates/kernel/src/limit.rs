@@ -2,7 +2,7 @@
 //! counted anew.
 
 use tenure_core::pattern::Pattern;
-use tenure_core::reserve::{self, Step, UNANCHORED_AGENT, UNANCHORED_PROJECT};
+use tenure_core::reserve::{self, LIVE_AGENT, Step, UNANCHORED_AGENT, UNANCHORED_PROJECT};
 use tenure_core::{Error, Kind, Result, lock as rule};
 use tenure_store::table::{lock, path};
 
@@ -31,11 +31,20 @@ pub(crate) fn patterns(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]
         }
     }
     let new = number(granted().count());
-    if reserve::is_counted(unit.project.holds_issued, new) {
+    let issued = unit.project.holds_issued;
+    if reserve::is_counted(issued, new) || (new > 0 && issued + new > LIVE_AGENT && is_at_limit(unit, new)?) {
         let counted = path::count(unit.tx, &unit.project.id, me, unit.now)?;
-        within("paths", counted, new, (reserve::LIVE_AGENT, reserve::LIVE_PROJECT))?;
+        within("paths", counted, new, (LIVE_AGENT, reserve::LIVE_PROJECT))?;
     }
     Ok(())
+}
+
+/// Whether so many more are too many for the actor. All are counted at every so manieth hold of the project, and those may
+/// be the holds of others each time.
+fn is_at_limit(unit: &mut Unit<'_>, new: i64) -> Result<bool> {
+    let most = LIVE_AGENT - new + 1;
+    let me = unit.me();
+    Ok(path::count_own(unit.tx, &unit.project.id, me, unit.now, most)? >= most)
 }
 
 /// Refuses one lock too many.

@@ -126,7 +126,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         Err(in_the_way) => return Err(refusal(unit, &patterns, &taking, &in_the_way)?),
     };
     let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
-    let mut elsewhere = elsewhere(unit, &patterns, &taking)?;
+    let mut elsewhere = elsewhere(unit, &patterns, &taking, &taken)?;
     let total = elsewhere.len();
     elsewhere.truncate(paths::BLOCKERS_MAX);
     let elsewhere_total = (total > elsewhere.len()).then_some(total);
@@ -134,7 +134,12 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
 }
 
 /// What others hold of the same files in other checkouts.
-fn elsewhere(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> Result<Vec<shape::Elsewhere>> {
+fn elsewhere(
+    unit: &mut Unit<'_>,
+    patterns: &[Pattern],
+    taking: &Taking<'_>,
+    taken: &[hold::Row],
+) -> Result<Vec<shape::Elsewhere>> {
     if taking.here.is_empty() {
         return Ok(Vec::new());
     }
@@ -143,7 +148,7 @@ fn elsewhere(unit: &mut Unit<'_>, patterns: &[Pattern], taking: &Taking<'_>) -> 
         pattern: pattern.clone(),
         mode: taking.mode,
         checkout: taking.here.clone(),
-        since: unit.now,
+        since: paths::elsewhere::since(pattern, taken).unwrap_or(unit.now),
     };
     let own: Vec<Own> = patterns.iter().map(own).collect();
     let sight =

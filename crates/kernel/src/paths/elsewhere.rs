@@ -64,6 +64,13 @@ pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &str, own: &[Own]) -> R
     Ok(found.into_iter().map(|(.., one)| one).collect())
 }
 
+/// Since when an agent has what answers a pattern: a hold on just that, else the first that has files of it.
+pub(crate) fn since(asked: &Pattern, own: &[hold::Row]) -> Option<Time> {
+    let same = own.iter().find(|row| row.subject == asked.text());
+    let meets = |row: &&hold::Row| pattern(row).is_ok_and(|its| its.overlap(asked).is_some());
+    same.map(|row| row.granted_at).or_else(|| own.iter().filter(meets).map(|row| row.granted_at).min())
+}
+
 fn its_prefix(row: &hold::Row) -> Result<String> {
     Ok(pattern(row)?.prefix())
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::hold::{Mode, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::Wanted;
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Error, Result, Stage, Time};
 use tenure_store::Tx;
 use tenure_store::table::{checkout, hold};
 
@@ -68,9 +68,12 @@ fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pa
     if !question.all_checkouts {
         let checkouts = scene.checkouts(tx)?;
         let sight = paths::elsewhere::Sight { project, now: scene.now, dead: &scene.dead, checkouts: &checkouts };
+        let me = &scene.call.actor.name;
+        let held: Vec<_> = live.iter().filter(|row| row.holder == *me).cloned().collect();
         let own = |pattern: &Pattern| {
-            let (pattern, checkout) = (pattern.clone(), here.clone());
-            paths::elsewhere::Own { pattern, mode, checkout, since: scene.now }
+            // What is not held yet would meet what others have had all the time.
+            let since = paths::elsewhere::since(pattern, &held).unwrap_or(Time(0));
+            paths::elsewhere::Own { pattern: pattern.clone(), mode, checkout: here.clone(), since }
         };
         let own: Vec<_> = patterns.iter().map(own).collect();
         elsewhere = paths::elsewhere::of(tx, &sight, &scene.call.actor.name, &own)?;

@@ -157,12 +157,12 @@ impl<'a> Unit<'a> {
             agent::own(self.tx, &project, &self.call.actor.name, owner)?;
             self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &json!({ "owner": owner }))?;
         }
-        if let (Sighting::New(gone), Some(here)) = (sighting, &self.call.checkout) {
-            for common in &gone {
-                checkout::forget(self.tx, &project, &here.host, common)?;
-            }
-            if !gone.is_empty() {
-                self.checkout.clear();
+        if let (Sighting::New(moved), Some(here)) = (sighting, &self.call.checkout) {
+            for one in &moved {
+                match &one.now {
+                    Some(row) => checkout::follow(self.tx, &project, &one.old_path, row)?,
+                    None => checkout::forget(self.tx, &project, &here.host, &one.old_path)?,
+                }
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
             // One that is only seen in another repository than before keeps its id.

@@ -61,10 +61,28 @@ pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, now: Time) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Forgets the working trees of a common directory that is no longer there.
-pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, common_path: &str) -> Result<()> {
-    let sql = Sql::same("DELETE FROM checkout WHERE project = $1 AND host = $2 AND common_path = $3");
-    tx.defer(sql, vec![project.into(), host.into(), common_path.into()])
+/// Remembers where a working tree is now, and what its common directory is: it keeps its id.
+pub fn follow(tx: &mut dyn Tx, project: &str, old_path: &str, row: &Row) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE checkout SET path = $4, common_path = $5, common_device = $6, common_inode = $7
+         WHERE project = $1 AND host = $2 AND path = $3",
+    );
+    let args = vec![
+        project.into(),
+        (&row.host).into(),
+        old_path.into(),
+        (&row.path).into(),
+        (&row.common_path).into(),
+        row.common_device.into(),
+        row.common_inode.into(),
+    ];
+    tx.defer(sql, args)
+}
+
+/// Forgets a working tree in whose place another is known.
+pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<()> {
+    let sql = Sql::same("DELETE FROM checkout WHERE project = $1 AND host = $2 AND path = $3");
+    tx.defer(sql, vec![project.into(), host.into(), path.into()])
 }
 
 /// All checkouts of a project, by machine and top.

@@ -179,6 +179,16 @@ pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<
     counts(tx.query(sql, &[project.into(), holder.into(), now.into()])?)
 }
 
+/// How many live patterns an agent has, as far as `most`. This walks through its own alone.
+pub fn count_own(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, most: i64) -> Result<i64> {
+    let sql = Sql::same(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM hold
+         WHERE project = $1 AND holder = $2 AND ended_at = 0 AND kind = 'path' AND +expires_at > $3 LIMIT $4) own",
+    );
+    let rows = tx.query(sql, &[project.into(), holder.into(), now.into(), most.into()])?;
+    rows.into_iter().next().map_or(Ok(0), |row| row.int(0))
+}
+
 /// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is what its files begin
 /// with.
 pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row, prefix: &str) -> Result<()> {

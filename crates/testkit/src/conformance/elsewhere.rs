@@ -70,6 +70,16 @@ fn reserve_says_who(world: &World) {
     let checked = world.kernel.check(&world.from("side", "b"), &question).unwrap();
     assert!(checked.free && checked.elsewhere[0].holder == "a");
     assert_eq!(world.reserve_in("main", "a", &["src/"]).unwrap()["elsewhere"][0]["pattern"], "src/a.rs");
+    // Since the later of the two grants, whenever somebody asks.
+    let since = &second["holds"][0]["granted_at"];
+    assert_eq!(met[0]["since"], *since);
+    world.advance(Span::seconds(5));
+    for (checkout, agent, path) in [("side", "b", "src/a.rs"), ("main", "a", "src/a.rs"), ("main", "a", "src/")] {
+        let again = world.reserve_in(checkout, agent, &[path]).unwrap();
+        assert_eq!(again["elsewhere"][0]["since"], *since, "{agent} {path}");
+    }
+    let checked = world.kernel.check(&world.from("side", "b"), &question).unwrap();
+    assert_eq!(json!(checked.elsewhere[0].since), *since);
     // What is not the same, what is only read by both, and one's own elsewhere.
     assert_eq!(world.reserve_in("side", "b", &["lib/"]).unwrap().get("elsewhere"), None);
     assert_eq!(world.reserve_in("side", "a", &["src/b.rs"]).unwrap().get("elsewhere"), None);

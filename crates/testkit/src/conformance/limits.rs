@@ -39,6 +39,11 @@ fn paths(world: &World) {
     world.reserve("b", &["first"]).unwrap();
     both(&world.kernel, "UPDATE hold SET ended_at = 5, ended_how = 'released' WHERE id = 'h-x7'");
     world.reserve("a", &["x"]).unwrap();
+    // Also where all are not counted: others may take every hold at which they are.
+    for n in 0..3 {
+        world.reserve("b", &[&format!("between {n}")]).unwrap();
+        assert_eq!(code_of(world.reserve("a", &["y"])), "too_many_holds");
+    }
     // In a request of many some are counted wherever it begins.
     let many = |agent: &str| {
         let paths: Vec<String> = (0..reserve::PATTERNS_MAX).map(|n| format!("{agent}/{n}")).collect();

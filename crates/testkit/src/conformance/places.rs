@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tenure_core::Stage;
-use tenure_kernel::op::add;
+use tenure_kernel::op::{add, reserve};
 use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
 
 use super::Case;
@@ -13,6 +13,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_i5_worktrees_and_subdirectories_of_one_repository_are_one_project", one_repository),
     Case::everywhere("inv_i5_another_repository_with_the_same_project_is_refused_naming_both", a_copy),
     Case::everywhere("inv_i5_a_repository_that_moved_keeps_its_project", moved),
+    Case::everywhere("inv_r2_what_is_held_in_a_repository_stays_held_where_it_moves", held_on),
     Case::everywhere("inv_i5_a_copy_that_a_person_joined_stays_joined", joined),
     Case::everywhere("inv_i5_a_project_shared_by_name_may_be_anywhere", anywhere),
     Case::everywhere("inv_i5_places_are_kept_apart_by_host_and_project", apart),
@@ -80,12 +81,44 @@ fn moved(world: &World) {
     let new = ("/elsewhere/.git", 1, 100);
     let trust = Trust::Moved(vec![HERE.0.to_owned()]);
     write(world, at("h", "/elsewhere", new, trust)).unwrap();
-    // The old place is forgotten with all its worktrees, so that the new one is simply known from now on.
-    assert_eq!(checkouts(world), 1);
+    // The worktree is one of the new place, and the new place is simply known from now on.
+    assert_eq!(checkouts(world), 2);
     write(world, at("h", "/elsewhere", new, Trust::Known)).unwrap();
     write(world, at("h", "/worktree", new, Trust::Known)).unwrap();
     assert_eq!(code_of(write(world, at("h", "/repo", HERE, Trust::Known))), "place_differs");
     assert_eq!(world.kernel.status(&world.call("a")).unwrap().ready, 5, "one project all the time");
+}
+
+fn held_on(world: &World) {
+    let reserve = |agent: &str, checkout: &Checkout, path: &str| {
+        let request = reserve::Request { paths: vec![path.to_owned()], ..reserve::Request::default() };
+        let call = Call { checkout: Some(checkout.clone()), ..world.call(agent) };
+        world.kernel.run(&call, &Op::Reserve(request))
+    };
+    let places =
+        [("/repo", "/new"), ("/repo/trees/w", "/new/trees/w"), ("/linked", "/linked"), ("/repository", "/repository")];
+    let [old, new] = [HERE, ("/new/.git", 1, 100)];
+    // Whoever comes first after the move, all of them keep what they are.
+    for first in 0..places.len() {
+        for (n, (path, _)) in places.iter().enumerate() {
+            let known = Trust::Moved(vec![new.0.to_owned()]);
+            reserve("a", &at("h", path, old, known), &format!("f{first}-{n}")).unwrap();
+        }
+        assert_eq!(checkouts(world), 4);
+        let order = (0..places.len()).map(|n| (n + first) % places.len());
+        for (nth, n) in order.enumerate() {
+            let trust = if nth == 0 { Trust::Moved(vec![old.0.to_owned()]) } else { Trust::Known };
+            let here = at("h", places[n].1, new, trust);
+            let file = format!("f{first}-{n}");
+            assert_eq!(code_of(reserve("b", &here, &file)), "path_held", "{} after {first}", places[n].1);
+            let held = world.kernel.run(
+                &Call { checkout: Some(here), ..world.call("a") },
+                &Op::Reserve(reserve::Request { paths: vec![file], ..reserve::Request::default() }),
+            );
+            held.unwrap();
+        }
+        assert_eq!(checkouts(world), 4, "none is new");
+    }
 }
 
 fn joined(world: &World) {

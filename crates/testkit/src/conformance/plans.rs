@@ -242,6 +242,7 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     hold::renewal_due(tx, p, "a7", now)?;
     path::set_mode(tx, p, "h-p7", Mode::Shared)?;
     path::count(tx, p, "a7", now)?;
+    path::count_own(tx, p, "a7", now, 10_000)?;
     lock::count(tx, p, "a7", now)?;
     session::of_agent(tx, p, "a7")?;
     session::among(tx, p, &process, &[7, 8])?;
@@ -318,6 +319,10 @@ fn hot_statements(world: &World) {
         event::time_at(tx, p, 100)?;
         shown::put(tx, p, "agent-1", id, 7)?;
         checkout::forget(tx, p, "h", "/x")?;
+        let text = |text: &str| text.to_owned();
+        let (host, path, common_path) = (text("h"), text("/y"), text("/z"));
+        let row = checkout::Row { host, path, id: text("c-1"), common_path, common_device: 1, common_inode: 2 };
+        checkout::follow(tx, p, "/x", &row)?;
         hold::ask(tx, p, "h-1")?;
         message::about_hold(tx, p, "h-1")?;
         message::waiting(tx, p, Time(100), 100)?;
