@@ -84,6 +84,7 @@ listen_addresses = ''
 unix_socket_directories = '$dir'
 port = 5432
 max_connections = 400
+max_locks_per_transaction = 512
 shared_buffers = 128MB
 fsync = $durable
 synchronous_commit = $durable
