@@ -290,7 +290,7 @@ impl Listener {
         let mut stream = up.connect();
         let last = last.map_or(String::new(), |last| format!("Last-Event-ID: {last}\r\n"));
         let head = format!(
-            "GET /api/v1/events?{query} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: {secret}\r\n{last}\r\n"
+            "GET /api/v1/events?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept: text/event-stream\r\nAuthorization: {secret}\r\n{last}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let mut stream = BufReader::new(stream);
