@@ -76,7 +76,7 @@ def described(server, schemathesis):
     command = [schemathesis, "--config-file", config, "run", f"{server.url}/api/v1/openapi.json", "--no-color"]
     command += ["-H", f"Authorization: Bearer {server.secret}", "--checks", CHECKS, "--exclude-path", "/api/v1/events"]
     command += ["--max-examples", "10", "--phases", "coverage,fuzzing", "--seed", "7"]
-    ran = subprocess.run(command, capture_output=True, text=True)
+    ran = subprocess.run(command, cwd=server.repository, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-1000:]
     told = [line.strip() for line in ran.stdout.splitlines() if " generated, " in line]
     print(f"Schemathesis: {told[0] if told else 'passed'}")
