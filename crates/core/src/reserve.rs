@@ -11,9 +11,9 @@ pub const UNANCHORED_PROJECT: i64 = 256;
 pub const UNANCHORED_AGENT: i64 = 16;
 
 /// Most live patterns of a project, whatever they are.
-pub const LIVE_PROJECT: i64 = 100_000;
+pub const LIVE_PROJECT: i64 = 200_000;
 /// Most of those of one agent.
-pub const LIVE_AGENT: i64 = 10_000;
+pub const LIVE_AGENT: i64 = 100_000;
 /// How many holds pass between two looks at how many there are. Counting walks through all of them, and reserving must
 /// cost the same among many as among few; so that of a project may be passed by as many as one request can ask for, never by more.
 const COUNT_EVERY: i64 = PATTERNS_MAX as i64;
@@ -169,7 +169,7 @@ mod tests {
         let most = PATTERNS_MAX as i64;
         assert!(!is_counted(0, LIVE_AGENT), "as many as there may be need no count");
         assert!(is_counted(LIVE_AGENT, most));
-        for start in [LIVE_AGENT, 54_321, 1_000_000] {
+        for start in [LIVE_AGENT, 154_321, 1_000_000] {
             let counted = (start..start + most).filter(|issued| is_counted(*issued, 1)).count();
             assert_eq!(counted, 1, "once in so many, wherever they begin");
         }

@@ -32,7 +32,7 @@ fn paths(world: &World) {
     let before = rows();
     let error = refusal(world.reserve("a", &["x"]));
     assert_eq!((error.kind().as_str(), error.code()), ("usage", "too_many_holds"));
-    assert!(error.message().contains("10000 are yours (at most 10000)"), "{}", error.message());
+    assert!(error.message().contains("100000 are yours (at most 100000)"), "{}", error.message());
     assert!(error.advice().is_some());
     assert_eq!(rows(), before);
     // What is held already costs nothing, and others may go on.

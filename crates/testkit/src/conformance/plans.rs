@@ -242,7 +242,7 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     hold::renewal_due(tx, p, "a7", now)?;
     path::set_mode(tx, p, "h-p7", Mode::Shared)?;
     path::count(tx, p, "a7", now)?;
-    path::count_own(tx, p, "a7", now, 10_000)?;
+    path::count_own(tx, p, "a7", now, 100_000)?;
     lock::count(tx, p, "a7", now)?;
     session::of_agent(tx, p, "a7")?;
     session::among(tx, p, &process, &[7, 8])?;
