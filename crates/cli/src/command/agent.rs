@@ -3,7 +3,7 @@
 use clap::{Args as _, Subcommand};
 
 use super::{Group, Spec, read};
-use crate::output::table::table;
+use crate::output::table::print_page;
 use crate::output::time::span;
 
 pub(super) const SPEC: Spec = Spec {
@@ -17,31 +17,15 @@ pub(super) const SPEC: Spec = Spec {
         let Args { verb: Verb::List(page) } = read(matches)?;
         let limit = page.limit()?;
         let page = context.ask_who_holds(|reach, call| reach.agents(call, None, limit, page.cursor.as_deref()))?;
-        if context.out.is_json() {
-            context.out.data(&page);
-            return Ok(0);
-        }
-        if page.items.is_empty() {
-            context.out.text("No agents.");
-            return Ok(0);
-        }
-        let rows: Vec<Vec<String>> = page
-            .items
-            .iter()
-            .map(|agent| {
-                vec![
-                    agent.name.clone(),
-                    agent.liveness.as_str().to_owned(),
-                    format!("{} ago", span(agent.last_seen_s)),
-                    agent.focus.clone().unwrap_or_default(),
-                    agent.tool.clone().unwrap_or_default(),
-                ]
-            })
-            .collect();
-        context.out.text(&table(&["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], &rows, context.out.width()));
-        if let Some(next) = &page.next {
-            context.out.text(&format!("more: --cursor {next}"));
-        }
+        print_page(context.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
+            vec![
+                agent.name.clone(),
+                agent.liveness.as_str().to_owned(),
+                format!("{} ago", span(agent.last_seen_s)),
+                agent.focus.clone().unwrap_or_default(),
+                agent.tool.clone().unwrap_or_default(),
+            ]
+        });
         Ok(0)
     },
 };

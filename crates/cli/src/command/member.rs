@@ -12,7 +12,7 @@ use tenure_store::table::project;
 use super::token::project_key;
 use super::{Group, Spec, read};
 use crate::context::Context;
-use crate::output::table::table;
+use crate::output::table::print_page;
 use crate::output::time::short;
 
 pub(super) const SPEC: Spec = Spec {
@@ -132,31 +132,15 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
         (None, None) => Of::All,
     };
     let page = context.ask(|kernel, call| kernel.members(call, of, limit, which.page.cursor.as_deref()))?;
-    if context.out.is_json() {
-        context.out.data(&page);
-        return Ok(0);
-    }
-    if page.items.is_empty() {
-        context.out.text("No members.");
-        return Ok(0);
-    }
-    let rows: Vec<Vec<String>> = page
-        .items
-        .iter()
-        .map(|member| {
-            vec![
-                member.principal.clone(),
-                member.role.as_str().to_owned(),
-                short(&member.set_at),
-                member.set_by.clone(),
-                member.project.clone(),
-            ]
-        })
-        .collect();
-    context.out.text(&table(&["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], &rows, context.out.width()));
-    if let Some(next) = &page.next {
-        context.out.text(&format!("more: --cursor \"{next}\""));
-    }
+    print_page(context.out, &page, "No members.", &["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], |member| {
+        vec![
+            member.principal.clone(),
+            member.role.as_str().to_owned(),
+            short(&member.set_at),
+            member.set_by.clone(),
+            member.project.clone(),
+        ]
+    });
     Ok(0)
 }
 

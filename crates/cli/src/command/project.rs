@@ -8,7 +8,7 @@ use tenure_store::{Entropy, OsEntropy};
 
 use super::{Group, Spec, read};
 use crate::context::Context;
-use crate::output::table::table;
+use crate::output::table::print_page;
 use crate::output::time::short;
 use crate::place::git;
 use crate::place::pin::{self, Pin};
@@ -90,34 +90,18 @@ fn show(context: &Context<'_>) -> Result<u8> {
 fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
     let limit = page.limit()?;
     let page = context.ask(|reach, call| reach.projects(call, limit, page.cursor.as_deref()))?;
-    if context.out.is_json() {
-        context.out.data(&page);
-        return Ok(0);
-    }
-    if page.items.is_empty() {
-        context.out.text("No projects.");
-        return Ok(0);
-    }
-    let rows: Vec<Vec<String>> = page
-        .items
-        .iter()
-        .map(|project| {
-            vec![
-                if project.here { "*".to_owned() } else { String::new() },
-                project.label.clone(),
-                project.open.to_string(),
-                project.done.to_string(),
-                project.events.to_string(),
-                short(&project.last_at),
-                project.key.clone(),
-            ]
-        })
-        .collect();
     let heads = ["", "PROJECT", "OPEN", "DONE", "EVENTS", "LAST USED", "KEY"];
-    context.out.text(&table(&heads, &rows, context.out.width()));
-    if let Some(next) = &page.next {
-        context.out.text(&format!("more: --cursor {next}"));
-    }
+    print_page(context.out, &page, "No projects.", &heads, |project| {
+        vec![
+            if project.here { "*".to_owned() } else { String::new() },
+            project.label.clone(),
+            project.open.to_string(),
+            project.done.to_string(),
+            project.events.to_string(),
+            short(&project.last_at),
+            project.key.clone(),
+        ]
+    });
     Ok(0)
 }
 

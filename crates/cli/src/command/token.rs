@@ -14,7 +14,7 @@ use tenure_store::table::project;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
-use crate::output::table::table;
+use crate::output::table::print_page;
 use crate::output::time::short;
 
 pub(super) const SPEC: Spec = Spec {
@@ -143,34 +143,18 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     let limit = which.page.limit()?;
     let cursor = which.page.cursor.as_deref();
     let page = context.ask(|kernel, call| kernel.tokens(call, which.principal.as_deref(), limit, cursor))?;
-    if context.out.is_json() {
-        context.out.data(&page);
-        return Ok(0);
-    }
-    if page.items.is_empty() {
-        context.out.text("No tokens.");
-        return Ok(0);
-    }
-    let rows: Vec<Vec<String>> = page
-        .items
-        .iter()
-        .map(|token| {
-            vec![
-                token.id.clone(),
-                token.principal.clone(),
-                token.state.as_str().to_owned(),
-                short(&token.expires_at),
-                token.role.map(|role| role.as_str().to_owned()).unwrap_or_default(),
-                token.projects.as_ref().map(|keys| keys.join(", ")).unwrap_or_default(),
-                token.label.clone(),
-            ]
-        })
-        .collect();
     let heads = ["ID", "PRINCIPAL", "IS", "UNTIL", "AT MOST", "ONLY IN", "LABEL"];
-    context.out.text(&table(&heads, &rows, context.out.width()));
-    if let Some(next) = &page.next {
-        context.out.text(&format!("more: --cursor {next}"));
-    }
+    print_page(context.out, &page, "No tokens.", &heads, |token| {
+        vec![
+            token.id.clone(),
+            token.principal.clone(),
+            token.state.as_str().to_owned(),
+            short(&token.expires_at),
+            token.role.map(|role| role.as_str().to_owned()).unwrap_or_default(),
+            token.projects.as_ref().map(|keys| keys.join(", ")).unwrap_or_default(),
+            token.label.clone(),
+        ]
+    });
     Ok(0)
 }
 

@@ -1,6 +1,10 @@
 //! Tables: columns aligned by their widest cell, the last one cut to the terminal.
 
-use tenure_core::text::cut;
+use serde::Serialize;
+use tenure_core::text::{self, cut};
+use tenure_kernel::shape::Page;
+
+use super::Printer;
 
 /// Lays rows out. `heads` name the columns; columns that are empty in every row are left out.
 pub(crate) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> String {
@@ -58,6 +62,27 @@ pub(crate) fn visible(text: &str) -> usize {
         }
     }
     count
+}
+
+/// A page of a list as a table, one row for each item; `none` where there is none.
+pub(crate) fn print_page<T: Serialize>(
+    out: &Printer,
+    page: &Page<T>,
+    none: &str,
+    heads: &[&str],
+    row: impl Fn(&T) -> Vec<String>,
+) {
+    if out.is_json() {
+        return out.data(page);
+    }
+    if page.items.is_empty() {
+        return out.text(none);
+    }
+    let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
+    out.text(&table(heads, &rows, out.width()));
+    if let Some(next) = &page.next {
+        out.text(&format!("more: --cursor {}", text::shell_word(next).as_ref().unwrap_or(next)));
+    }
 }
 
 #[cfg(test)]
