@@ -126,6 +126,15 @@ pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
     }
 }
 
+/// Whether an agent is the caller's own, as far as what a caller says about its own agents is believed. Programs on the
+/// machine of the store are believed about all of them.
+pub(crate) fn is_own(call: &Call, agent: &str, owner: &str) -> bool {
+    match &call.actor.principal {
+        None => true,
+        Some(grants) => grants.principal == owner || grants.principal == agent && owner.is_empty(),
+    }
+}
+
 /// The principal that an agent belongs to, where that is somebody else than itself.
 pub(crate) fn owner_of(call: &Call) -> Option<&str> {
     let principal = call.actor.principal.as_ref().map(|grants| grants.principal.as_str());

@@ -7,6 +7,8 @@ use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
+use crate::access;
+
 /// Everything about a request but its payload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
@@ -227,22 +229,23 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
         .detail("places", places)
 }
 
-/// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other.
-pub(crate) fn dead(tx: &mut dyn Tx, project: &str, evidence: &[Evidence]) -> Result<Vec<String>> {
+/// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other. A program on
+/// another machine is believed about its own principal's agents only: that anybody else's are dead, it can only claim.
+pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<String>> {
+    let evidence = &call.proven_dead;
     if evidence.is_empty() {
         return Ok(Vec::new());
     }
     let names: Vec<String> = evidence.iter().map(|proof| proof.agent.clone()).collect();
-    let proven = |(name, process): &(String, Process)| {
-        evidence.iter().any(|proof| proof.agent == *name && proof.process == *process)
-    };
-    let mut dead = agent::processes(tx, project, &names)?;
-    dead.retain(proven);
+    let proven =
+        |name: &str, process: &Process| evidence.iter().any(|proof| proof.agent == name && proof.process == *process);
+    let mut dead = agent::whereabouts(tx, project, &names)?;
+    dead.retain(|one| proven(&one.name, &one.process) && access::is_own(call, &one.name, &one.owner));
     // Under a name that was given, an agent may run in several processes.
     let mut living = session::live_of(tx, project, &names)?;
-    living.retain(|one| !proven(one));
-    dead.retain(|(name, _)| !living.iter().any(|(alive, _)| alive == name));
-    Ok(dead.into_iter().map(|(name, _)| name).collect())
+    living.retain(|(name, process)| !proven(name, process));
+    dead.retain(|one| !living.iter().any(|(alive, _)| *alive == one.name));
+    Ok(dead.into_iter().map(|one| one.name).collect())
 }
 
 /// What a place in the store says about the checkout of a call.

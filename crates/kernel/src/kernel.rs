@@ -191,7 +191,7 @@ impl Kernel {
         let sighting = sight(call, &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
-        let dead = call::dead(tx, &project_id, &call.proven_dead)?;
+        let dead = call::dead(tx, &project_id, call)?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
         unit.dead = dead;
         unit.checkout = call::checkout_id(call, &places);
@@ -338,7 +338,7 @@ impl Kernel {
                 sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;
             }
             let dead = match &entered.project {
-                Some(project) => call::dead(tx, &project.id, &call.proven_dead)?,
+                Some(project) => call::dead(tx, &project.id, call)?,
                 None => Vec::new(),
             };
             let scene = crate::query::Scene {

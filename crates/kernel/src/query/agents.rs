@@ -7,6 +7,7 @@ use tenure_store::Tx;
 use tenure_store::table::{agent, hold, session};
 
 use super::{Scene, bad_cursor, limit};
+use crate::access;
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Agent, Page};
@@ -75,6 +76,13 @@ impl Kernel {
                 } else if !host.is_empty() && !found.contains(&session) {
                     found.push(session);
                 }
+            }
+            if call.actor.principal.is_some() {
+                // Of others it is not believed that they are dead, so it is not told where they run either.
+                let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
+                let mut own = agent::whereabouts(tx, scene.project_id(), &names)?;
+                own.retain(|one| access::is_own(call, &one.name, &one.owner));
+                found.retain(|(name, _)| own.iter().any(|one| one.name == *name));
             }
             Ok(found.into_iter().map(|(name, process)| Suspect { name, process }).collect())
         })

@@ -1,13 +1,16 @@
 //! The door of commands that run on other machines: the document that travels over the socket, in a body.
 //!
-//! What a command on this machine may be believed, one on another may not: who it is says the token; which processes are
-//! dead, which store it means and which places are gone, it can only claim.
+//! Who a command on another machine is says the token, not the command. Which processes are dead, it is believed about the
+//! agents of its own principal: the kernel looks. Which repositories of its machine were moved, it is believed: whoever may
+//! write in a project may say where it is worked on.
 
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use tenure_core::{Error, Kind, Result, Stage, access};
-use tenure_kernel::{Call, Door, Query, Reply, Trust};
+use tenure_core::access::{self, Role};
+use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::{Call, Door, Query, Reply};
+use tenure_store::table::project;
 
 use super::door::{Asked, Caller};
 use super::{Answer, Server, Shared, body, json, problem};
@@ -56,10 +59,12 @@ impl Server {
                 let found = self.projects_of(caller, call, page.limit, page.cursor).await?;
                 Ok(Reply { body: found, replayed: false })
             }
-            wire::Asked::Query(Query::ProjectCalled(called)) => {
-                let found = self.project(caller, &called.name, false).await?;
-                let body = serde_json::to_string(&found)
-                    .map_err(|error| Error::bug(format!("a name has no JSON: {error}")))?;
+            wire::Asked::Query(Query::ProjectCalled(asked)) if !asked.name.contains('\0') => {
+                // Asked from anywhere: about the project the caller stands in, nothing is told.
+                let call = Call { project: project::whole_store(), checkout: None, ..call };
+                let name = asked.name.clone();
+                let found = self.blocking(move |kernel| kernel.answer(&call, &Query::ProjectCalled(asked))).await;
+                let body = self.noted(caller, "find a project", &name, found).await?;
                 Ok(Reply { body, replayed: false })
             }
             wire::Asked::Query(query) => {
@@ -80,8 +85,9 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     let plain = |text: &str| !text.chars().any(char::is_control);
     let here = call.checkout.as_ref();
     let places = here.iter().flat_map(|here| [&here.host, &here.path, &here.tree.head]).all(|text| plain(text));
-    let process = plain(&call.project.label) && plain(&call.actor.tool) && call.project.label.len() <= 200;
-    if !places || !process {
+    let names = plain(&call.project.label) && plain(&call.actor.tool) && call.project.label.len() <= 200;
+    let process = call.actor.process.iter().flat_map(|one| [&one.host, &one.boot, &one.pidns]).all(|text| plain(text));
+    if !places || !names || !process {
         return Err(Error::usage("bad_call", "the call has a control character in it, or too long a name"));
     }
     let key = call.project.key.as_str();
@@ -106,17 +112,13 @@ fn believed(caller: &Caller, sent: Call) -> Call {
     if tenure_core::name::is_person(&call.actor.name) || caller.is_browser() || call.actor.name == "nobody" {
         call.actor.name = principal.clone();
     }
-    call.actor.process = None;
     call.actor.principal = Some(caller.grants.clone());
     if call.actor.door == Door::Cli {
         call.actor.door = Door::Http;
     }
-    call.proven_dead = Vec::new();
-    call.keep_events = None;
-    if let Some(here) = &mut call.checkout {
-        // A project on a server is shared by its name: any place may use it. What a place says of itself counts for
-        // that place only.
-        here.trust = Trust::Any;
+    // How long events are kept is a setting of the project; whoever only works in it does not drop what others wrote.
+    if caller.grants.role(&call.project.key) < Some(Role::Operator) {
+        call.keep_events = None;
     }
     call
 }

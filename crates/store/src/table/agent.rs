@@ -126,12 +126,23 @@ pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<
     tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
+/// Where an agent was last seen, and whose it is.
+pub struct Whereabouts {
+    /// The agent.
+    pub name: String,
+    /// The process it was last seen in.
+    pub process: Process,
+    /// The principal it belongs to; empty where it belongs to none.
+    pub owner: String,
+}
+
 /// The processes of some agents, in no order.
-pub fn processes(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<Whereabouts>> {
     let sql = Sql::pair(
-        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started
+        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started, a.owner
          FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
-        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started FROM json_array_elements_text(CAST($2 AS JSON)) j
+        "SELECT a.name, a.host, a.boot, a.pidns, a.pid, a.started, a.owner
+         FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
     );
     let rows = tx.query(sql, &[project.into(), listed(names)])?;
@@ -144,7 +155,7 @@ pub fn processes(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec
                 pid: row.int(4)?,
                 started: row.int(5)?,
             };
-            Ok((row.text(0)?, process))
+            Ok(Whereabouts { name: row.text(0)?, process, owner: row.text(6)? })
         })
         .collect()
 }

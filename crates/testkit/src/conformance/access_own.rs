@@ -11,13 +11,14 @@ use tenure_store::table::project;
 
 use super::Case;
 use super::access::{ANN, adding, call, run, token, worker};
-use super::shorthand::words;
+use super::shorthand::{claiming, proof, words};
 use crate::fixture::{World, code_of, refusal};
 use crate::raw::{differing, dump};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_s1_taking_from_the_living_is_for_operators", stealing),
     Case::everywhere("inv_i2_an_agent_belongs_to_the_principal_that_first_acted_as_it", ownership),
+    Case::everywhere("inv_i4_a_principal_is_believed_about_the_death_of_its_own_agents_only", believed_about_its_own),
     Case::everywhere("inv_i2_nobody_acts_as_a_principal_but_itself", principals_are_themselves),
     Case::everywhere("inv_t6_a_new_owner_reads_no_answer_from_before", no_answers_from_before),
     Case::everywhere("inv_l4_force_says_which_principal_stands_behind_it", behind_force),
@@ -54,6 +55,32 @@ fn ownership(world: &World) {
     assert_eq!(owned.len(), 1);
     assert_eq!(owned[0].sentence(), "codex-1 is an agent of person:bob from now on");
     world.kernel.mail(&call(world, "codex-1", &bob), None).unwrap();
+}
+
+fn believed_about_its_own(world: &World) {
+    let (ann, bob) = (worker(ANN), worker("person:bob"));
+    let knowing = |actor: &str, grants: &Grants| Call {
+        proven_dead: vec![proof("claude-1"), proof("local")],
+        ..call(world, actor, grants)
+    };
+    let (task, other) = (world.add("of ann's agent"), world.add("of a local one"));
+    run(world, &call(world, "claude-1", &ann), claiming(&task)).unwrap();
+    world.claim("local", &other).unwrap();
+    for task in [&task, &other] {
+        assert_eq!(code_of(run(world, &knowing("codex-1", &bob), claiming(task))), "task_held");
+    }
+    let named = |grants: &Grants| -> Vec<String> {
+        let found = world.kernel.suspects(&call(world, &grants.principal, grants), "").unwrap();
+        found.into_iter().map(|suspect| suspect.name).collect()
+    };
+    assert_eq!((named(&ann), named(&bob)), (words(&["claude-1"]), words(&[])), "of others it is not told either");
+    // What is another's stays so; its own is free at once.
+    assert_eq!(code_of(run(world, &knowing("claude-2", &ann), claiming(&other))), "task_held");
+    let claimed = run(world, &knowing("claude-2", &ann), claiming(&task)).unwrap();
+    assert_eq!(claimed["task"]["attempt"], 2);
+    // A program on the machine of the store is believed about all.
+    world.run_call(&world.call_knowing_dead("c", &["local"]), &claiming(&other)).unwrap();
+    world.sound();
 }
 
 fn principals_are_themselves(world: &World) {

@@ -160,12 +160,12 @@ impl World {
         Call { proven_dead: dead.iter().map(|name| proof(name)).collect(), ..self.call(agent) }
     }
 
-    /// Runs an op of that call.
     /// Runs an op about the whole store.
     pub(crate) fn in_store(&self, agent: &str, op: Op) -> Result<Value> {
         self.run_call(&Call { project: project::whole_store(), ..self.call(agent) }, &op)
     }
 
+    /// Runs an op of that call.
     pub(crate) fn run_call(&self, call: &Call, op: &Op) -> Result<Value> {
         self.kernel.run(call, op).map(|reply| serde_json::from_str(&reply.body).unwrap())
     }
