@@ -10,7 +10,7 @@ fn hash(secret: &str) -> String {
 
 #[test]
 fn inv_s10_a_secret_is_printed_once_and_stored_nowhere() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let made =
         home.ok(&["token", "add", "--for", "service:ci", "--role", "worker", "--expires", "30d", "--label", "ci"]);

@@ -21,7 +21,7 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 /// A backup is not worked in, and the file of a store is not restored: without its log it may lack acknowledged rows.
 #[test]
 fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let path = backup(&home, "tmp/b.db");
     let before = fs::read(&path).unwrap();
@@ -54,7 +54,7 @@ fn inv_c4_neither_a_backup_nor_a_store_is_taken_for_the_other() {
 #[test]
 fn inv_c4_files_of_any_store_are_not_written_over() {
     for engine in Engine::ALL {
-        let (home, other) = (Home::new(engine), Home::new(Engine::File));
+        let (home, other) = (Home::direct(engine), Home::new(Engine::File));
         home.add("one");
         other.add("of another");
         let backup_file = backup(&home, "tmp/b.db");
@@ -106,7 +106,7 @@ fn inv_c4_files_of_any_store_are_not_written_over() {
 
 #[test]
 fn an_export_leaves_the_files_of_its_own_store_alone() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     for end in ["", "-wal", "-shm", "-journal", "-turn-a", "-turn-b"] {
         let own = with_end(&home.database(), end);
@@ -121,7 +121,7 @@ fn an_export_leaves_the_files_of_its_own_store_alone() {
 /// What is no backup is told by its beginning: it is neither copied nor waited for.
 #[test]
 fn what_is_no_backup_is_not_copied_first() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let good = fs::read(backup(&home, "tmp/b.db")).unwrap();
     let huge = home.path("tmp/huge.db");
@@ -152,7 +152,7 @@ fn what_is_no_backup_is_not_copied_first() {
 
 #[test]
 fn what_killed_processes_left_goes_after_a_day() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let now = SystemTime::now();
     let age = |path: &Path, hours: u64| {
@@ -204,7 +204,7 @@ fn what_killed_processes_left_goes_after_a_day() {
 #[test]
 fn a_closed_standard_output_takes_nothing() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         home.add("one");
         for (command, code, said) in [
             ("backup - >&-", 4, "closed"),
@@ -224,7 +224,7 @@ fn a_closed_standard_output_takes_nothing() {
 
 #[test]
 fn names_may_be_as_long_as_the_file_system_allows() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     for length in [245, 255] {
         for command in ["backup", "export"] {

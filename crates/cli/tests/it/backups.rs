@@ -36,7 +36,7 @@ fn sha256(path: &Path) -> String {
 #[test]
 fn a_backup_goes_to_a_file_and_comes_back() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         let task = home.add("one");
         let fence = home.ok_as("a", &["claim"])["hold"]["fence"].to_string();
         let cursor = text(&home.ok(&["log"])["cursor"]);
@@ -91,7 +91,7 @@ fn a_backup_goes_to_a_file_and_comes_back() {
 
 #[test]
 fn backups_cross_from_engine_to_engine() {
-    let (file, postgres) = (Home::new(Engine::File), Home::new(Engine::Postgres));
+    let (file, postgres) = (Home::direct(Engine::File), Home::direct(Engine::Postgres));
     let ids = file.add_many(50);
     file.ok_as("a", &["claim"]);
     let path = backup(&file, "tmp/b.db");
@@ -109,7 +109,7 @@ fn backups_cross_from_engine_to_engine() {
 
 #[test]
 fn a_lost_store_that_a_repository_is_pinned_to_is_put_back() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let task = home.add("one");
     let path = backup(&home, "tmp/b.db");
     for file in home.files("home/.local/share/tenure") {
@@ -122,7 +122,7 @@ fn a_lost_store_that_a_repository_is_pinned_to_is_put_back() {
     assert_eq!(home.ok(&["show", &task])["title"], "one");
     assert_eq!((mode(&home.database()), home.ok(&["doctor"])["healthy"].clone()), (0o600, true.into()));
     // A backup of another store than the one this repository is pinned to: done where it was asked for, and said.
-    let other = Home::new(Engine::File);
+    let other = Home::direct(Engine::File);
     other.add("of another");
     let foreign = backup(&other, "tmp/f.db");
     let place = home.path("tmp/look.db");
@@ -134,7 +134,7 @@ fn a_lost_store_that_a_repository_is_pinned_to_is_put_back() {
 
 #[test]
 fn destinations_that_cannot_be_are_refused_and_left_alone() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     // The log of a query that was the last to leave may stay, empty.
     let files = || {
@@ -191,7 +191,7 @@ fn destinations_that_cannot_be_are_refused_and_left_alone() {
 
 #[test]
 fn bad_arguments_are_usage() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     for args in [
         &["backup", "a", "b"][..],
@@ -205,10 +205,10 @@ fn bad_arguments_are_usage() {
         home.refused(args).is("usage", "bad_arguments");
     }
     assert!(text(&home.refused(&["restore", "a", "--relace"]).error["hint"]).contains("--replace"));
-    let postgres = Home::new(Engine::Postgres);
+    let postgres = Home::direct(Engine::Postgres);
     postgres.refused(&["restore", "a", "--replace"]).is("usage", "safety_needed");
     // Nothing there to back up, and nothing made.
-    let empty = Home::new(Engine::File);
+    let empty = Home::direct(Engine::File);
     let to = empty.path("tmp/b.db");
     empty.refused(&["backup", to.to_str().unwrap()]).is("storage", "no_store");
     assert!(empty.files("tmp").is_empty() && empty.files("home").is_empty());
@@ -217,7 +217,7 @@ fn bad_arguments_are_usage() {
 #[test]
 fn inv_c4_what_is_no_backup_is_refused_and_nothing_changes() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         home.add_many(200);
         let path = backup(&home, "tmp/b.db");
         let good = std::fs::read(&path).unwrap();
@@ -248,7 +248,7 @@ fn inv_c4_what_is_no_backup_is_refused_and_nothing_changes() {
 
 #[test]
 fn a_backup_cut_short_is_a_failure() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add_many(2_000);
     // The reader takes one byte and hangs up.
     let mut child = home.call(&["backup", "-"]).into_command();
@@ -275,7 +275,7 @@ fn a_backup_cut_short_is_a_failure() {
 #[test]
 fn inv_t10_a_restore_that_is_killed_leaves_the_old_or_the_new() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         let description = "d".repeat(2_000);
         let lines: String =
             (0..3_000).map(|n| format!("{{\"title\":\"task {n}\",\"description\":\"{description}\"}}\n")).collect();
@@ -337,7 +337,7 @@ fn inv_t10_a_restore_that_is_killed_leaves_the_old_or_the_new() {
 /// Runs a script with a small file system at `$HOME/.local` and with `$HOME/full` full.
 #[test]
 fn inv_t10_full_and_read_only_disks_are_storage_errors_and_nothing_changes() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     std::fs::create_dir_all(home.path("home/full")).unwrap();
     let script = r#"
         "$T" add one; echo $?

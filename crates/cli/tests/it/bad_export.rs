@@ -42,7 +42,8 @@ fn words_that_make_no_sense_are_refused() {
 
 #[test]
 fn files_that_cannot_be_read_or_made_are_refused() {
-    let home = home_with_tasks(1);
+    let home = Home::direct(Engine::File);
+    home.add_many(1);
     refused(&home, &["import", "none.jsonl"]).is("usage", "unreadable_input").names(&["none.jsonl"]);
     refused(&home, &["import", "."]).is("usage", "unreadable_input");
     refused(&home, &["import", ""]).is("usage", "bad_arguments");
@@ -151,7 +152,7 @@ fn bad_lines_are_named_and_nothing_is_imported() {
 #[test]
 fn what_is_here_with_other_content_is_named() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         let task = home.add("one");
         let export = home.run(&["export"]).stdout;
         home.ok(&["edit", &task, "--title", "uno"]);
@@ -165,7 +166,7 @@ fn what_is_here_with_other_content_is_named() {
 
 #[test]
 fn inv_t15_a_refused_import_leaves_a_fresh_home_as_it_was() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let before = (home.files("home"), home.files("repo"));
     for input in [&b""[..], HEADER.as_bytes(), &file(&[&task("x", "")], 1, 0)] {
         assert_eq!(home.call(&["import", "-"]).json().input(input).run().refusal().exit, 2);
@@ -175,7 +176,8 @@ fn inv_t15_a_refused_import_leaves_a_fresh_home_as_it_was() {
 
 #[test]
 fn stores_that_cannot_be_used_are_storage_errors() {
-    let home = home_with_tasks(2);
+    let home = Home::direct(Engine::File);
+    home.add_many(2);
     let export = home.run(&["export"]).stdout;
     let damaged = home.path("tmp/damaged.db");
     std::fs::write(&damaged, vec![b'x'; 8_192]).unwrap();
@@ -194,7 +196,7 @@ fn stores_that_cannot_be_used_are_storage_errors() {
 
 #[test]
 fn inv_t10_full_and_read_only_disks_are_storage_errors_and_an_export_answers() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let other = home_with_tasks(400);
     std::fs::write(home.path("tmp/x.jsonl"), other.run(&["export"]).stdout).unwrap();
     let script = r#"

@@ -28,7 +28,7 @@ fn ops_refused(home: &Home, store: &str, code: &str) {
 
 #[test]
 fn store_names_that_mean_nothing_are_usage() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     for (store, code) in [
         ("mysql://localhost/x", "unknown_store_scheme"),
         ("http://example.com", "unknown_store_scheme"),
@@ -51,7 +51,7 @@ fn store_names_that_mean_nothing_are_usage() {
 
 #[test]
 fn an_unreachable_postgres_is_busy() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let urls = [
         "postgres://u:hunter2@127.0.0.1:1/x".to_owned(),
         format!("postgres://u@/x?host={}&port=5432", home.path("tmp").display()),
@@ -70,7 +70,7 @@ fn an_unreachable_postgres_is_busy() {
 
 #[test]
 fn places_where_nothing_can_be_made_are_storage_errors() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let file = home.path("tmp/file");
     std::fs::write(&file, "a file").unwrap();
     // A file in place of a directory; a place where not even root may write; a link that leads nowhere.
@@ -90,7 +90,7 @@ fn places_where_nothing_can_be_made_are_storage_errors() {
 
 #[test]
 fn inv_c4_a_symlinked_database_is_refused() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let real = home.path("tmp/real.db");
     std::fs::rename(home.database(), &real).unwrap();
@@ -106,7 +106,7 @@ fn inv_c4_a_symlinked_database_is_refused() {
 
 #[test]
 fn inv_c4_a_corrupt_file_is_an_error_and_is_left_as_it_is() {
-    let sound = Home::new(Engine::File);
+    let sound = Home::direct(Engine::File);
     sound.add_many(2_000);
     let good = std::fs::read(sound.database()).unwrap();
     let mut middle = good.clone();
@@ -150,7 +150,7 @@ fn inv_c4_a_corrupt_file_is_an_error_and_is_left_as_it_is() {
 
 #[test]
 fn inv_c4_a_database_of_another_program_is_not_taken_over() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let foreign = home.path("tmp/foreign.db");
     tenure_testkit::raw::tamper(&foreign, "CREATE TABLE t (a)");
     let before = std::fs::read(&foreign).unwrap();
@@ -167,7 +167,7 @@ fn inv_c4_a_database_of_another_program_is_not_taken_over() {
 #[test]
 fn inv_t11_a_newer_schema_is_read_and_not_written() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         let task = home.add("one");
         let newer = || match engine {
             // The schema's number stands at byte 60 of the file, and the last process to close left no -wal.
@@ -232,7 +232,7 @@ pub(crate) fn answers(output: &Output) -> Vec<(serde_json::Value, i32)> {
 
 #[test]
 fn inv_t10_a_full_disk_is_a_storage_error_and_queries_answer() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let script = r#"
         "$T" add one; echo $?
         dd if=/dev/zero of="$HOME/.local/filler" bs=4k 2>/dev/null || true
@@ -261,7 +261,7 @@ fn inv_t10_a_full_disk_is_a_storage_error_and_queries_answer() {
 
 #[test]
 fn inv_t10_a_disk_without_room_for_a_store_is_a_storage_error() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let script = r#"
         dd if=/dev/zero of="$HOME/.local/filler" bs=4k 2>/dev/null || true
         "$T" add one || echo $?
@@ -277,7 +277,7 @@ fn inv_t10_a_disk_without_room_for_a_store_is_a_storage_error() {
 
 #[test]
 fn inv_t10_a_read_only_disk_is_a_storage_error_and_queries_answer() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let script = r#"
         "$T" add one; echo $?
         mount -o remount,bind,ro "$HOME/.local"
@@ -296,7 +296,7 @@ fn inv_t10_a_read_only_disk_is_a_storage_error_and_queries_answer() {
     assert_eq!(answers[5].0["data"]["number"], 2);
 
     // The same where there is no store yet.
-    let fresh = Home::new(Engine::File);
+    let fresh = Home::direct(Engine::File);
     let script = r#"
         mount -o remount,bind,ro "$HOME/.local"
         "$T" add one || echo $?
@@ -310,7 +310,7 @@ fn inv_t10_a_read_only_disk_is_a_storage_error_and_queries_answer() {
 
 #[test]
 fn inv_c1_bad_configuration_is_refused_with_file_and_line() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     std::fs::create_dir_all(home.path("home/.config/tenure")).unwrap();
     let files = [home.path("repo/tenure.toml"), home.path("home/.config/tenure/config.toml")];
     let cases = [

@@ -457,7 +457,8 @@ fn inv_r11_a_name_that_is_none_follows_the_policy_and_is_told() {
 
 #[test]
 fn inv_r11_a_store_that_cannot_be_reached_follows_the_policy() {
-    let home = Home::guarded(Engine::File);
+    let home = Home::direct(Engine::File);
+    home.setup_git("repo");
     home.ok_as("b", &["reserve", "x"]);
     let store = home.database();
     let kept = std::fs::read(&store).unwrap();

@@ -4,7 +4,7 @@ use crate::home::{Engine, Home};
 
 #[test]
 fn the_demo_finishes_every_task_once_and_leaves_nothing() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let data = home.ok(&["demo", "--workers", "4", "--tasks", "40", "--kills", "2"]);
     assert_eq!(data["good"], true, "{data}");
     assert_eq!((&data["tasks"], &data["finished_once"]), (&40.into(), &40.into()));

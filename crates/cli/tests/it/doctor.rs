@@ -39,7 +39,7 @@ fn beside(home: &Home, suffix: &str) -> PathBuf {
 #[test]
 fn a_sound_store_has_nothing_wrong_on_both_engines() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         home.add("one");
         finds(&home, "integrity", "ok", &[]);
         finds(&home, "size", "ok", &["event 3", "task 1"]);
@@ -51,7 +51,7 @@ fn a_sound_store_has_nothing_wrong_on_both_engines() {
             finds(&home, "turnstile", "ok", &["gets its turn"]);
         }
     }
-    let none = Home::new(Engine::File);
+    let none = Home::direct(Engine::File);
     finds(&none, "store", "remark", &["does not exist yet"]);
     assert!(none.files("home").is_empty());
 }
@@ -59,7 +59,7 @@ fn a_sound_store_has_nothing_wrong_on_both_engines() {
 #[test]
 fn a_lock_file_that_is_none_is_a_fault() {
     for suffix in ["-turn-a", "-turn-b"] {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         home.add("one");
         let lock = beside(&home, suffix);
         std::fs::remove_file(&lock).unwrap();
@@ -80,7 +80,7 @@ fn a_lock_file_that_is_none_is_a_fault() {
 
 #[test]
 fn a_stuck_holder_of_the_turnstile_is_named() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let lock = beside(&home, "-turn-b");
     let mut holder = Command::new("flock")
@@ -100,7 +100,7 @@ fn a_stuck_holder_of_the_turnstile_is_named() {
 
 #[test]
 fn permissions_and_a_large_log_are_remarked() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let lock = beside(&home, "-turn-a");
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o666)).unwrap();
@@ -114,7 +114,7 @@ fn permissions_and_a_large_log_are_remarked() {
 #[test]
 fn wrong_rows_are_faults() {
     for engine in Engine::ALL {
-        let home = Home::new(engine);
+        let home = Home::direct(engine);
         home.add("one");
         let change = |sql: &str| match engine {
             Engine::File => raw::tamper(&home.database(), sql),
@@ -131,7 +131,7 @@ fn wrong_rows_are_faults() {
 
 #[test]
 fn a_damaged_page_is_a_fault() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add_many(2_000);
     let mut bytes = std::fs::read(home.database()).unwrap();
     let quarter = bytes.len() / 4;

@@ -31,14 +31,14 @@ fn content(export: &str) -> &str {
 #[test]
 fn a_project_goes_to_another_store_and_back_without_a_difference() {
     for (from, to) in [(Engine::File, Engine::Postgres), (Engine::Postgres, Engine::File)] {
-        let home = Home::new(from);
+        let home = Home::direct(from);
         let ids = furnish(&home);
         let first = home.run(&["export"]);
         assert_eq!((first.code, first.stderr.as_str()), (0, ""));
         let header: Value = serde_json::from_str(first.stdout.lines().next().unwrap()).unwrap();
         assert_eq!(keys(&header), words("tenure format project exported_at"));
 
-        let other = Home::new(to);
+        let other = Home::direct(to);
         std::fs::write(other.path("tmp/x.jsonl"), &first.stdout).unwrap();
         let file = other.path("tmp/x.jsonl").display().to_string();
         let planned = other.ok(&["import", &file, "--dry-run"]);
@@ -57,7 +57,7 @@ fn a_project_goes_to_another_store_and_back_without_a_difference() {
         assert!(other.replayed() > 5);
         assert_eq!(other.ok(&["doctor"])["healthy"], true);
         // Agents may do both.
-        let alone = Home::new(to);
+        let alone = Home::direct(to);
         let imported = alone.call(&["import", "-"]).json().agent("codex-2").input(first.stdout.as_bytes()).run().data();
         assert_eq!(imported["tasks"], 5);
         assert_eq!(alone.call(&["export"]).agent("codex-2").run().code, 0);

@@ -15,7 +15,7 @@ fn policy(home: &Home, fail: &str) {
 
 #[test]
 fn inv_r11_an_edit_that_cannot_be_reserved_follows_the_policy() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("something");
     begin(&home, "claude", &["s1", "s2"]);
     // A session that is known, and one file that it holds.
@@ -47,7 +47,7 @@ fn inv_r11_an_edit_that_cannot_be_reserved_follows_the_policy() {
 
 #[test]
 fn inv_r11_a_store_that_is_busy_follows_the_policy_soon() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("something");
     begin(&home, "claude", &["s1"]);
     begin(&home, "gemini", &["s1", "s2"]);
@@ -95,7 +95,7 @@ fn inv_r11_a_store_that_is_busy_follows_the_policy_soon() {
 
 #[test]
 fn inv_t5_the_guards_of_a_project_that_is_not_switched_on_write_nothing() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.git_init("other");
     home.call(&["add", "x"]).cwd(home.path("other")).run();
     let bytes = || (std::fs::read(home.database()).unwrap(), home.files("home"), home.files("repo"));

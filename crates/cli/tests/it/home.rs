@@ -9,7 +9,8 @@ use serde_json::Value;
 use tenure_kernel::shape::Event;
 use tenure_testkit::{pg, replay};
 
-use crate::serving::{Serving, Through, Up};
+use crate::serving::{Serving, Through};
+use crate::through::Servers;
 
 /// The binary under test.
 pub(crate) const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
@@ -29,22 +30,40 @@ impl Engine {
 
 /// A temporary directory with a home, a repository and a store that does not exist yet.
 pub(crate) struct Home {
-    /// Ended before the directory goes.
-    _up: Option<Up>,
+    /// Servers as processes of their own, where the suite is run through them. Ended before the directory goes.
+    servers: Option<Servers>,
     _dir: tempfile::TempDir,
     root: PathBuf,
     /// The URL and the schema, on PostgreSQL.
     postgres: Option<(String, String)>,
-    /// A server between the calls and the embedded store.
+    /// A server in this process between the calls and the embedded store.
     serving: Option<Serving>,
 }
 
 impl Home {
-    /// A home with a git repository in it.
+    /// A home with a git repository in it. The whole suite can be run through servers, see [`crate::through`].
     pub(crate) fn new(engine: Engine) -> Home {
         let home = Home::without_git(engine);
         home.git_init("repo");
         home
+    }
+
+    /// The same for a test about the store itself (its files, how it is found, what is done to it): never through a
+    /// server.
+    pub(crate) fn direct(engine: Engine) -> Home {
+        let home = Home::direct_without_git(engine);
+        home.git_init("repo");
+        home
+    }
+
+    /// The same with a directory `repo` that is no repository.
+    pub(crate) fn direct_without_git(engine: Engine) -> Home {
+        Home::made(engine, None)
+    }
+
+    /// Whether calls go to a server over HTTP.
+    pub(crate) fn is_far(&self) -> bool {
+        self.servers.as_ref().is_some_and(|servers| !servers.environment.is_empty())
     }
 
     /// A home with a git repository and a store at a URL.
@@ -57,8 +76,9 @@ impl Home {
 
     /// A home with a directory `repo` that is none.
     pub(crate) fn without_git(engine: Engine) -> Home {
-        // Any test can be run through a server: TENURE_IT_THROUGH=http, socket or up.
-        Home::made(engine, Through::asked_for().filter(|_| engine == Engine::File))
+        let mut home = Home::made(engine, None);
+        home.servers = Servers::asked_for(&home, engine);
+        home
     }
 
     fn made(engine: Engine, through: Option<Through>) -> Home {
@@ -71,11 +91,8 @@ impl Home {
             let schema = pg::server().fresh_schema();
             (pg::server().url(&schema), schema)
         });
-        let mut home = Home { _up: None, _dir: dir, root, postgres, serving: None };
+        let mut home = Home { servers: None, _dir: dir, root, postgres, serving: None };
         home.serving = through.map(|through| Serving::start(&home.database(), through));
-        if engine == Engine::File && home.serving.is_none() {
-            home._up = Up::asked_for(&home);
-        }
         home
     }
 
@@ -147,8 +164,10 @@ impl Home {
             ("TMPDIR", self.path("tmp").into()),
             ("USER", "ann".into()),
         ];
-        if let Some((url, _)) = &self.postgres {
-            variables.push(("TENURE_STORE", url.into()));
+        let far = self.servers.as_ref().map(|servers| servers.environment.clone()).unwrap_or_default();
+        match &self.postgres {
+            Some((url, _)) if far.is_empty() => variables.push(("TENURE_STORE", url.into())),
+            _ => variables.extend(far),
         }
         if let Some(serving) = &self.serving {
             variables.extend(serving.environment());

@@ -242,7 +242,7 @@ fn inv_r11_what_cannot_be_read_is_let_through_or_refused_as_configured() {
 
 #[test]
 fn inv_r11_a_store_that_cannot_be_reached_is_a_failure_like_any_other() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("something");
     let start = json!({ "session_id": "S", "cwd": home.repo(), "source": "startup", "tool_name": "Write" }).to_string();
     let breakages: [(&str, &dyn Fn()); 2] = [
@@ -280,7 +280,7 @@ fn inv_r11_a_session_hears_once_that_its_edits_go_on_unchecked() {
         ("cursor", "preToolUse", "beforeSubmitPrompt"),
         ("opencode", "tool.execute.before", "chat.message"),
     ] {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         home.add("something");
         let whole = std::fs::read(home.database()).unwrap();
         let payload = |session: &str| {

@@ -81,7 +81,7 @@ fn inv_i1_a_person_is_known_by_the_user() {
 
 #[test]
 fn inv_i1_a_given_name_that_does_not_fit_is_refused() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let long = "x".repeat(65);
     for bad in ["A", "a b", "-a", ".a", "ä", "a/b", "a\nb", "person:", &long] {
         for call in [home.call(&["add", "x", &format!("--agent={bad}")]), home.call(&["add", "x"]).agent(bad)] {

@@ -19,7 +19,7 @@ struct Sandbox {
 
 impl Sandbox {
     fn new(user: Option<u32>) -> Sandbox {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         if let Some(user) = user {
             let owned = Command::new("chown").args(["-R", &format!("{user}:{user}")]).arg(home.path("")).status();
             assert!(owned.unwrap().success());

@@ -126,7 +126,7 @@ fn bad_messages_are_refused_and_nothing_is_kept() {
         home.refused(&["inbox", "--ack", id]).is("not_found", "not_found");
     }
     assert_eq!(home.ok(&["log"])["total"], events);
-    let fresh = Home::new(Engine::File);
+    let fresh = Home::direct(Engine::File);
     assert_eq!(fresh.ok(&["inbox", "--peek"])["total"], 0);
     assert!(!fresh.database().exists(), "a look creates nothing");
 }

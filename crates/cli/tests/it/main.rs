@@ -52,5 +52,6 @@ mod shortened;
 mod silent;
 mod snapshots;
 mod streams;
+mod through;
 mod waiting;
 mod worktrees;

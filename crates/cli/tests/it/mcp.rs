@@ -17,7 +17,7 @@ fn holder(home: &Home, task: &str) -> String {
 
 #[test]
 fn the_list_of_tools_is_small_and_complete() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let mut client = Client::mute(home.call(&["mcp"]));
     let hello = client.request(
         "initialize",

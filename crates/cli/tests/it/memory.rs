@@ -81,7 +81,7 @@ fn bad_memories_are_refused_and_nothing_is_kept() {
     }
     assert_eq!(home.ok(&["log"])["total"], events);
     // A question creates nothing.
-    let fresh = Home::new(Engine::File);
+    let fresh = Home::direct(Engine::File);
     assert_eq!(fresh.ok(&["recall", "anything"])["total"], 0);
     assert_eq!(fresh.run(&["memory", "list"]).stdout, "Nothing is remembered.\n");
     assert!(!fresh.database().exists());

@@ -77,7 +77,7 @@ fn inv_i5_a_copied_repository_is_refused_naming_both_until_a_person_says_what_it
 
 #[test]
 fn inv_i5_another_home_is_refused_naming_both_stores() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     std::fs::create_dir(home.path("other-home")).unwrap();
     let elsewhere = |args: &[&str]| home.call(args).json().env("HOME", home.path("other-home"));
@@ -111,8 +111,8 @@ fn inv_i5_another_home_on_a_shared_store_is_the_same_project() {
 
 #[test]
 fn inv_i5_a_store_that_is_not_the_pinned_one_is_refused_until_a_person_pins_it() {
-    let home = Home::new(Engine::File);
-    let shared = Home::new(Engine::Postgres);
+    let home = Home::direct(Engine::File);
+    let shared = Home::direct(Engine::Postgres);
     let url = shared.environment().into_iter().find(|(key, _)| *key == "TENURE_STORE").unwrap().1;
     home.add("one");
     let (here, file) = (home.database().display().to_string(), home.path("tmp/other.db"));
@@ -143,7 +143,7 @@ fn inv_i5_a_store_that_is_not_the_pinned_one_is_refused_until_a_person_pins_it()
 
 #[test]
 fn inv_i5_a_pinned_store_that_is_gone_is_not_made_anew() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let pin = home.ok(&["project", "show"]);
     assert_eq!(pin["pin"]["location"], home.database().to_str().unwrap());
@@ -168,7 +168,7 @@ fn inv_i5_a_pinned_store_that_is_gone_is_not_made_anew() {
 
 #[test]
 fn inv_i5_a_store_restored_to_a_second_place_does_not_split_the_project() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let (backup, second) = (home.path("tmp/b.backup"), home.path("tmp/second.db"));
     let [backup_name, second_name] = [&backup, &second].map(|path| path.to_str().unwrap());
@@ -189,7 +189,7 @@ fn inv_i5_a_store_restored_to_a_second_place_does_not_split_the_project() {
 
 #[test]
 fn inv_i5_another_store_at_the_pinned_place_is_not_used() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     home.git_init("other");
     let fresh = home.path("tmp/fresh.db");
@@ -203,7 +203,7 @@ fn inv_i5_another_store_at_the_pinned_place_is_not_used() {
 #[test]
 fn inv_c4_a_damaged_id_or_pin_is_an_error_and_never_replaced() {
     for (file, code) in [("id", "project_file_corrupt"), ("pin", "project_file_corrupt")] {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         home.add("one");
         let path = home.path("repo/.git/tenure").join(file);
         let good = std::fs::read(&path).unwrap();
@@ -227,7 +227,7 @@ fn inv_c4_a_damaged_id_or_pin_is_an_error_and_never_replaced() {
 #[test]
 fn inv_c4_what_tenure_makes_is_for_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for path in home.files("home").iter().chain(&home.files("repo/.git/tenure")) {

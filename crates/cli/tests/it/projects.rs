@@ -61,7 +61,7 @@ fn a_project_is_forgotten_on_postgres() {
 
 #[test]
 fn a_list_of_projects_creates_nothing() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     assert_eq!(home.ok(&["project", "list"])["total"], 0);
     assert!(!home.database().exists());
     assert_eq!(home.run(&["project", "list"]).stdout, "No projects.\n");

@@ -108,7 +108,7 @@ fn work(home: &Home) -> Vec<String> {
 
 #[test]
 fn every_command_says_the_same_through_a_server() {
-    let direct = work(&Home::new(Engine::File));
+    let direct = work(&Home::direct(Engine::File));
     for through in [Through::Http, Through::Socket] {
         let home = Home::served(through);
         let served = work(&home);

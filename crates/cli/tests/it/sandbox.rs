@@ -55,7 +55,7 @@ pub(crate) fn stores(home: &Home) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn reads_answer_and_writes_say_what_to_do() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let task = home.add("one");
     let before = (stores(&home), std::fs::read(home.database()).unwrap());
     let script = format!(
@@ -85,7 +85,7 @@ fn reads_answer_and_writes_say_what_to_do() {
 
 #[test]
 fn what_a_writer_outside_has_not_folded_back_is_read() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     // Whoever follows keeps the log and its index beside the file.
     let mut follower = home.call(&["log", "--follow"]).into_command();
@@ -104,7 +104,7 @@ fn what_a_writer_outside_has_not_folded_back_is_read() {
 
 #[test]
 fn where_there_is_no_store_yet_none_is_made() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let output = sandboxed(&home, HOME_READ_ONLY, "\"$T\" add one || echo $?\n\"$T\" list; echo $?");
     let answers = answers(&output);
     says_sandbox(&answers[0].0, answers[0].1, &home);
@@ -116,7 +116,7 @@ fn where_there_is_no_store_yet_none_is_made() {
 /// Codex lets a shell write the workspace but not `.git`: the first write needs it, later ones do not.
 #[test]
 fn a_repository_whose_git_directory_is_read_only_needs_one_call_outside() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let git = r#"mount --bind "$REPO/.git" "$REPO/.git" && mount -o remount,bind,ro "$REPO/.git""#;
     let output = sandboxed(&home, git, "\"$T\" add one || echo $?");
     let (document, exit) = &answers(&output)[0];
@@ -130,7 +130,7 @@ fn a_repository_whose_git_directory_is_read_only_needs_one_call_outside() {
 
 #[test]
 fn setup_in_a_sandbox_writes_nothing_and_says_so() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     home.add("one");
     let output = sandboxed(&home, HOME_READ_ONLY, "\"$T\" setup claude --yes || echo $?");
     let (document, exit) = &answers(&output)[0];
@@ -142,7 +142,7 @@ fn setup_in_a_sandbox_writes_nothing_and_says_so() {
 /// one more name does the same.
 #[test]
 fn reads_answer_where_no_file_can_be_made_beside_the_store() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     std::fs::create_dir_all(home.path("home/.local")).unwrap();
     let mounts = r#"mount -t tmpfs -o size=4m,nr_inodes=32,mode=700 none "$HOME/.local""#;
     let script = r#"
@@ -159,7 +159,7 @@ fn reads_answer_where_no_file_can_be_made_beside_the_store() {
 
 #[test]
 fn missing_permissions_are_not_called_a_sandbox() {
-    let home = Home::without_git(Engine::File);
+    let home = Home::direct_without_git(Engine::File);
     home.add("one");
     let dir = home.database().parent().unwrap().to_owned();
     let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
@@ -193,7 +193,7 @@ fn missing_permissions_are_not_called_a_sandbox() {
 
 #[test]
 fn a_database_out_of_reach_of_the_sandbox_is_said_to_be() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     // An address that nobody has: without a network it is not even looked for.
     let script = "TENURE_STORE=postgres://ann@192.0.2.1/tenure \"$T\" add two || echo $?";
     let output = sandboxed(&home, NO_NETWORK, script);

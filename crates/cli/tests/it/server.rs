@@ -117,7 +117,7 @@ fn bearer(secret: &str) -> String {
 
 /// A home whose project is called `web`, with one task in it.
 fn home(engine: Engine) -> Home {
-    let home = Home::new(engine);
+    let home = Home::direct(engine);
     std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n").unwrap();
     home.add("first");
     home

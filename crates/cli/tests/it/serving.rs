@@ -6,7 +6,6 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -23,41 +22,6 @@ pub(crate) const TOKEN: &str = "tn_of_the_tests";
 pub(crate) enum Through {
     Http,
     Socket,
-}
-
-impl Through {
-    pub(crate) fn asked_for() -> Option<Through> {
-        match std::env::var("TENURE_IT_THROUGH").ok()?.as_str() {
-            "http" => Some(Through::Http),
-            "socket" => Some(Through::Socket),
-            // The program itself: see [`Up`].
-            "up" => None,
-            other => panic!("TENURE_IT_THROUGH is http, socket or up, not {other}"),
-        }
-    }
-}
-
-/// `tenure up` beside an embedded store, as a process of its own; killed with the test.
-pub(crate) struct Up(std::process::Child);
-
-impl Up {
-    /// Starts it where it is asked for, and waits until it listens.
-    pub(crate) fn asked_for(home: &crate::home::Home) -> Option<Up> {
-        std::env::var("TENURE_IT_THROUGH").ok().filter(|through| through == "up")?;
-        let mut command = home.call(&["up", "--no-http", "--json"]).into_command();
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("-sock"), "the server says {line:?}");
-        Some(Up(child))
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// A running server. It goes with the process; what it serves is thrown away with the test.

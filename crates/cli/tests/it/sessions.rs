@@ -131,8 +131,11 @@ fn inv_i1_a_sub_agent_is_a_label_and_never_a_holder() {
     tool.hook("SessionEnd", "a", &json!({ "reason": "other", "agent_id": "sub" }));
     let agents = home.ok(&["agent", "list"])["items"].as_array().unwrap().clone();
     assert_eq!(agents.len(), before);
-    let event = home.events().pop().unwrap();
+    let mut event = home.events().pop().unwrap();
     assert_eq!((event.kind.as_str(), event.actor.as_str()), ("tool.failed", "claude-a"));
+    // Who stands behind it, through a server.
+    let principal = event.data.as_object_mut().unwrap().remove("principal");
+    assert_eq!(principal.is_some(), home.is_far());
     assert_eq!(
         event.data,
         json!({ "tool": "Bash", "kind": "shell", "program": "cargo test", "exit_status": 101, "sub_agent": "sub" })

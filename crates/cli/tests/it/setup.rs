@@ -79,7 +79,7 @@ fn unended(text: &str) -> String {
 #[test]
 fn foreign_entries_stay_and_a_removal_leaves_no_trace() {
     for layout in [plain as fn(&str) -> String, windows, marked, unended] {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         lay(&home.path("home"), layout);
         let before = tree(&home, "home");
         let done = setup(&home, &["--yes"]).json().run().data();
@@ -122,7 +122,7 @@ fn foreign_entries_stay_and_a_removal_leaves_no_trace() {
 
 #[test]
 fn what_was_made_for_it_goes_with_it() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let (empty_home, empty_repo) = (tree(&home, "home"), tree(&home, "repo"));
     let args: Vec<&str> = TOOLS.into_iter().chain(["aider", "agents", "--yes"]).collect();
     let done = setup(&home, &args).json().run().data();
@@ -143,7 +143,7 @@ fn what_was_made_for_it_goes_with_it() {
 
 #[test]
 fn nothing_is_written_without_a_yes() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     lay(&home.path("home"), plain);
     let before = tree(&home, "home");
     let refused = setup(&home, &["claude"]).run();
@@ -162,7 +162,7 @@ fn nothing_is_written_without_a_yes() {
 #[test]
 fn a_person_is_asked_at_a_terminal() {
     for (answer, written) in [("y\n", true), ("n\n", false), ("\n", false)] {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         let mut script = home.clean("script".as_ref());
         script.args(["-qec", &format!("{TENURE} setup claude"), "/dev/null"]).env("TERM", "xterm");
         use std::io::Write;
@@ -178,10 +178,10 @@ fn a_person_is_asked_at_a_terminal() {
 
 #[test]
 fn ten_at_once_leave_one_set_of_entries() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     lay(&home.path("home"), plain);
     let before = tree(&home, "home");
-    let alone = Home::new(Engine::File);
+    let alone = Home::direct(Engine::File);
     lay(&alone.path("home"), plain);
     setup(&alone, &["--yes"]).json().run().data();
     let race = |args: &[&str]| {
@@ -212,7 +212,7 @@ fn ten_at_once_leave_one_set_of_entries() {
 #[test]
 fn whoever_is_killed_leaves_whole_files() {
     for seen in 0..6 {
-        let home = Home::new(Engine::File);
+        let home = Home::direct(Engine::File);
         lay(&home.path("home"), plain);
         let before = tree(&home, "home");
         let mut command = setup(&home, &["--yes"]).into_command();
@@ -238,7 +238,7 @@ fn whoever_is_killed_leaves_whole_files() {
 
 #[test]
 fn what_a_killed_setup_left_goes_with_the_next_call() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     lay(&home.path("home"), plain);
     lay(&home.path("tmp/dotfiles"), plain);
     let link = home.path("home/.claude/settings.json");
@@ -267,7 +267,7 @@ fn what_a_killed_setup_left_goes_with_the_next_call() {
 
 #[test]
 fn what_others_wrote_among_our_entries_survives_both_ways() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let config = home.path("home/.codex/config.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
     std::fs::write(&config, "model = \"o\"\n").unwrap();
@@ -295,7 +295,7 @@ fn what_others_wrote_among_our_entries_survives_both_ways() {
 
 #[test]
 fn a_program_of_another_name_knows_its_own_entries() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     lay(&home.path("home"), plain);
     let before = tree(&home, "home");
     let program = home.path("tmp/tenure-nightly");
@@ -317,7 +317,7 @@ fn a_program_of_another_name_knows_its_own_entries() {
 
 #[test]
 fn what_cannot_be_understood_stops_everything() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let broken = home.path("home/.gemini/settings.json");
     let refused = |kind: &str, code: &str, words: &[&str]| {
         let before = tree(&home, "home");
@@ -361,7 +361,7 @@ fn what_cannot_be_understood_stops_everything() {
 
 #[test]
 fn links_are_followed_and_kept() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let dotfiles = home.path("tmp/dotfiles");
     lay(&dotfiles, plain);
     std::fs::create_dir_all(home.path("home/.claude")).unwrap();
@@ -378,7 +378,7 @@ fn links_are_followed_and_kept() {
 
 #[test]
 fn what_stays_is_named() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     setup(&home, &["claude", "--yes"]).json().run().data();
     std::fs::remove_dir_all(home.path("home/.local/state")).unwrap();
     let done = setup(&home, &["--remove", "--yes"]).json().run().data();
@@ -389,7 +389,7 @@ fn what_stays_is_named() {
 
 #[test]
 fn an_entry_of_another_version_is_replaced() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     lay(&home.path("home"), plain);
     setup(&home, &["--yes"]).json().run().data();
     let new = tree(&home, "home");
@@ -412,13 +412,14 @@ fn a_project_is_switched_on_and_a_directory_is_not() {
         let kinds: Vec<String> = home.events().iter().map(|event| event.kind.clone()).collect();
         assert_eq!(kinds, ["project.created", "agent.registered"]);
         let settings = content(&home, "home/.claude/settings.json");
-        assert_eq!(settings.contains("allowWrite"), engine == Engine::File, "a database needs no directory");
+        let embedded = engine == Engine::File && !home.is_far();
+        assert_eq!(settings.contains("allowWrite"), embedded, "only an embedded store needs its directory");
         // A second repository of the same person: the files are as they should be, the project is not.
         home.git_init("other");
         let other = setup(&home, &["claude", "--yes"]).json().cwd(home.path("other")).run().data();
         assert_eq!((&other["switched_on"], &other["files"][0]["action"]), (&true.into(), &"as it is".into()));
     }
-    let home = Home::without_git(Engine::File);
+    let home = Home::direct_without_git(Engine::File);
     let done = setup(&home, &["claude", "--yes"]).json().run().data();
     assert_eq!(done["switched_on"], false);
     assert!(!home.database().exists());
@@ -427,7 +428,7 @@ fn a_project_is_switched_on_and_a_directory_is_not() {
 
 #[test]
 fn agents_md_gets_a_section_between_marks() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     for before in ["# Rules\n\nBe kind.\n", "# Rules", "", "# Rules\r\n"] {
         std::fs::write(home.path("repo/AGENTS.md"), before).unwrap();
         setup(&home, &["aider", "--yes"]).json().run().data();
@@ -441,7 +442,7 @@ fn agents_md_gets_a_section_between_marks() {
 /// What people read, with the program under a name that is the same in every run.
 #[test]
 fn the_output_is_calm() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     std::fs::create_dir(home.path("bin")).unwrap();
     symlink(TENURE, home.path("bin/tenure")).unwrap();
     let run = |args: &[&str]| {

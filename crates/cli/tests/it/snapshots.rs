@@ -76,7 +76,15 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let home = Home::new(Engine::File);
+        World::in_home(Home::new(Engine::File))
+    }
+
+    /// For what shows the store, or who has access to it.
+    fn direct() -> World {
+        World::in_home(Home::direct(Engine::File))
+    }
+
+    fn in_home(home: Home) -> World {
         let mut normaliser = Normaliser::new(&home);
         let first = text(
             &home.ok(&[
@@ -238,13 +246,13 @@ fn holds() {
 
 #[test]
 fn doctor() {
-    let mut world = World::new();
+    let mut world = World::direct();
     insta::assert_snapshot!(world.run(&["doctor"]));
 }
 
 #[test]
 fn backup_and_restore() {
-    let mut world = World::new();
+    let mut world = World::direct();
     world.run_as("claude-1", &["claim"]);
     let path = world.home.path("tmp/b.db").display().to_string();
     let size_and_hash = |text: String| -> String {
@@ -263,13 +271,13 @@ fn backup_and_restore() {
 
 #[test]
 fn whoami() {
-    let mut world = World::new();
+    let mut world = World::direct();
     insta::assert_snapshot!(world.run_as("claude-1", &["whoami"]));
 }
 
 #[test]
 fn refused_for_another_store() {
-    let mut world = World::new();
+    let mut world = World::direct();
     let other = world.home.path("tmp/other.db").display().to_string();
     insta::assert_snapshot!(world.run(&["list", "--store", &other]));
 }
@@ -306,7 +314,7 @@ fn help_of_export_and_import() {
 
 #[test]
 fn token() {
-    let mut world = World::new();
+    let mut world = World::direct();
     let mut told = vec![world.run(&["token", "list"])];
     told.push(world.run(&[
         "token",
@@ -332,7 +340,7 @@ fn token() {
 
 #[test]
 fn member() {
-    let mut world = World::new();
+    let mut world = World::direct();
     let mut told = vec![world.run(&["member", "list"])];
     for args in [
         &["member", "set", "person:ann", "--role", "admin", "--everywhere"][..],

@@ -99,7 +99,7 @@ fn a_reader_that_hangs_up_is_not_an_error() {
 
 #[test]
 fn help_has_examples_that_begin_with_the_program() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     for command in COMMANDS {
         let help = home.run(&[command, "--help"]);
         assert_eq!((help.code, help.stderr.as_str()), (0, ""), "{command}");
