@@ -19,6 +19,7 @@ mod exporting;
 mod fencing;
 mod guards;
 mod guards_fail;
+mod guards_shell;
 mod home;
 mod hooks;
 mod identity;

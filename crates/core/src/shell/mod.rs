@@ -6,6 +6,7 @@
 //! that is longer or deeper than is read is scanned for words.
 
 mod git;
+mod git_args;
 mod lexer;
 mod way;
 

@@ -58,6 +58,7 @@ mod transfer;
 mod transitions;
 mod turns;
 mod waiting;
+mod waiting_locks;
 mod walk;
 
 pub use self::purity::die_if_asked;
@@ -150,6 +151,7 @@ pub fn cases() -> Vec<&'static Case> {
         switching::CASES,
         turns::CASES,
         waiting::CASES,
+        waiting_locks::CASES,
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,80 @@
+//! The arguments of a git command, as far as git itself would read them.
+
+/// Arguments of a git command.
+pub(super) struct Args {
+    pub(super) options: Vec<String>,
+    pub(super) plain: Vec<String>,
+    /// What stands behind `--`, if that is there.
+    pub(super) paths: Option<Vec<String>>,
+}
+
+/// Options of a verb that take a word of their own; the letters among them; those whose word is a name that counts.
+const VALUED: [(&str, &str, &str, &str); 6] = [
+    ("checkout", "--conflict --pathspec-from-file", "", "bB"),
+    ("switch", "--conflict", "", "cC"),
+    ("restore", "--source --conflict --pathspec-from-file", "s", ""),
+    ("clean", "--exclude", "e", ""),
+    ("stash", "--message --pathspec-from-file", "m", ""),
+    ("rm", "--pathspec-from-file", "", ""),
+];
+
+impl Args {
+    /// The arguments behind a verb.
+    pub(super) fn read(verb: &str, args: &[String]) -> Args {
+        let found = VALUED.iter().find(|(of, ..)| *of == verb);
+        let (words, letters, names) =
+            found.map_or(("", "", ""), |(_, words, letters, names)| (*words, *letters, *names));
+        let mut read = Args { options: Vec::new(), plain: Vec::new(), paths: None };
+        let mut args = args.iter();
+        while let Some(word) = args.next() {
+            match word.as_str() {
+                "--" => {
+                    read.paths = Some(args.cloned().collect());
+                    break;
+                }
+                "-" => read.plain.push(word.clone()),
+                _ if word.starts_with("--") => {
+                    if words.split(' ').any(|option| option == word) {
+                        args.next();
+                    }
+                    read.options.push(word.clone());
+                }
+                _ if word.starts_with('-') => {
+                    // Behind a letter that takes a value stands the value, at once or as the next word.
+                    let valued = |c: char| letters.contains(c) || names.contains(c);
+                    let (option, value) = match word.find(valued) {
+                        Some(at) => word.split_at(at + 1),
+                        None => (word.as_str(), ""),
+                    };
+                    if option.ends_with(|c| names.contains(c)) && !value.is_empty() {
+                        read.plain.push(value.to_owned());
+                    } else if option.ends_with(|c| letters.contains(c)) && value.is_empty() && option.len() > 1 {
+                        args.next();
+                    }
+                    read.options.push(option.to_owned());
+                }
+                _ => read.plain.push(word.clone()),
+            }
+        }
+        read
+    }
+
+    /// Whether a word is there with its value behind a `=`.
+    pub(super) fn is_inline(&self, word: &str, least: usize) -> bool {
+        let name = |option: &String| option.split_once('=').map(|(name, _)| name.to_owned());
+        self.options.iter().filter_map(name).any(|name| name.len() >= least && word.starts_with(&name))
+    }
+
+    /// Whether an option is there: a letter, alone or among others, or a word, of which git takes any beginning that no
+    /// other option has; `least` is how long that must be.
+    pub(super) fn has(&self, letter: &str, word: &str, least: usize) -> bool {
+        let letter = letter.strip_prefix('-');
+        self.options.iter().any(|option| match option.strip_prefix("--") {
+            Some(_) => {
+                let name = option.split('=').next().unwrap_or(option);
+                !word.is_empty() && name.len() >= least && word.starts_with(name)
+            }
+            None => letter.is_some_and(|letter| option[1..].contains(letter)),
+        })
+    }
+}
