@@ -126,6 +126,17 @@ pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<
     tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
+/// The principals that some agents belong to, empty for none, in no order.
+pub fn owners(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, String)>> {
+    let sql = Sql::pair(
+        "SELECT a.name, a.owner FROM json_each($2) j CROSS JOIN agent a ON a.project = $1 AND a.name = j.value",
+        "SELECT a.name, a.owner FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT name, owner FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
+    );
+    let rows = tx.query(sql, &[project.into(), listed(names)])?;
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+}
+
 /// The processes of some agents, in no order.
 pub fn processes(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
     let sql = Sql::pair(
