@@ -209,6 +209,15 @@ pub fn by_id(tool: &str, session: &str, of_id: &[Seen], here: &Process, above: &
     Whose::Agent(first.agent.clone())
 }
 
+/// How many names a session may have: beyond them somebody fills a project with them on purpose.
+const NAMES: usize = 100;
+
+/// The names that a session may be an agent by, in the order in which they are given.
+pub fn names(tool: &str, session: &str) -> impl Iterator<Item = String> {
+    let base = agent_name(tool, session);
+    (1..=NAMES).map(move |number| if number == 1 { base.clone() } else { numbered(&base, number) })
+}
+
 fn numbered(base: &str, number: usize) -> String {
     let end = format!(".{number}");
     let room = NAME_MAX - end.len();

@@ -4,9 +4,9 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
-use tenure_core::access::{self, EVERY_PROJECT, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
+use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
 use tenure_core::{Error, Kind, Result, Stage, Time, event, name};
-use tenure_store::table::{agent, principal};
+use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
@@ -92,28 +92,43 @@ pub(crate) enum Doing {
 /// is any agent of its own. `known` is the actor's row.
 pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: Doing) -> Result<()> {
     let Some(grants) = &call.actor.principal else { return Ok(()) };
-    let (me, actor) = (grants.principal.as_str(), call.actor.name.as_str());
-    let owner = known.map_or("", |row| row.owner.as_str());
-    if actor == me {
-        // Its name may have been somebody's agent before it became a principal: then it is that one still.
-        return if owner.is_empty() || owner == me { Ok(()) } else { Err(access::not_yours(actor)) };
-    }
-    if Sort::of(me) != Sort::Person || name::is_person(actor) || actor.starts_with(SERVICE) {
-        return Err(access::not_yours(actor));
-    }
-    match (owner, known) {
-        (owner, _) if owner == me => Ok(()),
-        // Nobody's yet, by a name that is no principal's.
-        ("", None) => free(tx, actor),
-        ("", Some(_)) if doing == Doing::Op => free(tx, actor),
-        _ => Err(access::not_yours(actor)),
+    let actor = call.actor.name.as_str();
+    match may_be(tx, grants, &call.project.key, (actor, known), doing)? {
+        true => Ok(()),
+        false => Err(access::not_yours(actor)),
     }
 }
 
-fn free(tx: &mut dyn Tx, actor: &str) -> Result<()> {
-    match principal::get(tx, actor)? {
-        None => Ok(()),
-        Some(_) => Err(access::not_yours(actor)),
+/// Whether a principal may act as an agent in a project. `known` is the agent's row.
+///
+/// The answer tells principals that have nothing to do with the project from names that are free no more than it must:
+/// what is refused is in the list of the project's agents, or belongs to somebody with a role here.
+pub(crate) fn may_be(
+    tx: &mut dyn Tx,
+    grants: &Grants,
+    project: &str,
+    (actor, known): (&str, Option<&agent::Row>),
+    doing: Doing,
+) -> Result<bool> {
+    let me = grants.principal.as_str();
+    let owner = known.map_or("", |row| row.owner.as_str());
+    if actor == me {
+        // Its name may have been somebody's agent before it became a principal: then it is that one still.
+        return Ok(owner.is_empty() || owner == me);
+    }
+    if Sort::of(me) != Sort::Person || name::is_person(actor) || actor.starts_with(SERVICE) {
+        return Ok(false);
+    }
+    match (owner, known) {
+        (owner, _) if owner == me => Ok(true),
+        // Nobody's yet, by a name that nobody goes by here.
+        ("", None) => {
+            let roles = member::of(tx, actor)?;
+            Ok(!roles.iter().any(|role| role.key == project || role.key == EVERY_PROJECT))
+        }
+        // It may be a principal that was here as itself, whatever its role is now: what it has is not another's to take.
+        ("", Some(_)) if doing == Doing::Op => Ok(principal::get(tx, actor)?.is_none()),
+        _ => Ok(false),
     }
 }
 

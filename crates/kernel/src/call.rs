@@ -83,6 +83,24 @@ const TEXT_MAX: usize = 8 * 1024;
 const LIST_MAX: usize = 10_000;
 
 impl Call {
+    /// A call of an actor about a project, under an id of its own: from no working tree, with nothing claimed.
+    pub fn new(project: project::Name, actor: Actor, entropy: &dyn Entropy) -> Call {
+        Call {
+            project,
+            actor,
+            request_id: RequestId::draw(entropy),
+            checkout: None,
+            pinned_store: None,
+            keep_events: None,
+            proven_dead: Vec::new(),
+        }
+    }
+
+    /// A call about the whole store.
+    pub fn of_store(actor: &str, entropy: &dyn Entropy) -> Call {
+        Call::new(project::whole_store(), Actor::named(actor), entropy)
+    }
+
     /// Checks a call that another process made. A door in this process makes calls out of what it found out itself, and
     /// the kernel relies on that.
     pub fn check(&self) -> Result<()> {

@@ -12,7 +12,7 @@ use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::access::{self, Doing};
-use crate::call::{self, Actor, Call, RequestId, sight};
+use crate::call::{self, Actor, Call, sight};
 use crate::op::Op;
 use crate::unit::Unit;
 use crate::{line, mail, retain, settle};
@@ -277,15 +277,7 @@ impl Kernel {
             return Ok(Verdict::Undo(()));
         }
         let id = project.id.clone();
-        let call = Call {
-            project: name.clone(),
-            actor: Actor::named(SETTLER),
-            request_id: RequestId::draw(self.entropy.as_ref()),
-            checkout: None,
-            pinned_store: None,
-            keep_events: None,
-            proven_dead: Vec::new(),
-        };
+        let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
         let questions = vec![
             hold::due_call(&id, now, settle::AT_MOST),
             agent::due_call(&id, now - tenure_core::hold::TASK_TTL, now),

@@ -21,6 +21,7 @@ pub mod query;
 mod read;
 pub mod restore;
 mod retain;
+mod session;
 mod settle;
 pub mod shape;
 mod steal;

@@ -12,9 +12,8 @@ use std::time::Duration;
 use tenure_core::{Error, Result};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::shape::{Event, Page};
-use tenure_kernel::{Actor, Call, Kernel, RequestId};
+use tenure_kernel::{Call, Kernel};
 use tenure_store::OsEntropy;
-use tenure_store::table::project;
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
 /// How many events are kept for listeners that are a little behind.
@@ -80,15 +79,7 @@ impl Feed {
     /// Says when somebody's rights were changed, by the log of the whole store. Where that cannot be read, nobody is told,
     /// and listeners look by themselves from time to time.
     pub async fn access(self: &Arc<Feed>) -> Rights {
-        let call = Call {
-            project: project::whole_store(),
-            actor: Actor::named("nobody"),
-            request_id: RequestId::draw(&OsEntropy),
-            checkout: None,
-            pinned_store: None,
-            keep_events: None,
-            proven_dead: Vec::new(),
-        };
+        let call = Call::of_store("nobody", &OsEntropy);
         Rights(self.subscribe(&call).await.ok())
     }
 

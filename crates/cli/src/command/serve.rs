@@ -13,12 +13,11 @@ use tenure_core::access::{EVERY_PROJECT, Role};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{login_offer, member_set};
-use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_kernel::{Call, Kernel, Op};
 use tenure_server::http::Limits;
 use tenure_server::log::Log;
 use tenure_server::reach::place as sockets;
 use tenure_server::serve::{Settings, serve};
-use tenure_store::table::project;
 use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 
 use super::{Group, Spec, read};
@@ -189,15 +188,7 @@ fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
 
 /// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.
 fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
-    let call = || Call {
-        project: project::whole_store(),
-        actor: Actor::named(person),
-        request_id: RequestId::draw(&OsEntropy),
-        checkout: None,
-        pinned_store: None,
-        keep_events: None,
-        proven_dead: Vec::new(),
-    };
+    let call = || Call::of_store(person, &OsEntropy);
     let role = member_set::Request {
         principal: person.to_owned(),
         project: EVERY_PROJECT.to_owned(),

@@ -156,7 +156,7 @@ impl<'a> Door<'a> {
 
     /// Who the session is or would be.
     pub(super) fn agent(&self, standing: &Standing, source: Start, proofs: &[Evidence]) -> String {
-        if let Some(given) = &self.given {
+        if let Some(given) = self.given.as_ref().or(standing.agent.as_ref()) {
             return given.clone();
         }
         let asking = Asking { tool: self.tool.name, session: &self.session, start: source, process: &self.process };

@@ -7,7 +7,7 @@ use tenure_store::table::{agent, session as table};
 
 use super::tool_used::{check_word, fired};
 use crate::unit::Unit;
-use crate::{settle, shape};
+use crate::{session as sessions, settle, shape};
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
     if request.goes_on() {
         return Ok(shape::SessionEnded { agent: me.to_owned(), over: false, freed: Vec::new(), lessons: 0 });
     }
-    let process = unit.call.actor.process.clone().unwrap_or_default();
+    let process = sessions::process(unit.call);
     if process.host.is_empty() {
         let one = table::One { process: &process, tool: &request.tool, session: &request.session };
         one.end(unit.tx, &project, unit.now)?;

@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::session::{self, Answer, Asking, Seen, Start, decide};
+use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
 use tenure_core::{Error, Kind, Result};
 use tenure_store::table::session as table;
 
 use super::tool_used::{check_word, fired};
-use crate::shape;
 use crate::unit::Unit;
+use crate::{session, shape};
 
 /// The request. The actor is the agent that its door takes the session for; a door that is wrong about it, because
 /// another process was quicker, is refused and looks again.
@@ -33,35 +33,22 @@ impl Request {
     pub(crate) fn check(&self) -> Result<()> {
         check_word(&self.tool)?;
         check_word(&self.event)?;
-        session::id(&self.session).map(|_| ())
+        rule::id(&self.session).map(|_| ())
     }
 }
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::SessionStarted> {
     let project = unit.project.id.clone();
-    let process = unit.call.actor.process.clone().unwrap_or_default();
-    let calls = vec![
-        table::of_process_call(&project, &process, &request.tool),
-        table::of_id_call(&project, &request.tool, &request.session),
-    ];
-    let mut known = Vec::new();
-    for rows in unit.tx.query_all(calls)? {
-        for row in table::many(rows)? {
-            if !known.contains(&row) {
-                known.push(row);
-            }
-        }
-    }
+    let process = session::process(unit.call);
+    let known = session::known(unit.tx, unit.call, &project, (&request.tool, &request.session))?;
     let asking = Asking { tool: &request.tool, session: &request.session, start: request.source, process: &process };
-    let dead = |seen: &Seen| {
-        let proofs = &unit.call.proven_dead;
-        proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process)
-    };
+    let proofs = &unit.call.proven_dead;
+    let dead = |seen: &Seen| proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process);
     let seen: Vec<Seen> = known.iter().map(|row| row.seen.clone()).collect();
     let answer = if request.given {
         Answer { agent: unit.me().to_owned(), second_of: None }
     } else {
-        decide(&asking, &seen, unit.now, dead)
+        session::decided(unit.tx, unit.call, &unit.project, &asking, (&seen, unit.now), dead)?
     };
     if answer.agent != unit.me() {
         return Err(other_session(&answer.agent));
@@ -82,7 +69,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
         last_seen: unit.now,
     };
     let again = known.iter().any(|known| known.seen.process == row.process);
-    table::put(unit.tx, &project, &request.tool, &row, again)?;
+    if !session::is_others(unit.tx, unit.call, &project, (&request.tool, &request.session))? {
+        table::put(unit.tx, &project, &request.tool, &row, again)?;
+    }
     fired(unit, &request.tool, &request.event)?;
     Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus: unit.focus().to_owned() })
 }

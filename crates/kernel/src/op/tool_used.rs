@@ -8,8 +8,8 @@ use tenure_core::{Error, Result, Span, Time, event, redact, session};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, fired as hooks, session as table, touched};
 
-use crate::shape;
 use crate::unit::Unit;
+use crate::{session as sessions, shape};
 
 /// Most files of one call that are remembered.
 pub const PATHS_MAX: usize = 200;
@@ -115,7 +115,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
     let me = unit.me();
     let focus = unit.focus().to_owned();
     fired(unit, &request.tool, &request.event)?;
-    let process = unit.call.actor.process.clone().unwrap_or_default();
+    let process = sessions::process(unit.call);
     let one = table::One { process: &process, tool: &request.tool, session: &request.session };
     if !request.first && !process.host.is_empty() {
         one.again(unit.tx, &project, unit.now)?;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::Process;
-use tenure_core::session::{Above, Seen, Whose, by_id, nearest};
+use tenure_core::session::{Above, Asking, Seen, Start, Whose, by_id, decide, nearest};
 use tenure_core::task::Status;
 use tenure_core::{Error, Result, Span, Time, hold as rule};
 use tenure_store::Tx;
@@ -15,6 +15,7 @@ use crate::kernel::Kernel;
 use crate::op::guard::ELSEWHERE_MAX;
 use crate::op::tool_used::{self, FIRED_EVERY};
 use crate::paths;
+use crate::session as sessions;
 use crate::shape::{Elsewhere, Guards};
 
 /// An agent that was seen within this time need not say again that it is there.
@@ -57,6 +58,10 @@ pub struct Standing {
     pub mine: Option<Mine>,
     /// Whether the guards are off.
     pub guards: Guards,
+    /// Who it is or would be, where it comes through a server and cannot find out from what it may know: its process is
+    /// not known, or its name is another's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// A registered session.
@@ -116,22 +121,26 @@ impl Kernel {
 
 pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> Result<Standing> {
     let (project, says) = (scene.project_id(), look.says);
-    let process = scene.call.actor.process.clone().unwrap_or_default();
+    let process = sessions::process(scene.call);
     let guards = scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now));
     let answers = tx.query_all(vec![
-        session::of_process_call(project, &process, &says.tool),
+        match process.host.as_str() {
+            "" => session::of_id_call(project, &says.tool, &says.session),
+            _ => session::of_process_call(project, &process, &says.tool),
+        },
         match look.depth {
             Depth::Who => session::of_id_call(project, &says.tool, &says.session),
             Depth::News | Depth::Loss => fired::get_call(project, &says.tool, &says.event),
         },
     ])?;
-    let [of_process, other]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
-    let mut known = session::many(of_process)?;
+    let [first, other]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
+    let mut known = session::many(first)?;
     let mut fired_at = None;
     match look.depth {
-        Depth::Who => add(&mut known, session::many(other)?),
+        Depth::Who => sessions::add(&mut known, session::many(other)?),
         Depth::News | Depth::Loss => fired_at = fired::decode(other)?,
     }
+    let mut known = sessions::visible(tx, scene.call, project, known)?;
     let own = known
         .iter()
         .find(|row| row.seen.process == process && row.seen.session == says.session && !row.seen.ended)
@@ -144,11 +153,12 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
     let Some((own, agent)) = own else {
         // It is about to be registered, in the light of all that is known.
         if look.depth != Depth::Who {
-            let (sql, args) = session::of_id_call(project, &says.tool, &says.session);
-            add(&mut known, session::many(tx.query(sql, &args)?)?);
+            let more = sessions::known(tx, scene.call, project, (&says.tool, &says.session))?;
+            sessions::add(&mut known, more);
         }
-        let known = known.into_iter().map(|row| row.seen).collect();
-        return Ok(Standing { known, now: scene.now, mine: None, guards });
+        let known: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
+        let agent = would_be(tx, scene, look, &known)?;
+        return Ok(Standing { known, now: scene.now, mine: None, guards, agent });
     };
     let mut seen: Vec<Seen> = known.into_iter().map(|row| row.seen).collect();
     let mut settled = false;
@@ -177,15 +187,22 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
     let lost = lost_now;
     let (told_at, is_shortened) = (own.told_at, own.is_shortened);
     let mine = Mine { agent: agent.name, focus: agent.focus, told_at, is_shortened, settled, lost, elsewhere };
-    Ok(Standing { known: seen, now: scene.now, mine: Some(mine), guards })
+    let agent = scene.call.actor.principal.as_ref().filter(|_| process.host.is_empty()).map(|_| mine.agent.clone());
+    Ok(Standing { known: seen, now: scene.now, mine: Some(mine), guards, agent })
 }
 
-fn add(known: &mut Vec<session::Row>, more: Vec<session::Row>) {
-    for row in more {
-        if !known.contains(&row) {
-            known.push(row);
-        }
-    }
+/// Who a session would be that comes through a server, unless it finds out itself from what is known.
+fn would_be(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>, known: &[Seen]) -> Result<Option<String>> {
+    let (Some(project), Some(_), None) = (scene.project, &scene.call.actor.principal, look.given) else {
+        return Ok(None);
+    };
+    let process = sessions::process(scene.call);
+    // How it began says something of its process only.
+    let (tool, session, start) = (look.says.tool.as_str(), look.says.session.as_str(), Start::Resume);
+    let asking = Asking { tool, session, start, process: &process };
+    let own = decide(&asking, known, scene.now, |_| false).agent;
+    let answer = sessions::decided(tx, scene.call, project, &asking, (known, scene.now), |_| false)?;
+    Ok((process.host.is_empty() || answer.agent != own).then_some(answer.agent))
 }
 
 /// Whether all that a tool call says is stored, and no hold waits for a sign of life.
@@ -240,6 +257,7 @@ fn session_of(
     if !here.host.is_empty() && !above.is_empty() {
         let pids: Vec<i64> = above.iter().map(|(pid, _)| *pid).collect();
         let rows = session::among(tx, project, here, &pids)?;
+        let rows = sessions::visible(tx, scene.call, project, rows)?;
         let registered: Vec<Above<'_>> = rows
             .iter()
             .filter(|row| tools.iter().any(|(tool, _)| *tool == row.tool))
@@ -259,6 +277,14 @@ fn session_of(
     // Two tools and no process that tells which is the inner one: nobody.
     let [(tool, Some(id))] = tools else { return Ok(Whose::Unknown) };
     let (sql, args) = session::of_id_call(project, tool, id);
-    let of_id: Vec<Seen> = session::many(tx.query(sql, &args)?)?.into_iter().map(|row| row.seen).collect();
+    let of_id = session::many(tx.query(sql, &args)?)?;
+    let of_id = sessions::visible(tx, scene.call, project, of_id)?;
+    let of_id: Vec<Seen> = of_id.into_iter().map(|row| row.seen).collect();
+    // Where nothing is known of the id it is a name alone, and that may be another's.
+    if let (Some(project), [], Some(_)) = (scene.project, of_id.as_slice(), &scene.call.actor.principal)
+        && let Some(name) = sessions::free_name(tx, scene.call, project, (tool, id), &[])?
+    {
+        return Ok(Whose::Agent(name));
+    }
     Ok(by_id(tool, id, &of_id, here, above))
 }

@@ -180,25 +180,13 @@ impl Server {
     /// A call of somebody about a project.
     pub(crate) fn call(&self, caller: &Caller, project: project::Name, asked: Option<&Asked<'_>>) -> Result<Call> {
         let given = asked.map(|asked| asked.header(IDEMPOTENCY)).transpose()?.flatten();
-        let checkout = asked.map(|asked| asked.header(CHECKOUT)).transpose()?.flatten().map(checkout).transpose()?;
-        Ok(Call {
-            project,
-            actor: Actor {
-                name: caller.name.clone(),
-                tool: String::new(),
-                process: None,
-                door: Door::Http,
-                principal: Some(caller.grants.clone()),
-            },
-            request_id: match given {
-                Some(given) => RequestId::given(given)?,
-                None => RequestId::draw(&OsEntropy),
-            },
-            checkout,
-            pinned_store: None,
-            keep_events: None,
-            proven_dead: Vec::new(),
-        })
+        let actor = Actor { door: Door::Http, principal: Some(caller.grants.clone()), ..Actor::named(&caller.name) };
+        let mut call = Call::new(project, actor, &OsEntropy);
+        call.checkout = asked.map(|asked| asked.header(CHECKOUT)).transpose()?.flatten().map(checkout).transpose()?;
+        if let Some(given) = given {
+            call.request_id = RequestId::given(given)?;
+        }
+        Ok(call)
     }
 
     /// Lets through what a role allows; what it does not is written down.
@@ -245,16 +233,7 @@ impl Server {
             code: error.code().to_owned(),
             from: from.to_owned(),
         };
-        let call = Call {
-            project: project::whole_store(),
-            actor: Actor { door: Door::Http, ..Actor::named("service:tenure") },
-            request_id: RequestId::draw(&OsEntropy),
-            checkout: None,
-            pinned_store: None,
-            keep_events: None,
-            proven_dead: Vec::new(),
-        };
-        let written = self.run(call, Op::AccessDenied(request)).await;
+        let written = self.run(ours(), Op::AccessDenied(request)).await;
         if let Err(failure) = written {
             self.log.line("error", &[("message", "a denial could not be written down"), ("code", failure.code())]);
         }
@@ -264,6 +243,12 @@ impl Server {
     pub(super) fn count(&self, caller: &str, cost: f64) -> Result<()> {
         self.doors.count(caller, cost, Instant::now())
     }
+}
+
+/// A call of the server itself about what belongs to the whole store.
+pub(super) fn ours() -> Call {
+    let call = Call::of_store("service:tenure", &OsEntropy);
+    Call { actor: Actor { door: Door::Http, ..call.actor }, ..call }
 }
 
 /// The value of our cookie in a header with several.

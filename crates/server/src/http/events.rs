@@ -30,10 +30,9 @@ const PROJECTS: usize = 50;
 const WAIT: Duration = Duration::from_secs(25);
 
 /// `GET /api/v1/events?project=A&project=B&since=CURSOR`
-pub(super) async fn stream(State(server): Shared, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuery, request: Request) -> Answer {
     let (parts, _) = request.into_parts();
     let asked = Asked::of(&parts);
-    let caller = server.caller(&asked).await?;
     let given = Given::read(query.0.as_deref(), &["project", "since"])?;
     let mut named = given.texts("project").to_vec();
     if named.is_empty() {
@@ -217,10 +216,9 @@ impl futures_core::Stream for Lines {
 
 /// `GET /api/v1/wait?project=P&place=W`: how a place in the waiting line stands, once it has changed or a while has
 /// passed.
-pub(super) async fn wait(State(server): Shared, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery, request: Request) -> Answer {
     let (parts, _) = request.into_parts();
     let asked = Asked::of(&parts);
-    let caller = server.caller(&asked).await?;
     let given = Given::read(query.0.as_deref(), &["project", "place"])?;
     let place = given.text("place").unwrap_or_default().to_owned();
     if place.is_empty() {

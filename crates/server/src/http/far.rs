@@ -12,7 +12,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Door, Query, Reply};
 use tenure_store::table::project;
 
-use super::door::{Asked, Caller};
+use super::door::Caller;
 use super::{Answer, Server, Shared, body, json, problem};
 use crate::wire::{self, Hello};
 
@@ -32,9 +32,8 @@ pub(super) async fn hello(State(server): Shared) -> Answer {
 }
 
 /// `POST /api/v1/call`
-pub(super) async fn call(State(server): Shared, request: Request) -> Answer {
+pub(super) async fn call(State(server): Shared, caller: Caller, request: Request) -> Answer {
     let (parts, content) = request.into_parts();
-    let caller = server.caller(&Asked::of(&parts)).await?;
     let content = body(&server, &parts, content).await?;
     let sent = wire::Request::read(content.as_bytes())?;
     let asked = sent.asked()?;

@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use serde_json::json as value;
-use tenure_core::access::{EVERY_PROJECT, Role};
+use tenure_core::access::EVERY_PROJECT;
 use tenure_core::{Error, Kind, Stage};
 
-use super::door::Asked;
+use super::door::Caller;
 use super::{Answer, Shared, json};
 use crate::metrics::Figure;
 
@@ -38,15 +38,12 @@ pub(super) async fn ready(State(server): Shared) -> Answer {
 }
 
 /// `GET /metrics`: for whoever watches all projects.
-pub(super) async fn metrics(State(server): Shared, request: Request) -> Answer {
-    let (parts, _) = request.into_parts();
-    let caller = server.caller(&Asked::of(&parts)).await?;
+pub(super) async fn metrics(State(server): Shared, caller: Caller) -> Answer {
     // No project is called this; whoever is a member of every one has a role in any.
     let everywhere = caller.grants.members.contains_key(EVERY_PROJECT) && caller.grants.scope.projects.is_none();
     if !everywhere {
         return Err(super::no_such_address().into());
     }
-    debug_assert!(Role::ALL[0] == Role::Viewer);
     let counts = server.queue.counts();
     let count = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as f64;
     let figure = |name, help, sort, value| Figure { name, help, sort, value };

@@ -9,13 +9,12 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::Op;
 use tenure_kernel::access::{self, Secret};
 use tenure_kernel::op::{login_close, login_take};
-use tenure_kernel::{Actor, Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
-use tenure_store::table::project;
 
-use super::door::{Asked, COOKIE, CSRF_COOKIE, UNKNOWN};
+use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, UNKNOWN, ours};
 use super::{Answer, Shared, body_of_form, empty};
 
 /// How long the form may take to arrive.
@@ -62,31 +61,15 @@ pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
 }
 
 /// `POST /logout`
-pub(super) async fn close(State(server): Shared, request: Request) -> Answer {
-    let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
-    server.caller(&asked).await?;
-    let shown = asked.header(header::COOKIE.as_str())?.and_then(super::door::cookie).map(access::hash);
-    let op = login_close::Request { session: Some(shown.ok_or_else(no_link)?), principal: None };
+pub(super) async fn close(State(server): Shared, caller: Caller) -> Answer {
+    let Proof::Session(session) = caller.proof else { return Err(no_link().into()) };
+    let op = login_close::Request { session: Some(session), principal: None };
     server.run(ours(), Op::LoginClose(op)).await?;
     let mut response = empty(StatusCode::SEE_OTHER);
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/livez"));
     response.headers_mut().append(header::SET_COOKIE, cookie(COOKIE, "", "HttpOnly; Max-Age=0; ")?);
     response.headers_mut().append(header::SET_COOKIE, cookie(CSRF_COOKIE, "", "Max-Age=0; ")?);
     Ok(response)
-}
-
-/// A call of the server itself about what belongs to the whole store.
-pub(super) fn ours() -> Call {
-    Call {
-        project: project::whole_store(),
-        actor: Actor { door: Door::Http, ..Actor::named("service:tenure") },
-        request_id: RequestId::draw(&OsEntropy),
-        checkout: None,
-        pinned_store: None,
-        keep_events: None,
-        proven_dead: Vec::new(),
-    }
 }
 
 /// A page of another site must not sign a browser in as somebody.

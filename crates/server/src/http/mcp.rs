@@ -6,17 +6,21 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use tenure_core::access::WHOLE_STORE;
 
-use super::door::{AGENT, Asked};
+use super::door::{AGENT, Asked, Caller};
 use super::ops::project_named;
 use super::reads::Given;
 use super::{Answer, Shared};
 use crate::mcp::http::{Door, Visitor, is_without_sessions, not_the_store};
 
 /// `/mcp?project=P`
-pub(super) async fn serve(State(server): Shared, Extension(door): Extension<Arc<Door>>, request: Request) -> Answer {
+pub(super) async fn serve(
+    State(server): Shared,
+    Extension(door): Extension<Arc<Door>>,
+    caller: Caller,
+    request: Request,
+) -> Answer {
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
-    let caller = server.caller(&asked).await?;
     let given = Given::read(parts.uri.query(), &["project"])?;
     let named = project_named(&asked, &given, &caller)?;
     if named == WHOLE_STORE {

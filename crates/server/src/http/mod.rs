@@ -5,6 +5,7 @@ mod door;
 mod events;
 mod far;
 mod health;
+mod known;
 mod limits;
 mod listen;
 mod login;
@@ -13,15 +14,16 @@ mod openapi;
 mod ops;
 mod problem;
 mod reads;
+mod routes;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
-use axum::routing::{any, get, post};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
@@ -31,9 +33,10 @@ pub(crate) use self::door::Caller;
 pub use self::limits::Limits;
 use self::limits::Turnstiles;
 pub(crate) use self::listen::serve;
+pub use self::routes::PUBLIC;
+pub(crate) use self::routes::router;
 use crate::feed::Feed;
 use crate::log::Log;
-use crate::mcp::http::Door;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 
@@ -109,37 +112,6 @@ impl Server {
             Err(Error::bug(format!("a query panicked: {error}")))
         })
     }
-}
-
-/// The routes that anybody may ask, without showing who it is: an explicit list, and the only one.
-pub const PUBLIC: [&str; 5] = ["/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"];
-
-/// All routes.
-pub(crate) fn router(server: Arc<Server>) -> Router {
-    let tools = Arc::new(Door::of(&server));
-    Router::new()
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics))
-        .route("/login/{link}", get(login::page))
-        .route("/login", post(login::take))
-        .route("/logout", post(login::close))
-        .route("/api/v1/hello", get(far::hello))
-        .route("/api/v1/call", post(far::call))
-        .route("/api/v1/ops/{name}", post(ops::run))
-        .route("/mcp", any(mcp::serve))
-        .route("/api/v1/openapi.json", get(openapi::serve))
-        .route("/api/v1/events", get(events::stream))
-        .route("/api/v1/wait", get(events::wait))
-        .route("/api/v1/projects", get(reads::projects))
-        .route("/api/v1/projects/{project}/{resource}", get(reads::list))
-        .route("/api/v1/projects/{project}/{resource}/{id}", get(reads::one))
-        .route("/api/v1/projects/{project}/{resource}/{id}/{part}", get(reads::part))
-        .fallback(|| async { Failure(no_such_address()) })
-        .method_not_allowed_fallback(|| async { Failure(no_such_method()) })
-        .layer(axum::middleware::from_fn_with_state(server.clone(), around::around))
-        .layer(axum::Extension(tools))
-        .with_state(server)
 }
 
 /// What handlers are given.

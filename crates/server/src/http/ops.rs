@@ -20,10 +20,15 @@ use super::{Answer, Server, Shared, body, json};
 const OFFERS: usize = 10_000;
 
 /// `POST /api/v1/ops/{name}`
-pub(super) async fn run(State(server): Shared, Path(name): Path<String>, query: RawQuery, request: Request) -> Answer {
+pub(super) async fn run(
+    State(server): Shared,
+    Path(name): Path<String>,
+    caller: Caller,
+    query: RawQuery,
+    request: Request,
+) -> Answer {
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
-    let caller = server.caller(&asked).await?;
     let given = Given::read(query.0.as_deref(), &["project"])?;
     let content = body(&server, &parts, content).await?;
     let op = offered(&name, &if_match(&asked, &name, content)?)?;

@@ -270,10 +270,7 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 /// `GET /api/v1/projects`
-pub(super) async fn projects(State(server): Shared, query: RawQuery, request: Request) -> Answer {
-    let (parts, _) = request.into_parts();
-    let asked = Asked::of(&parts);
-    let caller = server.caller(&asked).await?;
+pub(super) async fn projects(State(server): Shared, caller: Caller, query: RawQuery) -> Answer {
     let given = Given::read(query.0.as_deref(), &["limit", "cursor"])?;
     let request = given.request(&[LIMIT, CURSOR])?;
     let limit = request.get("limit").and_then(Value::as_u64).unwrap_or(50);
@@ -322,36 +319,45 @@ impl Server {
 pub(super) async fn list(
     State(server): Shared,
     Path((project, resource)): Path<(String, String)>,
+    caller: Caller,
     query: RawQuery,
     request: Request,
 ) -> Answer {
-    read(&server, &project, &resource, "", query, request).await
+    read(&server, &caller, &project, (&resource, ""), query, request).await
 }
 
 /// `GET /api/v1/projects/{project}/{resource}/{id}`
 pub(super) async fn one(
     State(server): Shared,
     Path((project, resource, id)): Path<(String, String, String)>,
+    caller: Caller,
     query: RawQuery,
     request: Request,
 ) -> Answer {
-    read(&server, &project, &format!("{resource}/{{id}}"), &id, query, request).await
+    read(&server, &caller, &project, (&format!("{resource}/{{id}}"), &id), query, request).await
 }
 
 /// `GET /api/v1/projects/{project}/{resource}/{id}/{part}`
 pub(super) async fn part(
     State(server): Shared,
     Path((project, resource, id, part)): Path<(String, String, String, String)>,
+    caller: Caller,
     query: RawQuery,
     request: Request,
 ) -> Answer {
-    read(&server, &project, &format!("{resource}/{{id}}/{part}"), &id, query, request).await
+    read(&server, &caller, &project, (&format!("{resource}/{{id}}/{part}"), &id), query, request).await
 }
 
-async fn read(server: &Server, project: &str, path: &str, id: &str, query: RawQuery, request: Request) -> Answer {
+async fn read(
+    server: &Server,
+    caller: &Caller,
+    project: &str,
+    (path, id): (&str, &str),
+    query: RawQuery,
+    request: Request,
+) -> Answer {
     let (parts, _) = request.into_parts();
     let asked = Asked::of(&parts);
-    let caller = server.caller(&asked).await?;
     let resource = RESOURCES.iter().find(|resource| resource.path == path).ok_or_else(no_such_address)?;
     let known: Vec<&str> = resource.params.iter().map(|param| param.name).collect();
     let given = Given::read(query.0.as_deref(), &known)?;
@@ -360,9 +366,9 @@ async fn read(server: &Server, project: &str, path: &str, id: &str, query: RawQu
         wanted.insert(resource.id.to_owned(), value!(id));
     }
     let question = Query::read(resource.query, &shaped(resource, wanted).to_string())?;
-    let project = server.project(&caller, project, false).await?;
-    let call = server.call(&caller, project, Some(&asked))?;
-    let body = server.ask_as(&caller, call, question).await?;
+    let project = server.project(caller, project, false).await?;
+    let call = server.call(caller, project, Some(&asked))?;
+    let body = server.ask_as(caller, call, question).await?;
     let version = (resource.query == "show").then(|| version(&body)).flatten();
     let seen = asked.header(header::IF_NONE_MATCH.as_str())?;
     let mut response = match version {

@@ -4,6 +4,7 @@ mod access;
 mod access_logins;
 mod access_own;
 mod access_roles;
+mod access_sessions;
 mod agents;
 mod asking;
 mod atomicity;
@@ -99,6 +100,7 @@ pub fn cases() -> Vec<&'static Case> {
         access_logins::CASES,
         access_own::CASES,
         access_roles::CASES,
+        access_sessions::CASES,
         agents::CASES,
         asking::CASES,
         bulk::CASES,

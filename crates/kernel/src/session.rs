@@ -1,0 +1,124 @@
+//! Sessions as far as a call may know of them. For a program on the machine of the store all sessions are there. For one
+//! that comes through a server those of other principals are as if they did not exist: their ids and processes are no
+//! secrets, and open nothing.
+
+use tenure_core::Result;
+use tenure_core::agent::Process;
+use tenure_core::session::{Answer, Asking, Seen, decide, names};
+use tenure_core::time::Time;
+use tenure_store::Tx;
+use tenure_store::table::{agent, project, session};
+
+use crate::access;
+use crate::call::Call;
+
+/// The process that the sessions of a call are kept under. Where none is known, what stands in its place keeps the sessions
+/// of one principal apart from those of another that say the same id.
+pub(crate) fn process(call: &Call) -> Process {
+    let process = call.actor.process.clone().unwrap_or_default();
+    match &call.actor.principal {
+        Some(grants) if process.host.is_empty() => Process { pidns: grants.principal.clone(), ..process },
+        _ => process,
+    }
+}
+
+/// The sessions of a process and of an id that a call may know of, each once.
+pub(crate) fn known(
+    tx: &mut dyn Tx,
+    call: &Call,
+    project: &str,
+    (tool, id): (&str, &str),
+) -> Result<Vec<session::Row>> {
+    let process = process(call);
+    let mut calls = vec![session::of_id_call(project, tool, id)];
+    if !process.host.is_empty() {
+        calls.insert(0, session::of_process_call(project, &process, tool));
+    }
+    let mut known = Vec::new();
+    for rows in tx.query_all(calls)? {
+        add(&mut known, session::many(rows)?);
+    }
+    visible(tx, call, project, known)
+}
+
+/// Whether the row of this very session is another principal's: whoever says so much about itself that is not so, is not
+/// entered.
+pub(crate) fn is_others(tx: &mut dyn Tx, call: &Call, project: &str, (tool, id): (&str, &str)) -> Result<bool> {
+    if call.actor.principal.is_none() {
+        return Ok(false);
+    }
+    let process = process(call);
+    let (sql, args) = session::of_id_call(project, tool, id);
+    let mut rows = session::many(tx.query(sql, &args)?)?;
+    rows.retain(|row| row.seen.process == process);
+    Ok(!rows.is_empty() && visible(tx, call, project, rows)?.is_empty())
+}
+
+/// Adds those that are not there yet.
+pub(crate) fn add(known: &mut Vec<session::Row>, more: Vec<session::Row>) {
+    for row in more {
+        if !known.contains(&row) {
+            known.push(row);
+        }
+    }
+}
+
+/// Those of some sessions that a call may know of: all, or those whose agents are nobody's but its principal's.
+pub(crate) fn visible(
+    tx: &mut dyn Tx,
+    call: &Call,
+    project: &str,
+    mut rows: Vec<session::Row>,
+) -> Result<Vec<session::Row>> {
+    let Some(grants) = call.actor.principal.as_ref().filter(|_| !rows.is_empty()) else { return Ok(rows) };
+    let mut agents: Vec<String> = rows.iter().map(|row| row.seen.agent.clone()).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    let owners = agent::whereabouts(tx, project, &agents)?;
+    let me = grants.principal.as_str();
+    let own = |name: &str| {
+        name == me || owners.iter().any(|agent| agent.name == name && (agent.owner.is_empty() || agent.owner == me))
+    };
+    rows.retain(|row| own(&row.seen.agent));
+    Ok(rows)
+}
+
+/// Which agent a session is, over those that its call may know of.
+pub(crate) fn decided(
+    tx: &mut dyn Tx,
+    call: &Call,
+    project: &project::Row,
+    asking: &Asking<'_>,
+    (known, now): (&[Seen], Time),
+    dead: impl Fn(&Seen) -> bool,
+) -> Result<Answer> {
+    let answer = decide(asking, known, now, dead);
+    if is_open(tx, call, project, &answer.agent)? {
+        return Ok(answer);
+    }
+    let agent = free_name(tx, call, project, (asking.tool, asking.session), known)?;
+    Ok(Answer { agent: agent.unwrap_or(answer.agent), second_of: answer.second_of })
+}
+
+/// The first name of a session that its call may have and that no session known to it has.
+pub(crate) fn free_name(
+    tx: &mut dyn Tx,
+    call: &Call,
+    project: &project::Row,
+    (tool, id): (&str, &str),
+    known: &[Seen],
+) -> Result<Option<String>> {
+    for name in names(tool, id) {
+        if known.iter().all(|seen| seen.agent != name) && is_open(tx, call, project, &name)? {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a call may act as an agent.
+fn is_open(tx: &mut dyn Tx, call: &Call, project: &project::Row, name: &str) -> Result<bool> {
+    let Some(grants) = &call.actor.principal else { return Ok(true) };
+    let known = agent::get(tx, &project.id, name)?;
+    access::may_be(tx, grants, &project.key, (name, known.as_ref()), access::Doing::Op)
+}

@@ -1,0 +1,58 @@
+//! All addresses of the server: the router is made from this table, so whoever walks it forgets none.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{MethodRouter, any, get, post};
+
+use super::{Failure, Server, around, events, far, health, known, login, mcp, openapi, ops, reads};
+use super::{no_such_address, no_such_method};
+use crate::mcp::http::Door;
+
+/// The routes that anybody may ask, without showing who it is: an explicit list, and the only one. A route that is not in
+/// it is denied to whoever has not shown who it is, whatever its handler does.
+pub const PUBLIC: [&str; 5] = ["/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"];
+
+/// An address, and what answers there.
+pub(super) struct Route {
+    pub(super) path: &'static str,
+    serve: fn() -> MethodRouter<Arc<Server>>,
+}
+
+const fn route(path: &'static str, serve: fn() -> MethodRouter<Arc<Server>>) -> Route {
+    Route { path, serve }
+}
+
+pub(super) const ROUTES: &[Route] = &[
+    route("/livez", || get(health::live)),
+    route("/readyz", || get(health::ready)),
+    route("/metrics", || get(health::metrics)),
+    route("/login/{link}", || get(login::page)),
+    route("/login", || post(login::take)),
+    route("/logout", || post(login::close)),
+    route("/api/v1/hello", || get(far::hello)),
+    route("/api/v1/call", || post(far::call)),
+    route("/api/v1/ops/{name}", || post(ops::run)),
+    route("/mcp", || any(mcp::serve)),
+    route("/api/v1/openapi.json", || get(openapi::serve)),
+    route("/api/v1/events", || get(events::stream)),
+    route("/api/v1/wait", || get(events::wait)),
+    route("/api/v1/projects", || get(reads::projects)),
+    route("/api/v1/projects/{project}/{resource}", || get(reads::list)),
+    route("/api/v1/projects/{project}/{resource}/{id}", || get(reads::one)),
+    route("/api/v1/projects/{project}/{resource}/{id}/{part}", || get(reads::part)),
+];
+
+/// All of them, behind what happens around every request.
+pub(crate) fn router(server: Arc<Server>) -> Router {
+    let tools = Arc::new(Door::of(&server));
+    ROUTES
+        .iter()
+        .fold(Router::new(), |router, route| router.route(route.path, (route.serve)()))
+        .fallback(|| async { Failure(no_such_address()) })
+        .method_not_allowed_fallback(|| async { Failure(no_such_method()) })
+        .layer(axum::middleware::from_fn_with_state(server.clone(), known::layer))
+        .layer(axum::middleware::from_fn_with_state(server.clone(), around::around))
+        .layer(axum::Extension(tools))
+        .with_state(server)
+}

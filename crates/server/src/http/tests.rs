@@ -1,0 +1,221 @@
+//! Who is let in: every route there is, asked by everybody who must not be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
+use serde_json::Value;
+use tenure_core::access::Role;
+use tenure_kernel::access::Secret;
+use tenure_kernel::op::{member_set, principal_set, token_add, token_revoke};
+use tenure_kernel::{Call, Kernel, Op};
+use tenure_store::{Location, Options, OsEntropy};
+use tokio::runtime::Runtime;
+use tower_service::Service as _;
+
+use super::routes::ROUTES;
+use super::{Limits, PUBLIC, Server, openapi, router};
+use crate::log::Log;
+
+const METHODS: [Method; 7] =
+    [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
+
+/// A server on a store, and a runtime to ask it in.
+struct World {
+    runtime: Runtime,
+    kernel: Arc<Kernel>,
+    app: Router,
+}
+
+impl World {
+    fn on(location: Location) -> World {
+        let options =
+            Options { patience: Duration::from_millis(50), answer: Duration::from_millis(50), ..Options::default() };
+        let kernel = Arc::new(Kernel::new(location, options).unwrap());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        // Nobody is turned away for asking too often: what is looked at is who is let in.
+        let limits = Limits { per_second: 1_000_000, ..Limits::default() };
+        let log = Log::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
+        let inside = runtime.enter();
+        let app = router(Arc::new(Server::new(kernel.clone(), limits, log).unwrap()));
+        drop(inside);
+        World { runtime, kernel, app }
+    }
+
+    fn run(&self, op: Op) -> Value {
+        let reply = self.kernel.run(&Call::of_store("person:root", &OsEntropy), &op).unwrap();
+        serde_json::from_str(&reply.body).unwrap()
+    }
+
+    fn member(&self, principal: &str, role: Option<Role>, project: &str) {
+        let (principal, project) = (principal.to_owned(), project.to_owned());
+        self.run(Op::MemberSet(member_set::Request { principal, project, role }));
+    }
+
+    /// A token, and its secret.
+    fn token(&self, principal: &str) -> (String, String) {
+        let secret = Secret::draw(&OsEntropy);
+        let request = token_add::Request { principal: principal.to_owned(), hash: secret.hash(), ..Default::default() };
+        let made = self.run(Op::TokenAdd(request));
+        (made["id"].as_str().unwrap().to_owned(), secret.expose().to_owned())
+    }
+
+    /// The status and the document of an answer.
+    fn ask(&self, method: &Method, path: &str, header: Option<(&str, &str)>) -> (StatusCode, Value) {
+        let mut request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+        if let Some((name, value)) = header {
+            request = request.header(name, value);
+        }
+        let request = request.body(Body::from("{}")).unwrap();
+        self.runtime.block_on(async {
+            let response = self.app.clone().call(request).await.unwrap();
+            let status = response.status();
+            let stays = response.headers().get("content-type").is_some_and(|media| media == "text/event-stream");
+            let bytes = if stays {
+                Default::default()
+            } else {
+                axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap()
+            };
+            (status, serde_json::from_slice(&bytes).unwrap_or_default())
+        })
+    }
+}
+
+/// An address of a route.
+fn address(route: &str) -> String {
+    let filled = route
+        .replace("{link}", &"a".repeat(32))
+        .replace("{name}", "add")
+        .replace("{project}", "p")
+        .replace("{resource}", "tasks")
+        .replace("{id}", "t-xxxxx")
+        .replace("{part}", "story");
+    assert!(!filled.contains('{'), "{route}");
+    format!("{filled}?project=p")
+}
+
+fn guarded() -> impl Iterator<Item = &'static str> {
+    ROUTES.iter().map(|route| route.path).filter(|path| !PUBLIC.contains(path))
+}
+
+#[test]
+fn inv_s1_no_route_but_the_public_ones_lets_anybody_in_who_has_not_shown_who_it_is() {
+    let world = World::on(Location::Memory);
+    for principal in ["person:ann", "person:bob", "person:eve"] {
+        world.member(principal, Some(Role::Admin), "*");
+    }
+    let (_, good) = world.token("person:ann");
+    let (revoked, of_revoked) = world.token("person:bob");
+    world.run(Op::TokenRevoke(token_revoke::Request { token: revoked }));
+    let (_, of_disabled) = world.token("person:eve");
+    world.run(Op::PrincipalSet(principal_set::Request { principal: "person:eve".into(), disabled: true }));
+    let unknown = Secret::draw(&OsEntropy);
+    let bearer = |secret: &str| format!("Bearer {secret}");
+    let strangers: Vec<Option<(&str, String)>> = vec![
+        None,
+        Some(("authorization", bearer(unknown.expose()))),
+        Some(("authorization", bearer(""))),
+        Some(("authorization", good.clone())),
+        Some(("authorization", format!("Basic {good}"))),
+        Some(("authorization", bearer(&of_revoked))),
+        Some(("authorization", bearer(&of_disabled))),
+        Some(("cookie", format!("__Host-tenure={}", unknown.expose()))),
+        Some(("cookie", format!("__Host-tenure={good}"))),
+    ];
+    let mut words = None;
+    for path in guarded() {
+        for method in &METHODS {
+            for stranger in &strangers {
+                let header = stranger.as_ref().map(|(name, value)| (*name, value.as_str()));
+                let (status, said) = world.ask(method, &address(path), header);
+                assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {path} {stranger:?}");
+                // Which of the reasons it is, is not said.
+                let mut said = said;
+                said.as_object_mut().and_then(|fields| fields.remove("instance"));
+                if *method != Method::HEAD {
+                    assert_eq!(said["code"], "not_signed_in");
+                    assert_eq!(said, *words.get_or_insert_with(|| said.clone()), "{method} {path} {stranger:?}");
+                }
+            }
+        }
+        let (status, _) = world.ask(&Method::GET, &address(path), Some(("authorization", &bearer(&good))));
+        assert_ne!(status, StatusCode::UNAUTHORIZED, "{path}");
+    }
+    // One that is added here lets everybody in: look twice.
+    assert_eq!(PUBLIC, ["/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"]);
+    for path in PUBLIC {
+        assert!(ROUTES.iter().any(|route| route.path == path), "{path} is no route");
+        let (status, _) = world.ask(&Method::GET, &address(path), None);
+        assert_ne!(status, StatusCode::UNAUTHORIZED, "{path}");
+    }
+}
+
+#[test]
+fn inv_s1_whoever_has_no_role_is_shown_nothing() {
+    let world = World::on(Location::Memory);
+    world.member("person:ann", Some(Role::Admin), "*");
+    world.member("person:bob", Some(Role::Admin), "name:p");
+    world.member("person:bob", None, "name:p");
+    let (_, secret) = world.token("person:bob");
+    let bearer = format!("Bearer {secret}");
+    for path in guarded() {
+        for method in &METHODS {
+            let (status, said) = world.ask(method, &address(path), Some(("authorization", &bearer)));
+            match path {
+                // What can be asked, and that there is nothing to see.
+                "/api/v1/openapi.json" => {}
+                "/api/v1/projects" => assert!(said["items"].as_array().is_none_or(Vec::is_empty), "{said}"),
+                _ => assert!(status.is_client_error(), "{method} {path}: {status} {said}"),
+            }
+        }
+    }
+    let (_, listed) = world.ask(&Method::GET, "/api/v1/projects", Some(("authorization", &bearer)));
+    assert_eq!(listed["items"], serde_json::json!([]));
+}
+
+#[test]
+fn inv_s1_a_store_that_cannot_be_asked_lets_nobody_in() {
+    let world = World::on(Location::Postgres("postgres://nobody@127.0.0.1:1/none".into()));
+    let bearer = format!("Bearer {}", Secret::draw(&OsEntropy).expose());
+    let cookie = format!("__Host-tenure={}", Secret::draw(&OsEntropy).expose());
+    for path in guarded() {
+        for (name, value) in [("authorization", &bearer), ("cookie", &cookie)] {
+            let (status, said) = world.ask(&Method::GET, &address(path), Some((name, value)));
+            assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path} {said}");
+        }
+    }
+}
+
+#[test]
+fn where_there_is_nothing_nothing_is_told() {
+    let world = World::on(Location::Memory);
+    for path in ["/nothing", "/api/v1/nothing", "/api/v1/ops", "/api/v1/projects/p/tasks/a/b/c", "/login/a/b"] {
+        for method in METHODS.iter().filter(|method| **method != Method::HEAD) {
+            let (status, said) = world.ask(method, path, None);
+            assert_eq!((status, said["code"].as_str()), (StatusCode::NOT_FOUND, Some("unknown_address")), "{path}");
+        }
+    }
+}
+
+#[test]
+fn inv_s1_the_description_says_which_routes_anybody_may_ask() {
+    let document = openapi::document();
+    let everywhere = document["security"].as_array().unwrap();
+    assert!(!everywhere.is_empty(), "a route that says nothing needs a token");
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let fits = |route: &&super::routes::Route| {
+            let (of_route, asked) = (segments(route.path), segments(path));
+            let same = |(one, other): (&String, &String)| one == other || one.starts_with('{');
+            of_route.len() == asked.len() && of_route.iter().zip(&asked).all(same)
+        };
+        let exact = ROUTES.iter().find(|route| route.path == path);
+        let route = exact.or_else(|| ROUTES.iter().find(fits)).unwrap_or_else(|| panic!("nothing serves {path}"));
+        for (method, about) in methods.as_object().unwrap() {
+            let open = about.get("security").is_some_and(|needed| *needed == serde_json::json!([]));
+            assert_eq!(open, PUBLIC.contains(&route.path), "{method} {path}");
+        }
+    }
+}

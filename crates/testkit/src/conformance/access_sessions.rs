@@ -1,0 +1,197 @@
+//! Sessions that come through a server: an id is no proof, so those of another principal are as if they did not exist.
+
+use serde_json::Value;
+use tenure_core::Result;
+use tenure_core::access::{Grants, Role};
+use tenure_core::agent::Process;
+use tenure_core::session::{Context, Start, Whose};
+use tenure_kernel::op::{session_start, tool_used};
+use tenure_kernel::query::session::{Depth, Look, Mine, Standing};
+use tenure_kernel::{Actor, Call, Door, Op};
+use tenure_store::table::project;
+
+use super::Case;
+use super::access::{ANN, adding, call, member, run, token, worker};
+use super::sessions::{ending, presence};
+use super::shorthand::claiming;
+use crate::fixture::{World, code_of, refusal};
+use crate::raw::{differing, dump};
+
+pub(super) const CASES: &[Case] = &[
+    Case::everywhere("inv_s2_a_session_of_another_principal_is_as_if_it_did_not_exist", others),
+    Case::everywhere("inv_s2_nobody_ends_or_takes_the_session_of_another_principal", takes_nothing),
+    Case::everywhere("inv_i1_a_session_from_afar_is_one_agent_from_start_to_end", one_agent),
+    Case::everywhere("inv_s2_principals_without_a_role_here_are_told_from_free_names_by_nothing", names),
+];
+
+const BOB: &str = "person:bob";
+
+/// A call of a hook through a server.
+fn hook(world: &World, agent: &str, grants: &Grants) -> Call {
+    let far = call(world, agent, grants);
+    Call { actor: Actor { tool: "claude".into(), door: Door::Hook, ..far.actor }, ..far }
+}
+
+fn look(world: &World, grants: &Grants, session: &str, depth: Depth) -> Standing {
+    let look = Look { says: &presence(session), given: None, depth };
+    world.kernel.standing(&hook(world, &grants.principal, grants), &look).unwrap().expect("switched on")
+}
+
+fn mine(world: &World, grants: &Grants, session: &str) -> Option<Mine> {
+    look(world, grants, session, Depth::News).mine
+}
+
+fn starting(session: &str, given: bool) -> Op {
+    let (tool, session) = ("claude".into(), session.into());
+    Op::SessionStart(session_start::Request { tool, session, source: Start::Startup, given, event: String::new() })
+}
+
+/// Starts a session as a door does, and says which agent it is.
+fn start(world: &World, grants: &Grants, session: &str) -> String {
+    let agent = look(world, grants, session, Depth::Who).agent.expect("through a server it is told");
+    let started = run(world, &hook(world, &agent, grants), starting(session, false)).unwrap();
+    assert_eq!(started["agent"], agent.as_str());
+    agent
+}
+
+fn whose(world: &World, grants: &Grants, session: &str) -> Whose {
+    let (call, here) = (hook(world, &grants.principal, grants), Process::default());
+    world.kernel.session_of(&call, &[("claude", Some(session))], &here, &[]).unwrap()
+}
+
+/// Ann's session `s`, which goes by its own name and holds a task, and `t`, which goes by a name that was given.
+fn sessions_of_ann(world: &World) -> String {
+    let ann = worker(ANN);
+    let task = world.add("held");
+    assert_eq!(start(world, &ann, "s"), "claude-s");
+    run(world, &hook(world, "claude-s", &ann), claiming(&task)).unwrap();
+    run(world, &hook(world, "ann-bot", &ann), starting("t", true)).unwrap();
+    task
+}
+
+fn others(world: &World) {
+    let (ann, bob) = (worker(ANN), worker(BOB));
+    sessions_of_ann(world);
+    // Of one whose agent has a name of its own he learns what he learns of one that never was.
+    for session in ["t", "never"] {
+        for depth in [Depth::Who, Depth::News, Depth::Loss] {
+            let found = look(world, &bob, session, depth);
+            assert!(found.known.is_empty() && found.mine.is_none(), "{session}");
+            assert_eq!(found.agent, Some(format!("claude-{session}")));
+        }
+        assert_eq!(whose(world, &bob, session), Whose::Agent(format!("claude-{session}")));
+        let wrong = refusal(run(world, &hook(world, "bob-bot", &bob), starting(session, false)));
+        assert_eq!((wrong.code(), wrong.about()), ("other_session", Some(format!("claude-{session}").as_str())));
+    }
+    // The name of the other stands in the list of agents, so he is another by number.
+    let found = look(world, &bob, "s", Depth::Who);
+    assert!(found.known.is_empty() && found.mine.is_none());
+    assert_eq!(found.agent.as_deref(), Some("claude-s.2"));
+    assert_eq!(whose(world, &bob, "s"), Whose::Agent("claude-s.2".into()));
+    // What the processes of others are called opens nothing either.
+    let claimed = Process { host: "h".into(), boot: "b".into(), pidns: ANN.into(), pid: 0, started: 0 };
+    let call = hook(world, BOB, &bob);
+    for here in [claimed, Process { pidns: ANN.into(), ..Process::default() }] {
+        let found = world.kernel.session_of(&call, &[("claude", Some("t"))], &here, &[(0, 0)]).unwrap();
+        assert_eq!(found, Whose::Agent("claude-t".into()));
+    }
+    // She finds her own.
+    assert_eq!(whose(world, &ann, "t"), Whose::Agent("ann-bot".into()));
+    assert_eq!(mine(world, &ann, "s").unwrap().agent, "claude-s");
+}
+
+fn takes_nothing(world: &World) {
+    let (ann, bob) = (worker(ANN), worker(BOB));
+    let task = sessions_of_ann(world);
+    let told = |session: &str| {
+        let facts = tool_used::Request { told: true, context: Context::Shortened, ..presence(session) };
+        Op::ToolUsed(tool_used::Request { tool_name: "Bash".into(), failed: true, ..facts })
+    };
+    // As her agents he may nothing.
+    let before = dump(&world.kernel);
+    for (agent, session) in [("claude-s", "s"), ("ann-bot", "t")] {
+        for op in [starting(session, false), starting(session, true), ending(session, "other"), told(session)] {
+            assert_eq!(code_of(run(world, &hook(world, agent, &bob), op)), "not_yours");
+        }
+    }
+    assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
+    // As agents of his own he begins, uses and ends sessions that say her ids, and hers go on.
+    let both = || (mine(world, &ann, "s"), mine(world, &ann, "t"));
+    let untouched = |(s, t): (Option<Mine>, Option<Mine>)| {
+        let (s, t) = (s.expect("hers goes on"), t.expect("hers goes on"));
+        assert_eq!((s.agent.as_str(), t.agent.as_str()), ("claude-s", "ann-bot"));
+        for one in [s, t] {
+            assert!(!one.is_shortened && one.told_at == tenure_core::Time(0), "{one:?}");
+        }
+        assert_eq!(world.show(&task)["holder"]["agent"], "claude-s");
+    };
+    untouched(both());
+    let own: Vec<String> = ["s", "t"].iter().map(|session| start(world, &bob, session)).collect();
+    assert_eq!(own, ["claude-s.2", "claude-t"]);
+    untouched(both());
+    for (agent, session) in own.iter().zip(["s", "t"]) {
+        run(world, &hook(world, agent, &bob), told(session)).unwrap();
+        untouched(both());
+        let ended: Value = run(world, &hook(world, agent, &bob), ending(session, "other")).unwrap();
+        assert_eq!((&ended["agent"], &ended["over"]), (&Value::from(agent.as_str()), &Value::from(true)));
+        untouched(both());
+    }
+    // Under a name that is given as well.
+    run(world, &hook(world, "bob-bot", &bob), starting("s", true)).unwrap();
+    run(world, &hook(world, "bob-bot", &bob), ending("s", "other")).unwrap();
+    untouched(both());
+    // And hers end by her.
+    run(world, &hook(world, "claude-s", &ann), ending("s", "other")).unwrap();
+    assert!(world.show(&task)["holder"].is_null());
+    world.sound();
+}
+
+fn one_agent(world: &World) {
+    let ann = worker(ANN);
+    world.add("first");
+    assert_eq!(start(world, &ann, "s"), "claude-s");
+    for source in [Start::Compact, Start::Resume, Start::Clear, Start::Startup] {
+        let op = session_start::Request {
+            tool: "claude".into(),
+            session: "s".into(),
+            source,
+            given: false,
+            event: String::new(),
+        };
+        run(world, &hook(world, "claude-s", &ann), Op::SessionStart(op)).unwrap();
+        assert_eq!(mine(world, &ann, "s").unwrap().agent, "claude-s");
+    }
+    run(world, &hook(world, "claude-s", &ann), ending("s", "other")).unwrap();
+    assert!(mine(world, &ann, "s").is_none());
+    assert_eq!(start(world, &ann, "s"), "claude-s", "it comes back as itself");
+    assert_eq!(world.count("agent.registered"), 2, "the person at the store and the session");
+}
+
+fn names(world: &World) {
+    let ann = worker(ANN);
+    for name in ["elsewhere", "mason", "runner", "roamer"] {
+        token(world, name, name);
+    }
+    member(world, "elsewhere", "name:q", Some(Role::Admin));
+    member(world, "runner", "name:p", Some(Role::Viewer));
+    member(world, "roamer", "*", Some(Role::Viewer));
+    // One that was here as itself, and has no role any more.
+    run(world, &call(world, "mason", &worker("mason")), adding()).unwrap();
+    let outcome = |result: Result<Value>| result.map(drop).map_err(|error| error.code().to_owned());
+    for (name, may) in
+        [("elsewhere", true), ("unheard-of", true), ("runner", false), ("roamer", false), ("mason", false)]
+    {
+        let expected = if may { Ok(()) } else { Err("not_yours".to_owned()) };
+        let asked = world.kernel.status(&call(world, name, &ann)).map(|_| Value::Null);
+        assert_eq!(outcome(asked), expected, "a query as {name}");
+        assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "an op as {name}");
+        // The same a second time: what was made by the first tells nothing.
+        assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "again as {name}");
+    }
+    // Where the principal is at home it is itself; here the name is her agent's, and stays so.
+    let there = project::Name { key: "name:q".into(), label: "q".into() };
+    let home = Grants { members: [("name:q".to_owned(), Role::Admin)].into(), ..worker("elsewhere") };
+    run(world, &Call { project: there, ..call(world, "elsewhere", &home) }, adding()).unwrap();
+    member(world, "elsewhere", "name:p", Some(Role::Worker));
+    assert_eq!(code_of(run(world, &call(world, "elsewhere", &worker("elsewhere")), adding())), "not_yours");
+}
