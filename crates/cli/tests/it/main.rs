@@ -51,6 +51,7 @@ mod shapes;
 mod shortened;
 mod silent;
 mod snapshots;
+mod stops;
 mod streams;
 mod waiting;
 mod worktrees;

@@ -14,10 +14,10 @@ use crate::home::{Engine, Home, text};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that runs beside the test, and is killed with it.
-struct Up {
-    child: Child,
+pub(crate) struct Up {
+    pub(crate) child: Child,
     /// `127.0.0.1:PORT`.
-    address: String,
+    pub(crate) address: String,
     /// The path of the one-time link.
     link: String,
 }
@@ -30,7 +30,7 @@ impl Drop for Up {
 }
 
 impl Up {
-    fn start(home: &Home, args: &[&str]) -> Up {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Up {
         let words: Vec<&str> = args.iter().copied().chain(["--listen", "127.0.0.1:0", "--quiet", "--json"]).collect();
         let mut command = home.call(&words).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -48,11 +48,11 @@ impl Up {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
         let mut stream = self.connect();
         let body = body.map(Value::to_string);
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
@@ -79,10 +79,10 @@ impl Up {
 }
 
 #[derive(Debug)]
-struct Reply {
-    status: u16,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
     head: String,
-    body: Value,
+    pub(crate) body: Value,
 }
 
 impl Reply {
@@ -106,17 +106,17 @@ impl Reply {
 }
 
 /// A token of somebody with a role, made by the person at the store.
-fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
+pub(crate) fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
     home.ok(&["member", "set", principal, "--role", role, "--in", project]);
     text(&home.ok(&["token", "add", "--for", principal])["secret"])
 }
 
-fn bearer(secret: &str) -> String {
+pub(crate) fn bearer(secret: &str) -> String {
     format!("Bearer {secret}")
 }
 
 /// A home whose project is called `web`, with one task in it.
-fn home(engine: Engine) -> Home {
+pub(crate) fn home(engine: Engine) -> Home {
     let home = Home::new(engine);
     std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n").unwrap();
     home.add("first");
