@@ -11,6 +11,7 @@ mod bad_files;
 mod bad_input;
 mod commits;
 mod commits_setup;
+mod configured;
 mod dead_session;
 mod demo;
 mod doctor;

@@ -34,12 +34,16 @@ impl Up {
         let words: Vec<&str> = args.iter().copied().chain(["--listen", "127.0.0.1:0", "--quiet", "--json"]).collect();
         let mut command = home.call(&words).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
+        Up::of(command.spawn().unwrap())
+    }
+
+    /// A server that was started, once it says that it serves.
+    pub(crate) fn of(mut child: Child) -> Up {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server says {line:?}"));
-        let url = text(&said["data"]["url"]);
-        let address = url.strip_prefix("http://").unwrap().to_owned();
+        let url = said["data"]["url"].as_str().unwrap_or_default().to_owned();
+        let address = url.trim_start_matches("http://").to_owned();
         let link = said["data"]["sign_in"].as_str().map_or(String::new(), |link| link[url.len()..].to_owned());
         Up { child, address, link }
     }

@@ -131,7 +131,12 @@ impl Near {
 
 fn undecided(call: &Call) -> Error {
     let id = call.request_id.as_str();
-    Error::new(Kind::Busy, "undecided", Stage::Commit, "the server stands still in the middle of a commit: this may yet be done")
-        .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
-        .detail("request_id", id)
+    Error::new(
+        Kind::Busy,
+        "undecided",
+        Stage::Commit,
+        "the server stands still in the middle of a commit: this may yet be done",
+    )
+    .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
+    .detail("request_id", id)
 }
