@@ -108,6 +108,22 @@ impl Kernel {
         answer
     }
 
+    /// The kept answer to a request, if it was carried out: a look that waits for nobody and changes nothing.
+    pub fn kept(&self, call: &Call, op: &Op) -> Result<Option<Reply>> {
+        let fingerprint = checked(call, op)?;
+        self.store.read(&call.project.key, |tx, entered| {
+            check_store(call, &entered)?;
+            let Some(project) = entered.project else { return Ok(None) };
+            let key = request::Key { project: &project.id, ..key_of(call, op) };
+            let mut answers = tx.query_all(vec![request::get_call(&key), agent::get_call(&project.id, key.actor)])?;
+            let agent = agent::one(answers.pop().unwrap_or_default())?;
+            let kept = request::decode(answers.pop().unwrap_or_default())?;
+            let kept = kept.filter(|kept| kept.expires_at > entered.clock && access::may_replay(call, agent.as_ref()));
+            let kept = kept.filter(|kept| kept.fingerprint == fingerprint);
+            Ok(kept.map(|kept| Reply { body: kept.response, replayed: true }))
+        })
+    }
+
     /// Runs several ops, in their order, and answers the first so many of them, at least one: on SQLite in one
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.

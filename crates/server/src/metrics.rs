@@ -50,9 +50,12 @@ impl Metrics {
         histogram.count += 1;
     }
 
-    /// All of it as text.
-    pub fn text(&self, figures: &[Figure]) -> String {
+    /// All of it as text, with the revision of the configuration in force.
+    pub fn text(&self, revision: &str, figures: &[Figure]) -> String {
         let mut out = String::new();
+        let _ = writeln!(out, "# HELP tenure_configuration_info The configuration in force, by its revision.");
+        let _ = writeln!(out, "# TYPE tenure_configuration_info gauge");
+        let _ = writeln!(out, "tenure_configuration_info{{revision={}}} 1", quoted(revision));
         for figure in figures {
             let Figure { name, help, sort, value } = figure;
             let _ = writeln!(out, "# HELP tenure_{name} {help}\n# TYPE tenure_{name} {sort}\ntenure_{name} {value}");
@@ -94,7 +97,8 @@ mod tests {
         metrics.request("/a", 200, Duration::from_millis(30));
         metrics.request("/a", 503, Duration::from_secs(9));
         let figures = [Figure { name: "line", help: "Ops in line.", sort: "gauge", value: 2.0 }];
-        let text = metrics.text(&figures);
+        let text = metrics.text("0f", &figures);
+        assert!(text.contains("tenure_configuration_info{revision=\"0f\"} 1\n"), "{text}");
         assert!(text.contains("# TYPE tenure_line gauge\ntenure_line 2\n"), "{text}");
         assert!(text.contains("tenure_http_requests_total{route=\"/a\",status=\"200\"} 2\n"), "{text}");
         assert!(text.contains("tenure_http_request_seconds_bucket{route=\"/a\",le=\"0.005\"} 1\n"), "{text}");

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tenure_core::{Error, Kind, Result, Stage};
@@ -10,14 +11,14 @@ use tenure_kernel::Kernel;
 use tenure_store::Location;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::http::{self, Limits, Server};
 use crate::log::Log;
 use crate::reach::place;
-use crate::socket::Listening;
+use crate::socket::{Listening, Served};
 use crate::wire::{Hello, VERSION};
 
 /// Most connections over TCP at once.
@@ -25,25 +26,59 @@ const CONNECTIONS: usize = 8_192;
 /// How often it looks whether something is due, beside what ops settle on their own.
 const SETTLE: Duration = Duration::from_secs(5);
 
+/// What of a configuration a server follows while it runs: one value, replaced as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// What it takes.
+    pub limits: Limits,
+    /// Changes when the contents of the configuration do.
+    pub revision: String,
+}
+
+/// What a signal to read the configuration anew led to.
+pub enum Reloaded {
+    /// Another configuration, or the same.
+    Snapshot {
+        /// What is followed from now on.
+        snapshot: Snapshot,
+        /// Settings that have changed and count from the next start.
+        waiting: Vec<&'static str>,
+    },
+    /// The terminal is gone, which sends the same signal: the server ends.
+    HungUp,
+}
+
 /// What a server is started with.
 pub struct Settings {
     /// The unix socket beside an embedded store.
     pub socket: Option<PathBuf>,
     /// Where it listens for HTTP.
     pub listen: Option<SocketAddr>,
-    /// What it takes.
-    pub limits: Limits,
+    /// The configuration that it begins with.
+    pub snapshot: Snapshot,
     /// Where it tells what it does.
     pub log: Log,
 }
 
-/// Serves until the process is told to end. `ready` is told where it listens, once it does.
-pub fn serve(kernel: Kernel, settings: Settings, ready: impl FnOnce(Option<SocketAddr>)) -> Result<()> {
+/// Serves until the process is told to end. `ready` is told where it listens, once it does; `reload` reads the
+/// configuration anew, on SIGHUP.
+pub fn serve(
+    kernel: Kernel,
+    settings: Settings,
+    reload: impl Fn() -> Result<Reloaded>,
+    ready: impl FnOnce(Option<SocketAddr>),
+) -> Result<()> {
     let running = Running::start(kernel, settings)?;
+    // Before anybody knows that it serves: whoever does may send one.
+    let mut signals = running.signals()?;
     ready(running.address);
-    let told = running.runtime.block_on(told_to_end());
+    while let Told::Reload = running.runtime.block_on(signals.next()) {
+        if !running.reloaded(reload()) {
+            break;
+        }
+    }
     running.stop();
-    told
+    Ok(())
 }
 
 /// A server that runs.
@@ -55,6 +90,8 @@ pub struct Running {
     end: watch::Sender<bool>,
     doors: Vec<JoinHandle<()>>,
     log: Log,
+    /// Let go of last.
+    served: Option<Served>,
 }
 
 impl Running {
@@ -76,7 +113,11 @@ impl Running {
             Err(error) if settings.socket.is_some() || !error.retryable() => return Err(error),
             Err(_) => None,
         };
-        let server = Arc::new(Server::new(kernel, settings.limits, settings.log.clone())?);
+        let served = match kernel.store().location() {
+            Location::File(path) => Some(Served::take(path)?),
+            Location::Memory | Location::Postgres(_) => None,
+        };
+        let server = Arc::new(Server::new(kernel, &settings.snapshot, settings.log.clone())?);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(64)
@@ -103,8 +144,41 @@ impl Running {
         }
         runtime.spawn(settle(server.clone(), ends));
         drop(inside);
-        settings.log.line("info", &[("message", "serving"), ("version", VERSION)]);
-        Ok(Running { runtime, server, address, end, doors, log: settings.log })
+        settings.log.line("info", &[("message", "serving"), ("version", VERSION), ("revision", &server.revision())]);
+        Ok(Running { runtime, server, address, end, doors, log: settings.log, served })
+    }
+
+    fn signals(&self) -> Result<Signals> {
+        let _inside = self.runtime.enter();
+        let listen = |kind| signal(kind).map_err(failed);
+        Ok(Signals {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Follows what the configuration says now; a bad one changes nothing. False: the server is to end.
+    fn reloaded(&self, reloaded: Result<Reloaded>) -> bool {
+        let [reloads, refusals] = &self.server.reloads;
+        match reloaded {
+            Ok(Reloaded::HungUp) => return false,
+            Ok(Reloaded::Snapshot { snapshot, waiting }) => {
+                self.server.follow(&snapshot);
+                reloads.fetch_add(1, Ordering::Relaxed);
+                let said = ("message", "the configuration was read anew");
+                let waiting = ("from_the_next_start", waiting.join(", "));
+                self.log.line("notice", &[said, ("revision", &snapshot.revision), (waiting.0, &waiting.1)]);
+            }
+            Err(error) => {
+                refusals.fetch_add(1, Ordering::Relaxed);
+                let said = ("message", "the configuration is bad, the one before stays in force");
+                let revision = self.server.revision();
+                let fields = [said, ("code", error.code()), ("cause", error.message()), ("revision", &revision)];
+                self.log.line("error", &fields);
+            }
+        }
+        true
     }
 
     /// Ends it: nobody new is let in, what was begun is finished, what is in line is carried out.
@@ -120,6 +194,7 @@ impl Running {
         self.server.queue.close();
         // Queries that nobody waits for any more are not waited for.
         self.runtime.shutdown_timeout(Duration::from_secs(1));
+        drop(self.served);
     }
 }
 
@@ -141,14 +216,26 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
     }
 }
 
-async fn told_to_end() -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// What the process was told by a signal.
+enum Told {
+    End,
+    Reload,
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.terminate.recv() => Told::End,
+            _ = self.interrupt.recv() => Told::End,
+            _ = self.hang_up.recv() => Told::Reload,
+        }
     }
-    Ok(())
 }
 
 fn failed(error: std::io::Error) -> Error {

@@ -32,30 +32,46 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
 
+/// The right to serve an embedded store. Freed when the process ends, however it ends.
+pub(crate) struct Served {
+    _lock: File,
+}
+
+impl Served {
+    /// Takes it, where no other server has it. The lock stands beside the database and not beside the socket, which may
+    /// be elsewhere or have no place at all; and it says whether a server is there, unlike the socket's file, which one
+    /// that was killed leaves behind.
+    pub(crate) fn take(database: &Path) -> Result<Served> {
+        let failed = |error: std::io::Error| {
+            Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot lock the store it serves")
+                .entity(database.display().to_string())
+                .cause(error)
+        };
+        let mut beside = std::fs::canonicalize(database).map_err(failed)?.into_os_string();
+        beside.push("-sock-lock");
+        let lock = lock(Path::new(&beside)).map_err(failed)?.ok_or_else(|| {
+            Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
+                .entity(database.display().to_string())
+                .hint("Use that one, or end it first.")
+        })?;
+        Ok(Served { _lock: lock })
+    }
+}
+
 /// A socket that is listened to; its file is removed with it.
 pub(crate) struct Listening {
     listener: UnixListener,
     path: PathBuf,
-    /// Freed when the process ends, however it ends.
-    _lock: File,
 }
 
 impl Listening {
-    /// Listens at a path, where no other server does.
+    /// Listens at a path, for whoever has the right to serve.
     pub(crate) fn at(path: PathBuf) -> Result<Listening> {
         let failed = |error: std::io::Error| {
             Error::new(Kind::Storage, "no_socket", Stage::Open, "the server cannot listen beside the store")
                 .entity(path.display().to_string())
                 .cause(error)
         };
-        // The lock says whether a server is there, and not the file of the socket, which one that was killed leaves behind.
-        let mut beside = path.clone().into_os_string();
-        beside.push("-lock");
-        let lock = lock(Path::new(&beside)).map_err(failed)?.ok_or_else(|| {
-            Error::new(Kind::Conflict, "already_served", Stage::Open, "another server serves this store")
-                .entity(path.display().to_string())
-                .hint("Use that one, or end it first.")
-        })?;
         // Made under another name of the same length, closed to others, and only then put in its place: at no moment can
         // another user connect.
         let draft = draft(&path);
@@ -66,7 +82,7 @@ impl Listening {
             let _ = std::fs::remove_file(&draft);
             failed(error)
         })?;
-        Ok(Listening { listener, path, _lock: lock })
+        Ok(Listening { listener, path })
     }
 
     /// Serves until told to end.

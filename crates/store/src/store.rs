@@ -283,6 +283,15 @@ impl Store {
         }
     }
 
+    /// Whether somebody who writes for others may be about to commit what it has decided: what was asked of it may still
+    /// be done, although whoever asked has left. Once this is false, whatever was done can be read.
+    pub fn is_deciding(&self) -> bool {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.is_deciding(),
+            Engine::Postgres(_) => false,
+        }
+    }
+
     /// Looks for damage: what is wrong, one line each; empty when all is well or there is no store.
     pub fn integrity(&self) -> Result<Vec<String>> {
         match &self.engine {

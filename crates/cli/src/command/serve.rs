@@ -1,11 +1,10 @@
 //! `tenure up` and `tenure serve`
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args as _;
 use serde_json::json;
@@ -14,17 +13,17 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{login_offer, member_set};
 use tenure_kernel::{Call, Kernel, Op};
-use tenure_server::http::Limits;
 use tenure_server::log::Log;
 use tenure_server::reach::place as sockets;
-use tenure_server::serve::{Settings, serve};
+use tenure_server::serve::{Reloaded, Settings, Snapshot, serve};
 use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 
 use super::{Group, Spec, read};
 use crate::context::Context;
+use crate::place::config::{Config, Serve};
 
 /// Where a server of one person listens.
-const USUAL: &str = "127.0.0.1:7133";
+const USUAL: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7133));
 
 pub(super) const UP: Spec = Spec {
     name: "up",
@@ -36,7 +35,8 @@ pub(super) const UP: Spec = Spec {
     run: |context, matches| {
         let args: UpArgs = read(matches)?;
         let person = context.people_only("`up`")?;
-        let listen = if args.no_http { None } else { Some(address(&args.listen)?) };
+        let flags = Serve::given(args.listen.as_deref(), [None; 5])?;
+        let listen = if args.no_http { None } else { Some(listens(context, &flags)?) };
         if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
             return Err(Error::usage("not_this_machine", format!("{far} is open to other machines"))
                 .hint("`up` is for one person on one machine: listen at 127.0.0.1, or use `serve` behind a proxy."));
@@ -45,7 +45,7 @@ pub(super) const UP: Spec = Spec {
         let link = listen.map(|_| sign_in(&kernel, &person.name)).transpose()?;
         // A person at a terminal is not told of every request, unless it asks for it.
         let told = if context.env.says_yes("TENURE_LOG") { Told::All } else { Told::Errors };
-        run(context, kernel, listen, Limits::default(), (link, told))
+        run(context, kernel, listen, &flags, (link, told))
     },
 };
 
@@ -58,44 +58,19 @@ pub(super) const SERVE: Spec = Spec {
     args: ServeArgs::augment_args,
     run: |context, matches| {
         let args: ServeArgs = read(matches)?;
-        let usual = Limits::default();
-        let limits = Limits {
-            body: args.body_mib.map_or(usual.body, |mib| mib.saturating_mul(1024 * 1024)),
-            time: args.seconds.map_or(usual.time, Duration::from_secs),
-            at_once: args.at_once.unwrap_or(usual.at_once),
-            listeners: args.listeners.unwrap_or(usual.listeners),
-            per_second: args.per_second.unwrap_or(usual.per_second),
-        };
-        let most = Limits {
-            body: 1 << 30,
-            time: Duration::from_secs(3_600),
-            at_once: 1_000_000,
-            listeners: 1_000_000,
-            per_second: 1_000_000,
-        };
-        if limits.body > most.body
-            || limits.time > most.time
-            || limits.at_once > most.at_once
-            || limits.listeners > most.listeners
-            || limits.per_second > most.per_second
-        {
-            return Err(Error::usage("bad_limit", "a limit of the server is too large")
-                .hint("At most 1024 MiB, 3600 seconds, and a million of anything else."));
-        }
-        if limits.body == 0 || limits.time.is_zero() || limits.at_once == 0 || limits.per_second == 0 {
-            return Err(Error::usage("bad_limit", "a server with a limit of 0 answers nobody").hint("Give 1 or more."));
-        }
-        let listen = address(&args.listen)?;
-        let told = if context.out.is_quiet() { Told::Errors } else { Told::All };
-        run(context, context.own_kernel("`serve`")?, Some(listen), limits, (None, told))
+        let numbers = [args.body_mib, args.seconds, args.at_once, args.listeners, args.per_second];
+        let flags = Serve::given(args.listen.as_deref(), numbers)?;
+        let listen = listens(context, &flags)?;
+        let told = if context.out.is_told_quiet() { Told::Errors } else { Told::All };
+        run(context, context.own_kernel("`serve`")?, Some(listen), &flags, (None, told))
     },
 };
 
 #[derive(clap::Args)]
 struct UpArgs {
-    /// Where to listen for HTTP on this machine
-    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
-    listen: String,
+    /// Where to listen for HTTP on this machine [default: 127.0.0.1:7133]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
     /// Serve commands of this machine only, no HTTP
     #[arg(long)]
     no_http: bool,
@@ -103,31 +78,29 @@ struct UpArgs {
 
 #[derive(clap::Args)]
 struct ServeArgs {
-    /// Where to listen for HTTP
-    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
-    listen: String,
+    /// Where to listen for HTTP [default: 127.0.0.1:7133]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
     /// Longest body of a request, in MiB [default: 8]
     #[arg(long, value_name = "MIB")]
-    body_mib: Option<usize>,
+    body_mib: Option<u64>,
     /// How long a request may take [default: 30]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     /// Requests at once [default: 1024]
     #[arg(long, value_name = "N")]
-    at_once: Option<usize>,
+    at_once: Option<u64>,
     /// Listeners to events at once [default: 4096]
     #[arg(long, value_name = "N")]
-    listeners: Option<usize>,
+    listeners: Option<u64>,
     /// Requests a second for one principal [default: 2000]
     #[arg(long, value_name = "N")]
-    per_second: Option<u32>,
+    per_second: Option<u64>,
 }
 
-fn address(typed: &str) -> Result<SocketAddr> {
-    typed.parse().map_err(|_| {
-        Error::usage("bad_address", format!("`{}` is not an address to listen at", tenure_core::text::excerpt(typed)))
-            .hint("Give an IP address and a port, such as 127.0.0.1:7133; port 0 takes a free one.")
-    })
+/// Where it listens: by flag, by configuration, or as usual.
+fn listens(context: &Context<'_>, flags: &Serve) -> Result<SocketAddr> {
+    Ok(flags.clone().over(&context.place()?.config.serve).listen.unwrap_or(USUAL))
 }
 
 /// What is told on standard error.
@@ -141,7 +114,7 @@ fn run(
     context: &Context<'_>,
     kernel: Kernel,
     listen: Option<SocketAddr>,
-    limits: Limits,
+    flags: &Serve,
     (link, told): (Option<Secret>, Told),
 ) -> Result<u8> {
     let store = context.place()?.store.display();
@@ -154,7 +127,14 @@ fn run(
     let sink = |line: &str| drop(writeln!(std::io::stderr(), "{line}"));
     let log = Log::new(Arc::new(sink), Arc::new(|| SystemClock.now().to_string()));
     let log = if told == Told::Errors { log.errors_only() } else { log };
-    serve(kernel, Settings { socket, listen, limits, log }, |address| {
+    let config = &context.place()?.config;
+    let settings = Settings { socket, listen, snapshot: snapshot(flags, config), log };
+    let at_terminal = has_terminal();
+    let reload = || match at_terminal && !has_terminal() {
+        true => Ok(Reloaded::HungUp),
+        false => reload(context, flags, listen),
+    };
+    serve(kernel, settings, reload, |address| {
         let address = address.map(|address| format!("http://{address}"));
         let page = link.map(|link| format!("{}/login/{}", address.as_deref().unwrap_or_default(), link.expose()));
         if context.out.is_json() {
@@ -168,6 +148,32 @@ fn run(
         context.out.text(&format!("Serving; Ctrl-C ends it.\n{}\n", rows.collect::<String>()));
     })?;
     Ok(0)
+}
+
+/// What the server follows: the flags over the configuration.
+fn snapshot(flags: &Serve, config: &Config) -> Snapshot {
+    Snapshot { limits: flags.clone().over(&config.serve).limits(), revision: config.revision.clone() }
+}
+
+/// Reads the configuration anew. What a server cannot change while it runs is named.
+fn reload(context: &Context<'_>, flags: &Serve, listen: Option<SocketAddr>) -> Result<Reloaded> {
+    let before = &context.place()?.config;
+    let config = before.again(context.env)?;
+    let listens = flags.clone().over(&config.serve).listen.unwrap_or(USUAL);
+    let waiting = [
+        ("serve.listen", listen.is_some_and(|now| now != listens)),
+        ("store", config.store != before.store || config.server != before.server),
+        ("durability", config.durability != before.durability),
+    ];
+    let waiting = waiting.into_iter().filter_map(|(key, is_other)| is_other.then_some(key)).collect();
+    Ok(Reloaded::Snapshot { snapshot: snapshot(flags, &config), waiting })
+}
+
+/// Whether there is a terminal that this process belongs to. One that is closed sends the signal that asks a server to
+/// read its configuration.
+#[expect(clippy::disallowed_methods, reason = "a device, opened to see whether it is there")]
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 /// Where commands of this machine find the server, beside an embedded store.

@@ -66,6 +66,11 @@ impl Printer {
         self.quiet && !self.is_json()
     }
 
+    /// Whether `--quiet` was said, with `--json` or without: for what is told beside the answer.
+    pub(crate) fn is_told_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Whether whoever reads the output has gone.
     pub(crate) fn is_hung_up(&self) -> bool {
         self.hung_up.get()

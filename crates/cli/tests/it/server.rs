@@ -14,10 +14,10 @@ use crate::home::{Engine, Home, text};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that runs beside the test, and is killed with it.
-struct Up {
-    child: Child,
+pub(crate) struct Up {
+    pub(crate) child: Child,
     /// `127.0.0.1:PORT`.
-    address: String,
+    pub(crate) address: String,
     /// The path of the one-time link.
     link: String,
 }
@@ -30,16 +30,20 @@ impl Drop for Up {
 }
 
 impl Up {
-    fn start(home: &Home, args: &[&str]) -> Up {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Up {
         let words: Vec<&str> = args.iter().copied().chain(["--listen", "127.0.0.1:0", "--quiet", "--json"]).collect();
         let mut command = home.call(&words).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
+        Up::of(command.spawn().unwrap())
+    }
+
+    /// A server that was started, once it says that it serves.
+    pub(crate) fn of(mut child: Child) -> Up {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("the server says {line:?}"));
-        let url = text(&said["data"]["url"]);
-        let address = url.strip_prefix("http://").unwrap().to_owned();
+        let url = said["data"]["url"].as_str().unwrap_or_default().to_owned();
+        let address = url.trim_start_matches("http://").to_owned();
         let link = said["data"]["sign_in"].as_str().map_or(String::new(), |link| link[url.len()..].to_owned());
         Up { child, address, link }
     }
@@ -48,11 +52,11 @@ impl Up {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
         let mut stream = self.connect();
         let body = body.map(Value::to_string);
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
@@ -71,7 +75,7 @@ impl Up {
         Reply::read(&String::from_utf8(said).unwrap())
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
@@ -79,10 +83,10 @@ impl Up {
 }
 
 #[derive(Debug)]
-struct Reply {
-    status: u16,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
     head: String,
-    body: Value,
+    pub(crate) body: Value,
 }
 
 impl Reply {
@@ -92,7 +96,7 @@ impl Reply {
         Reply { status, head: head.to_owned(), body: serde_json::from_str(body).unwrap_or(json!(body)) }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name).then(|| value.trim())
@@ -106,17 +110,17 @@ impl Reply {
 }
 
 /// A token of somebody with a role, made by the person at the store.
-fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
+pub(crate) fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
     home.ok(&["member", "set", principal, "--role", role, "--in", project]);
     text(&home.ok(&["token", "add", "--for", principal])["secret"])
 }
 
-fn bearer(secret: &str) -> String {
+pub(crate) fn bearer(secret: &str) -> String {
     format!("Bearer {secret}")
 }
 
 /// A home whose project is called `web`, with one task in it.
-fn home(engine: Engine) -> Home {
+pub(crate) fn home(engine: Engine) -> Home {
     let home = Home::direct(engine);
     std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n").unwrap();
     home.add("first");

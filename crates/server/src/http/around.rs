@@ -37,7 +37,7 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
         Ok(place) => {
             // Listeners stay; they have a limit and an end of their own.
             let answer = Caught(Box::pin(next.run(request)));
-            let response = match tokio::time::timeout(server.limits.time, answer).await {
+            let response = match tokio::time::timeout(server.limits().time, answer).await {
                 Ok(Ok(response)) => response,
                 Ok(Err(())) => problem::response(&Error::bug("a request could not be answered"), &id),
                 Err(_) => problem::response(&too_long(), &id),

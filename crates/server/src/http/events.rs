@@ -14,9 +14,10 @@ use tenure_kernel::op::role;
 use tenure_kernel::query::asked;
 use tenure_kernel::query::log::Since;
 use tenure_kernel::{Call, Query};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::door::{Asked, Caller};
+use super::limits::Place;
 use super::ops::project_named;
 use super::reads::Given;
 use super::{Answer, HEARTBEAT, Server, Shared, json};
@@ -92,7 +93,7 @@ async fn listen(
     server: &Arc<Server>,
     caller: Caller,
     listening: Vec<(String, Listening)>,
-    place: OwnedSemaphorePermit,
+    place: Place,
 ) -> Response<Body> {
     let (told, mut heard) = mpsc::channel::<(String, Told)>(AHEAD);
     let mut places = Places::default();
@@ -203,7 +204,7 @@ fn named(key: &str, json: &str) -> String {
 /// The lines of a stream, as a body; the listener's place is free when it is dropped.
 struct Lines {
     lines: mpsc::Receiver<Bytes>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl futures_core::Stream for Lines {
@@ -229,7 +230,7 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
     let call = server.call(&caller, project, None)?;
     let question = Query::Turn(asked::AtPlace { place, before: None });
     let _listener = server.doors.listen()?;
-    let ends = tokio::time::Instant::now() + WAIT.min(server.limits.time / 2);
+    let ends = tokio::time::Instant::now() + WAIT.min(server.limits().time / 2);
     let mut rounds = server.queue.rounds();
     let mut first = None;
     loop {

@@ -50,7 +50,8 @@ impl Server {
         match asked {
             wire::Asked::Op(op) => {
                 // A client that has given up is not served, and goes on as if it had not asked.
-                let patience = deadline_ms.map_or(self.limits.time, Duration::from_millis).min(self.limits.time);
+                let most = self.limits().time;
+                let patience = deadline_ms.map_or(most, Duration::from_millis).min(most);
                 let run = self.run_as(caller, call, op);
                 tokio::time::timeout(patience, run).await.unwrap_or_else(|_| Err(too_late()))
             }

@@ -52,11 +52,13 @@ pub(super) async fn metrics(State(server): Shared, caller: Caller) -> Answer {
         figure("batches_total", "Transactions that ops shared.", "counter", count(&counts.batches)),
         figure("ops_not_run_total", "Ops whose asker had left.", "counter", count(&counts.unwanted)),
         figure("ops_turned_away_total", "Ops that found the line full.", "counter", count(&counts.turned_away)),
+        figure("configuration_reloads_total", "Times it was read anew.", "counter", count(&server.reloads[0])),
+        figure("configuration_refusals_total", "Times it was bad.", "counter", count(&server.reloads[1])),
         figure("line", "Ops in line.", "gauge", server.queue.len() as f64),
         figure("http_requests", "Requests being answered.", "gauge", server.doors.requests() as f64),
         figure("http_listeners", "Listeners to events.", "gauge", server.doors.listeners() as f64),
     ];
-    let mut response = json(server.metrics.text(&figures));
+    let mut response = json(server.metrics.text(&server.revision(), &figures));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)

@@ -1,14 +1,14 @@
 //! What one caller, and all of them together, may ask of a server.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tenure_core::{Error, Kind, Result, Stage};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The limits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest body, in bytes.
     pub body: usize,
@@ -39,10 +39,28 @@ const CALLERS: usize = 10_000;
 
 /// Who is inside, and who came how often.
 pub(crate) struct Turnstiles {
-    limits: Limits,
-    inside: Arc<Semaphore>,
-    listening: Arc<Semaphore>,
+    limits: RwLock<Limits>,
+    inside: Arc<AtomicUsize>,
+    listening: Arc<AtomicUsize>,
     callers: Mutex<HashMap<String, Bucket>>,
+}
+
+/// A place inside, as long as it is kept.
+#[derive(Debug)]
+pub(crate) struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    /// One of at most so many. Whoever is inside already stays, also where there are fewer places from now on.
+    fn among(taken: &Arc<AtomicUsize>, most: usize) -> Option<Place> {
+        let one_more = |count: usize| (count < most).then_some(count + 1);
+        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok().map(|_| Place(taken.clone()))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A caller's allowance: refilled evenly, up to two seconds' worth.
@@ -54,36 +72,47 @@ struct Bucket {
 impl Turnstiles {
     pub(crate) fn new(limits: Limits) -> Turnstiles {
         Turnstiles {
-            limits,
-            inside: Arc::new(Semaphore::new(limits.at_once)),
-            listening: Arc::new(Semaphore::new(limits.listeners)),
+            limits: RwLock::new(limits),
+            inside: Arc::default(),
+            listening: Arc::default(),
             callers: Mutex::default(),
         }
     }
 
-    /// A place for one request, as long as it is kept.
-    pub(crate) fn enter(&self) -> Result<OwnedSemaphorePermit> {
-        self.inside.clone().try_acquire_owned().map_err(|_| full("requests"))
+    /// The limits now.
+    pub(crate) fn limits(&self) -> Limits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Other limits from now on, all of them at once.
+    pub(crate) fn follow(&self, limits: Limits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    /// A place for one request.
+    pub(crate) fn enter(&self) -> Result<Place> {
+        Place::among(&self.inside, self.limits().at_once).ok_or_else(|| full("requests"))
     }
 
     /// A place for one listener.
-    pub(crate) fn listen(&self) -> Result<OwnedSemaphorePermit> {
-        self.listening.clone().try_acquire_owned().map_err(|_| full("listeners"))
+    pub(crate) fn listen(&self) -> Result<Place> {
+        Place::among(&self.listening, self.limits().listeners).ok_or_else(|| full("listeners"))
     }
 
     /// Listeners now.
     pub(crate) fn listeners(&self) -> usize {
-        self.limits.listeners - self.listening.available_permits()
+        self.listening.load(Ordering::Relaxed)
     }
 
     /// Requests now.
     pub(crate) fn requests(&self) -> usize {
-        self.limits.at_once - self.inside.available_permits()
+        self.inside.load(Ordering::Relaxed)
     }
 
     /// Counts one request of a caller at an instant. `cost` is 1 for an ordinary one.
     pub(crate) fn count(&self, caller: &str, cost: f64, now: Instant) -> Result<()> {
-        let rate = f64::from(self.limits.per_second);
+        let per_second = self.limits().per_second;
+        let rate = f64::from(per_second);
         let most = rate * 2.0;
         let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         if callers.len() >= CALLERS && !callers.contains_key(caller) {
@@ -102,7 +131,7 @@ impl Turnstiles {
                 Kind::Busy,
                 "too_many_requests",
                 Stage::Arguments,
-                format!("more than {} requests a second", self.limits.per_second),
+                format!("more than {per_second} requests a second"),
             )
             .hint("Nothing was done. Ask again in a second, with the same request id."));
         }
@@ -146,5 +175,19 @@ mod tests {
         let _listener = doors.listen().unwrap();
         assert!(doors.listen().is_err());
         assert_eq!(doors.listeners(), 1);
+    }
+
+    #[test]
+    fn inv_c1_other_limits_count_at_once_and_nobody_is_thrown_out() {
+        let doors = Turnstiles::new(Limits { at_once: 2, ..Limits::default() });
+        let (first, second) = (doors.enter().unwrap(), doors.enter().unwrap());
+        doors.follow(Limits { at_once: 1, listeners: 0, ..Limits::default() });
+        assert_eq!(doors.requests(), 2);
+        drop(first);
+        assert!(doors.enter().is_err() && doors.listen().is_err());
+        drop(second);
+        let _third = doors.enter().unwrap();
+        doors.follow(Limits { at_once: 2, ..Limits::default() });
+        let _fourth = doors.enter().unwrap();
     }
 }

@@ -18,7 +18,8 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
@@ -39,6 +40,7 @@ use crate::feed::Feed;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
+use crate::serve::Snapshot;
 
 /// What all doors of one server share.
 pub struct Server {
@@ -47,7 +49,10 @@ pub struct Server {
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
     pub(crate) doors: Turnstiles,
-    pub(crate) limits: Limits,
+    /// Of the configuration in force.
+    pub(crate) revision: RwLock<Arc<str>>,
+    /// How often the configuration was read anew, and how often that was refused.
+    pub(crate) reloads: [AtomicU64; 2],
     pub(crate) log: Log,
     pub(crate) offers: ops::Offers,
     /// Whether it is about to end: whoever stays by its nature is told.
@@ -56,7 +61,7 @@ pub struct Server {
 
 impl Server {
     /// A server before a kernel.
-    pub fn new(kernel: Arc<Kernel>, limits: Limits, log: Log) -> Result<Server> {
+    pub fn new(kernel: Arc<Kernel>, snapshot: &Snapshot, log: Log) -> Result<Server> {
         let queue = Queue::before(kernel.clone())?;
         let feed = Arc::new(Feed::new(kernel.clone(), queue.rounds()));
         Ok(Server {
@@ -64,12 +69,29 @@ impl Server {
             queue,
             feed,
             metrics: Metrics::default(),
-            doors: Turnstiles::new(limits),
-            limits,
+            doors: Turnstiles::new(snapshot.limits),
+            revision: RwLock::new(snapshot.revision.as_str().into()),
+            reloads: Default::default(),
             log,
             offers: ops::Offers::default(),
             ending: watch::Sender::new(false),
         })
+    }
+
+    /// The limits in force.
+    pub(crate) fn limits(&self) -> Limits {
+        self.doors.limits()
+    }
+
+    /// The revision of the configuration in force.
+    pub(crate) fn revision(&self) -> Arc<str> {
+        self.revision.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Follows another configuration from now on.
+    pub(crate) fn follow(&self, snapshot: &Snapshot) {
+        self.doors.follow(snapshot.limits);
+        *self.revision.write().unwrap_or_else(PoisonError::into_inner) = snapshot.revision.as_str().into();
     }
 
     /// Runs an op in its turn. Whoever drops the future has left: the op is then not carried out.
@@ -96,7 +118,7 @@ impl Server {
     /// When a request that comes now is given up.
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     pub(crate) fn deadline(&self) -> Instant {
-        Instant::now() + self.limits.time
+        Instant::now() + self.limits().time
     }
 
     /// Asks the kernel on a thread that may block.
@@ -158,8 +180,8 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
         return Err(Error::usage("unsupported_media_type", "the body is not said to be JSON")
             .hint("Send it with Content-Type: application/json."));
     }
-    let bytes: Bytes = axum::body::to_bytes(body, server.limits.body).await.map_err(|error| {
-        Error::usage("body_too_large", format!("the body is longer than {} bytes, or broke off", server.limits.body))
+    let bytes: Bytes = axum::body::to_bytes(body, server.limits().body).await.map_err(|error| {
+        Error::usage("body_too_large", format!("the body is longer than {} bytes, or broke off", server.limits().body))
             .hint("Send less at once.")
             .cause(error)
     })?;

@@ -18,6 +18,7 @@ use tower_service::Service as _;
 use super::routes::ROUTES;
 use super::{Limits, PUBLIC, Server, openapi, router};
 use crate::log::Log;
+use crate::serve::Snapshot;
 
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
@@ -39,7 +40,8 @@ impl World {
         let limits = Limits { per_second: 1_000_000, ..Limits::default() };
         let log = Log::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
         let inside = runtime.enter();
-        let app = router(Arc::new(Server::new(kernel.clone(), limits, log).unwrap()));
+        let snapshot = Snapshot { limits, revision: String::new() };
+        let app = router(Arc::new(Server::new(kernel.clone(), &snapshot, log).unwrap()));
         drop(inside);
         World { runtime, kernel, app }
     }

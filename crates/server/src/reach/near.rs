@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::Result;
+use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tenure_store::{Location, Options};
 
@@ -81,15 +81,34 @@ impl Near {
 
     pub(super) fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
         if self.socket().is_none() {
-            return self.kernel.run(call, op);
+            let answer = self.kernel.run(call, op);
+            // Under an id that was given it may have been sent before, by another process.
+            return if call.request_id.is_given() { self.found_out(call, op, answer) } else { answer };
         }
         let milliseconds = u64::try_from(self.half().as_millis()).ok();
         match self.answered(Request::op(call, op, milliseconds)) {
             Some(answer) => answer,
             None => {
                 let options = Options { patience: self.half(), ..self.options.clone() };
-                Kernel::new(self.location.clone(), options)?.run(call, op)
+                let answer = Kernel::new(self.location.clone(), options)?.run(call, op);
+                self.found_out(call, op, answer)
             }
+        }
+    }
+
+    /// What is true of an op that the server was sent and that had no turn here. The server may have committed it and be
+    /// stopped before its answer, or in the middle of the commit; otherwise it finds the connection closed.
+    fn found_out(&self, call: &Call, op: &Op, answer: Result<Reply>) -> Result<Reply> {
+        let busy = match answer {
+            Err(error) if error.kind() == Kind::Busy => error,
+            answer => return answer,
+        };
+        // In this order: what was decided before it is false has been committed, and is read after.
+        let is_deciding = self.kernel.store().is_deciding();
+        match self.kernel.kept(call, op) {
+            Ok(Some(reply)) => Ok(reply),
+            _ if is_deciding => Err(undecided(call).cause(busy)),
+            _ => Err(busy),
         }
     }
 
@@ -108,4 +127,16 @@ impl Near {
             None => direct(&self.kernel),
         }
     }
+}
+
+fn undecided(call: &Call) -> Error {
+    let id = call.request_id.as_str();
+    Error::new(
+        Kind::Busy,
+        "undecided",
+        Stage::Commit,
+        "the server stands still in the middle of a commit: this may yet be done",
+    )
+    .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
+    .detail("request_id", id)
 }

@@ -26,6 +26,8 @@ enum Manner {
     Mute,
     /// Carries them out and hangs up instead of answering.
     Dies,
+    /// Reads them, and does nothing.
+    Deaf,
     /// Says that it did not carry them out.
     Declines,
     /// Answers what is no answer.
@@ -109,6 +111,7 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
             Manner::Declines => wire::answer(Err(Error::new(Kind::Busy, "not_run", Stage::Lock, "about to stop"))),
             Manner::Babbles => "<html>".to_owned(),
             Manner::Silent => return,
+            Manner::Deaf => continue,
             Manner::Mute | Manner::Dies => {
                 run().unwrap();
                 String::new()
@@ -180,6 +183,44 @@ fn inv_t3_what_a_server_did_and_did_not_answer_happens_once() {
         assert_eq!(titles(&area), ["first"]);
         if manner == Manner::Mute {
             assert_eq!(seen.recv().unwrap(), Saw::HangUp, "the client closed its end");
+        }
+    }
+}
+
+#[test]
+fn inv_s11_whoever_is_refused_beside_a_stopped_server_knows_what_became_of_its_op() {
+    // The server has committed it, and stands still with the next turn before it answers.
+    let area = Area::new();
+    let seen = area.serve(area.hello(), Manner::Mute);
+    let turn = |area: &Area| {
+        let file = std::fs::File::create(area.dir.path().join("tenure.db-turn-b")).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    let reach = area.reach(SHORT, false);
+    let kept = std::thread::scope(|scope| {
+        let area = &area;
+        let turned = scope.spawn(move || {
+            seen.recv().unwrap();
+            turn(area)
+        });
+        let reply = reach.run(&call("r1"), &adding()).unwrap();
+        drop(turned.join().unwrap());
+        reply
+    });
+    assert!(kept.replayed);
+    // It has done nothing so far: nothing will be done, or, in the middle of a commit, that is not known.
+    for (deciding, code) in [(false, "turnstile"), (true, "undecided")] {
+        for manner in [Manner::Deaf, Manner::Silent] {
+            let area = Area::new();
+            let _seen = area.serve(area.hello(), manner);
+            let _turn = turn(&area);
+            let lock = std::fs::File::create(area.dir.path().join("tenure.db-deciding")).unwrap();
+            if deciding {
+                lock.lock().unwrap();
+            }
+            let error = area.reach(SHORT, false).run(&call("r1"), &adding()).unwrap_err();
+            assert_eq!((error.kind(), error.code()), (Kind::Busy, code));
         }
     }
 }

@@ -87,6 +87,7 @@ impl Sqlite {
             }
         }
         drop(tx);
+        let deciding = self.decide();
         let mut left = false;
         for (at, _) in drafts.iter().filter(|(at, _)| !all.parts[*at].is_wanted()) {
             all.answers[*at] = Some(Err(error::unwanted()));
@@ -98,6 +99,7 @@ impl Sqlite {
         let commit = connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit));
         commit.map_err(|error| Apart::All(self.placed(error)))?;
         std::mem::forget(open);
+        drop(deciding);
         for (at, answer) in drafts {
             all.answers[at] = Some(answer);
         }

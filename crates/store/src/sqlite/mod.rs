@@ -4,6 +4,7 @@
 //! file while this process has a connection to it: closing any other descriptor would drop SQLite's POSIX locks.
 
 mod bell;
+mod deciding;
 mod many;
 mod place;
 mod queue;

@@ -180,7 +180,7 @@ pub(crate) fn has_empty_wal(path: &Path) -> bool {
 /// Remarks on who else may read or change the store, none if nobody; what cannot be looked at is remarked too.
 pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
     let mut remarks = Vec::new();
-    for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b", "-bell"] {
+    for suffix in ["", "-wal", "-shm", "-turn-a", "-turn-b", "-bell", "-deciding"] {
         let file = beside(path, suffix);
         match fs::symlink_metadata(&file) {
             Ok(meta) => {

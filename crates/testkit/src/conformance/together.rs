@@ -1,6 +1,6 @@
 //! Several ops in one go, as a server runs them: each as if it were alone, and nothing for those who have left.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use tenure_core::Result;
@@ -10,12 +10,13 @@ use tenure_store::table::project;
 use tenure_store::{Entered, Part, Sql, Tx, Verdict};
 
 use super::Case;
-use crate::fixture::World;
+use crate::fixture::{Engine, World};
 
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_s11_each_of_many_ops_is_as_if_alone", as_if_alone),
     Case::everywhere("inv_s11_nothing_is_done_for_those_who_left_before", left_before),
     Case::everywhere("inv_s11_nothing_is_done_for_those_who_left_before_the_commit", left_before_commit),
+    Case::only(&[Engine::File], "inv_s11_others_can_tell_that_a_commit_is_being_decided", told_while_deciding),
     Case::everywhere("inv_s11_a_panic_among_many_harms_no_other", panic_among_many),
     Case::everywhere("inv_t6_one_request_twice_among_many_is_carried_out_once", once_among_many),
     Case::everywhere("inv_t2_many_ops_over_several_projects_number_without_a_gap", several_projects),
@@ -117,6 +118,26 @@ fn left_before_commit(world: &World) {
     assert_eq!(world.claim("c", &task).unwrap()["task"]["attempt"], 1);
 }
 
+/// Whoever has left meanwhile and is refused can tell whether something may still be done for it: from the last look at
+/// who waits to the end of the commit, and at no other time.
+fn told_while_deciding(world: &World) {
+    world.add("so that the project exists");
+    let other = world.another();
+    let (seen, call, op) = (RefCell::new(Vec::new()), world.call("a"), add("for a"));
+    let wanted = || {
+        seen.borrow_mut().push((other.store().is_deciding(), other.kept(&call, &op).unwrap().is_some()));
+        true
+    };
+    let answers = world.kernel.run_many(&[Order { call: &call, op: &op, is_wanted: &wanted }], LONG);
+    let reply = answers[0].as_ref().unwrap();
+    assert_eq!(*seen.borrow(), [(false, false), (true, false)]);
+    assert!(!other.store().is_deciding());
+    assert_eq!(other.kept(&call, &op).unwrap(), Some(Reply { replayed: true, ..reply.clone() }));
+    // Of another request under the same id nothing is told, nor to another agent.
+    assert_eq!(other.kept(&call, &add("something else")).unwrap(), None);
+    assert_eq!(other.kept(&Call { request_id: call.request_id.clone(), ..world.call("b") }, &op).unwrap(), None);
+}
+
 /// A write that leaves a row and panics.
 struct Panics(project::Name);
 
@@ -207,6 +228,6 @@ fn no_longer(world: &World) {
         rounds += 1;
         assert_eq!(titles(world).len(), 5 - orders.len());
     }
-    let shares = !matches!(world.engine, crate::fixture::Engine::Postgres);
+    let shares = !matches!(world.engine, Engine::Postgres);
     assert_eq!(rounds, if shares { 5 } else { 1 });
 }

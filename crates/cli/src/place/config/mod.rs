@@ -4,6 +4,7 @@
 //! is a setting that somebody believes in.
 
 mod guard;
+mod serve;
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -18,6 +19,7 @@ use toml::Spanned;
 
 pub(crate) use self::guard::{Fail, People, guard_fail};
 use self::guard::{Guard, RELAXED, relaxed};
+pub(crate) use self::serve::Serve;
 use super::{Location, fnv1a};
 use crate::env::Env;
 
@@ -86,8 +88,12 @@ pub(crate) struct Config {
     guard_relaxed: Option<Vec<Pattern>>,
     /// The times of the waiting line.
     pub(crate) wait: Wait,
+    /// The settings of a server that is started here.
+    pub(crate) serve: Serve,
     /// Changes when the contents do.
     pub(crate) revision: String,
+    /// The places of the project's file, nearest first.
+    places: Vec<PathBuf>,
 }
 
 /// The times of the waiting line; without one the usual.
@@ -114,6 +120,7 @@ struct File {
     capture: Option<Capture>,
     guard: Guard,
     wait: Waiting,
+    serve: serve::Table,
 }
 
 #[derive(Default, Deserialize)]
@@ -137,6 +144,12 @@ struct Retention {
 }
 
 impl Config {
+    /// What the same files say now.
+    pub(crate) fn again(&self, env: &Env) -> Result<Config> {
+        let places: Vec<&Path> = self.places.iter().map(PathBuf::as_path).collect();
+        load(&places, env)
+    }
+
     /// Files that the edit guard never refuses.
     pub(crate) fn relaxed(&self) -> Result<Cow<'_, [Pattern]>> {
         Ok(match &self.guard_relaxed {
@@ -178,7 +191,9 @@ pub(crate) fn load(dirs: &[&Path], env: &Env) -> Result<Config> {
         guard_people: People::default(),
         guard_relaxed: None,
         wait: Wait::default(),
+        serve: Serve::default(),
         revision: format!("{:016x}", fnv1a(&contents)),
+        places: dirs.iter().map(|dir| dir.to_path_buf()).collect(),
     };
     for (file, level) in [(user, Level::User), (project, Level::Project)] {
         if let Some((path, text)) = file {
@@ -232,6 +247,7 @@ fn add(mut config: Config, path: &Path, text: &str, level: Level) -> Result<Conf
             *time = Some(Span::parse(said.get_ref()).and_then(hold::ttl).map_err(because(said.span()))?);
         }
     }
+    config.serve = Serve::read(file.serve, |at, error| because(at)(error))?.over(&config.serve);
     if let Some(events) = file.retention.events {
         if level == Level::User {
             let message = format!("`events` would drop what others keep; it belongs in {FILE}");
@@ -288,7 +304,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, server, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait].")
+        .hint("Known keys: project, store, server, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait], listen, body_mib, seconds, at_once, listeners and per_second under [serve].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),
@@ -332,6 +348,25 @@ mod tests {
     }
 
     #[test]
+    fn inv_c1_settings_of_a_server_are_laid_over_each_other_and_flags_over_all() {
+        let area = Area::new();
+        let project = "[serve]\nlisten = \"127.0.0.1:1\"\nat_once = 7\n";
+        let user = "[serve]\nat_once = 8\nper_second = 9\nbody_mib = 2\n";
+        let config = with(&area, project, user).unwrap();
+        let flags = Serve::given(None, [None, Some(5), None, None, Some(3)]).unwrap();
+        let serve = flags.over(&config.serve);
+        assert_eq!(serve.listen.unwrap().to_string(), "127.0.0.1:1");
+        let limits = serve.limits();
+        assert_eq!((limits.at_once, limits.per_second, limits.body), (7, 3, 2 << 20));
+        assert_eq!((limits.time.as_secs(), limits.listeners), (5, 4_096));
+        assert_eq!(Serve::given(None, [Some(0); 5]).unwrap_err().code(), "bad_limit");
+        fs::write(area.path(FILE), "[serve]\nat_once = 6\n").unwrap();
+        let again = config.again(&env(&area)).unwrap();
+        assert_eq!((again.serve.limits().at_once, again.serve.listen), (6, None));
+        assert_ne!(again.revision, config.revision);
+    }
+
+    #[test]
     fn inv_c1_the_revision_follows_the_contents() {
         let area = Area::new();
         let none = load(&[&area.path("absent")], &env(&area)).unwrap();
@@ -364,6 +399,11 @@ mod tests {
             ("[guard]\nrelaxed = \"x\"\n", 2, "`relaxed`"),
             ("[guard]\nrelaxed = [\"a\", \"../x\"]\n", 2, "`relaxed`"),
             ("\nstore = \"mysql://h/d\"\n", 2, "mysql"),
+            ("[serve]\nlisten = \"everywhere\"\n", 2, "`everywhere`"),
+            ("[serve]\n\nat_once = 0\n", 3, "`at_once`"),
+            ("[serve]\nseconds = \"1\"\n", 2, "`seconds`"),
+            ("[serve]\nper_second = -1\n", 2, "`per_second`"),
+            ("[serve]\nbody = 8\n", 2, "`body`"),
             ("project = \"a\"\nproject = \"b\"\n", 2, "duplicate"),
             ("\n\nproject = \n", 3, "`project`"),
         ] {

@@ -12,7 +12,7 @@ use tenure_server::http::Limits;
 use tenure_server::log::Log;
 use tenure_server::reach::place::{file_identity, socket_path};
 use tenure_server::reach::{Expected, Socket};
-use tenure_server::serve::{Running, Settings};
+use tenure_server::serve::{Running, Settings, Snapshot};
 use tenure_server::wire::Request;
 use tenure_store::{Location, Options};
 use tenure_testkit::power;
@@ -64,7 +64,8 @@ fn serve(location: &Location, options: &Options, path: &Path) -> Running {
     let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
     kernel.store().create().unwrap();
     let log = Log::new(std::sync::Arc::new(|_: &str| {}), std::sync::Arc::new(String::new));
-    let settings = Settings { socket: socket_path(path, None), listen: None, limits: Limits::default(), log };
+    let snapshot = Snapshot { limits: Limits::default(), revision: String::new() };
+    let settings = Settings { socket: socket_path(path, None), listen: None, snapshot, log };
     Running::start(kernel, settings).unwrap()
 }
 

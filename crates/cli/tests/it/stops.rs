@@ -1,0 +1,123 @@
+//! A server that is stopped while it has the turn, or in the middle of a transaction: whoever goes direct is refused, and
+//! when the server goes on it does nothing for those who have left.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tenure_kernel::op::lock;
+use tenure_kernel::{Actor, Call, Op, RequestId};
+use tenure_server::reach::{Expected, Socket, place};
+use tenure_server::wire::Request;
+use tenure_store::table::project;
+
+use crate::home::{Engine, Home, Output};
+use crate::server::{Up, bearer, home, token};
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..600_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    panic!("{what} never came");
+}
+
+fn beside(home: &Home, end: &str) -> PathBuf {
+    let mut path = home.database().into_os_string();
+    path.push(end);
+    path.into()
+}
+
+/// Whether somebody else has a lock of the turnstile.
+fn is_taken(home: &Home, end: &str) -> bool {
+    File::open(beside(home, end)).unwrap().try_lock().is_err()
+}
+
+fn begin(home: &Home, agent: &str, args: &[&str]) -> Child {
+    let mut command = home.call(args).json().agent(agent).into_command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The figure of a server.
+fn figure(up: &Up, admin: &str, name: &str) -> f64 {
+    let said = up.ask("GET", "/metrics", &[("Authorization", admin)], None).body;
+    let line = said.as_str().unwrap().lines().find(|line| line.starts_with(&format!("tenure_{name} "))).unwrap();
+    line.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// A client of the socket that would wait for a minute by what it says, and hangs up soon.
+fn leaves(home: &Home, agent: &str, name: &str) {
+    let path = place::socket_path(&home.database(), None).unwrap();
+    let expected = Expected { store: None, file: place::file_identity(&home.database()) };
+    let socket = Socket::connect(&path, &expected, Duration::from_secs(60)).unwrap();
+    let call = Call {
+        project: project::Name { key: "name:web".into(), label: "web".into() },
+        actor: Actor::named(agent),
+        request_id: RequestId::given("r1").unwrap(),
+        checkout: None,
+        pinned_store: None,
+        keep_events: None,
+        proven_dead: Vec::new(),
+    };
+    let op = Op::Lock(lock::Request { name: name.into(), ..lock::Request::default() });
+    let request = Request::op(&call, &op, Some(60_000)).unwrap();
+    assert!(socket.send_within(&request, Duration::from_millis(100)).is_err());
+}
+
+#[test]
+fn inv_s11_a_server_stopped_with_the_turn_does_nothing_for_those_who_left() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let admin = bearer(&token(&home, "person:ann", "admin", "*"));
+    let task = home.add("wanted");
+    let turn = File::open(beside(&home, "-turn-b")).unwrap();
+    turn.lock().unwrap();
+    // The server comes to the front of the line with this one, and waits for the turn.
+    let claiming = begin(&home, "claude-1", &["claim", &task]);
+    until("the server", || is_taken(&home, "-turn-a"));
+    leaves(&home, "claude-2", "deploy");
+    up.signal(Signal::STOP);
+    drop(turn);
+    let refused = Output::of(&claiming.wait_with_output().unwrap());
+    assert_eq!(refused.code, 3, "{refused:?}");
+    let refused = refused.refusal();
+    assert_eq!((refused.kind.as_str(), refused.code.as_str()), ("busy", "turnstile"));
+    up.signal(Signal::CONT);
+    home.add("after it");
+    assert!(home.ok(&["show", &task])["holder"].is_null());
+    let actors: Vec<_> = home.events().into_iter().map(|event| event.actor).collect();
+    assert!(actors.iter().all(|actor| !actor.starts_with("claude")), "{actors:?}");
+    until("the count of those who left", || figure(&up, &admin, "ops_not_run_total") == 2.0);
+    home.replayed();
+}
+
+#[test]
+fn inv_s11_a_server_stopped_inside_a_transaction_takes_it_back_for_those_who_left() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let admin = bearer(&token(&home, "person:ann", "admin", "*"));
+    let size = || std::fs::metadata(beside(&home, "-wal")).map_or(0, |meta| meta.len());
+    // So many rows that they do not all fit into memory until the commit: the log of the database grows meanwhile.
+    let item = format!("{{\"title\":\"one of many\",\"description\":\"{}\"}}\n", "word ".repeat(1_000));
+    let before = size();
+    let mut adding = begin(&home, "claude-1", &["add", "--stdin"]);
+    let mut input = adding.stdin.take().unwrap();
+    std::thread::spawn(move || drop(input.write_all(item.repeat(4_000).as_bytes())));
+    until("a row on the disk", || size() > before + 1_000_000);
+    up.signal(Signal::STOP);
+    assert!(is_taken(&home, "-turn-b"), "the server was stopped in its turn");
+    let refused = Output::of(&adding.wait_with_output().unwrap());
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert_eq!(refused.refusal().code, "turnstile");
+    up.signal(Signal::CONT);
+    home.add("after it");
+    assert_eq!(home.ok(&["list"])["total"], 2);
+    until("the count of those who left", || figure(&up, &admin, "ops_not_run_total") == 1.0);
+    home.replayed();
+}
