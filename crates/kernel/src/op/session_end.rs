@@ -48,7 +48,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
     }
     let process = sessions::process(unit.call);
     if process.host.is_empty() {
-        let one = table::One { process: &process, tool: &request.tool, session: &request.session };
+        let one = table::One { agent: me, process: &process, tool: &request.tool, session: &request.session };
         one.end(unit.tx, &project, unit.now)?;
     } else {
         // Earlier ids of the same session, from before a `/clear`, end with it.

@@ -116,7 +116,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
     let focus = unit.focus().to_owned();
     fired(unit, &request.tool, &request.event)?;
     let process = sessions::process(unit.call);
-    let one = table::One { process: &process, tool: &request.tool, session: &request.session };
+    let one = table::One { agent: me, process: &process, tool: &request.tool, session: &request.session };
     if !request.first && !process.host.is_empty() {
         one.again(unit.tx, &project, unit.now)?;
     }

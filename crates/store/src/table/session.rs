@@ -216,15 +216,17 @@ macro_rules! set {
             "UPDATE session SET ",
             $column,
             " = $9 WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = $5 AND started = $6
-               AND tool = $7 AND session = $8",
+               AND tool = $7 AND session = $8 AND agent = $10",
             $only
         ))
     };
 }
 
-/// One session of a process.
+/// One session of a process, as an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct One<'a> {
+    /// The agent: what another is in that process, if anything, is left alone.
+    pub agent: &'a str,
     /// The process.
     pub process: &'a Process,
     /// The tool.
@@ -236,7 +238,7 @@ pub struct One<'a> {
 impl One<'_> {
     fn set(&self, tx: &mut dyn Tx, project: &str, sql: Sql, at: Time) -> Result<()> {
         let mut args = key(project, self.process);
-        args.extend([self.tool.into(), self.session.into(), at.into()]);
+        args.extend([self.tool.into(), self.session.into(), at.into(), self.agent.into()]);
         tx.defer(sql, args)
     }
 

@@ -20,6 +20,7 @@ use crate::raw::{differing, dump};
 pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_s2_a_session_of_another_principal_is_as_if_it_did_not_exist", others),
     Case::everywhere("inv_s2_nobody_ends_or_takes_the_session_of_another_principal", takes_nothing),
+    Case::everywhere("inv_s2_whoever_says_it_is_the_process_of_another_principal_changes_nothing_of_it", forged),
     Case::everywhere("inv_i1_a_session_from_afar_is_one_agent_from_start_to_end", one_agent),
     Case::everywhere("inv_s2_principals_without_a_role_here_are_told_from_free_names_by_nothing", names),
 ];
@@ -143,6 +144,36 @@ fn takes_nothing(world: &World) {
     // And hers end by her.
     run(world, &hook(world, "claude-s", &ann), ending("s", "other")).unwrap();
     assert!(world.show(&task)["holder"].is_null());
+    world.sound();
+}
+
+fn forged(world: &World) {
+    let (ann, bob) = (worker(ANN), worker(BOB));
+    let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 9 };
+    let there = |agent: &str, grants: &Grants| {
+        let far = hook(world, agent, grants);
+        Call { actor: Actor { process: Some(process.clone()), ..far.actor }, ..far }
+    };
+    let seen = |grants: &Grants| {
+        let look = Look { says: &presence("s"), given: None, depth: Depth::News };
+        world.kernel.standing(&there(&grants.principal, grants), &look).unwrap().expect("switched on")
+    };
+    world.add("something");
+    run(world, &there("claude-s", &ann), starting("s", false)).unwrap();
+    assert_eq!(seen(&ann).mine.expect("hers").agent, "claude-s");
+    let found = seen(&bob);
+    assert!(found.known.is_empty() && found.mine.is_none());
+    assert_eq!(found.agent.as_deref(), Some("claude-s.2"), "her name is taken, and nothing else is told");
+    for agent in ["claude-s.2", "bob-bot"] {
+        run(world, &there(agent, &bob), starting("s", agent == "bob-bot")).unwrap();
+        let told = tool_used::Request { told: true, context: Context::Shortened, ..presence("s") };
+        run(world, &there(agent, &bob), Op::ToolUsed(told)).unwrap();
+        run(world, &there(agent, &bob), ending("s", "other")).unwrap();
+        let hers = seen(&ann).mine.expect("hers goes on");
+        assert_eq!((hers.agent.as_str(), hers.is_shortened, hers.told_at), ("claude-s", false, tenure_core::Time(0)));
+    }
+    run(world, &there("claude-s", &ann), ending("s", "other")).unwrap();
+    assert!(seen(&ann).mine.is_none());
     world.sound();
 }
 
