@@ -112,3 +112,24 @@ fn inv_t6_a_request_under_its_key_is_carried_out_once_and_is_its_own_callers() {
         assert_eq!(done.status, 200, "a refusal keeps no record: {done:?}");
     }
 }
+
+#[test]
+fn whoever_only_works_in_a_project_drops_none_of_its_events_from_afar() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["serve"]);
+    let dropped = || home.call(&["log", "--since", "0"]).run().code != 0;
+    for (principal, role, drops) in [("person:bob", "worker", false), ("person:carl", "operator", true)] {
+        let secret = bearer(&token(&home, principal, role, "web"));
+        // Every 64th event or so of a log it is looked at what is old.
+        for n in 0..70 {
+            let call = json!({
+                "project": { "key": "name:web", "label": "web" }, "actor": { "name": principal },
+                "request_id": { "value": format!("r{n}") }, "keep_events_us": 1,
+            });
+            let document = json!({ "call": call, "op": "add", "request": { "title": "far" } });
+            let reply = up.ask("POST", "/api/v1/call", &[("Authorization", &secret)], Some(&document));
+            assert_eq!(reply.body["ok"], true, "{reply:?}");
+        }
+        assert_eq!(dropped(), drops, "{role}");
+    }
+}
