@@ -14,12 +14,12 @@ use crate::home::{Engine, Home, text};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that runs beside the test, and is killed with it.
-struct Up {
-    child: Child,
+pub(crate) struct Up {
+    pub(crate) child: Child,
     /// `127.0.0.1:PORT`.
-    address: String,
+    pub(crate) address: String,
     /// The path of the one-time link.
-    link: String,
+    pub(crate) link: String,
 }
 
 impl Drop for Up {
@@ -30,7 +30,7 @@ impl Drop for Up {
 }
 
 impl Up {
-    fn start(home: &Home, args: &[&str]) -> Up {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Up {
         let words: Vec<&str> = args.iter().copied().chain(["--listen", "127.0.0.1:0", "--quiet", "--json"]).collect();
         let mut command = home.call(&words).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -52,7 +52,7 @@ impl Up {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Reply {
         let mut stream = self.connect();
         let body = body.map(Value::to_string);
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
@@ -71,7 +71,7 @@ impl Up {
         Reply::read(&String::from_utf8(said).unwrap())
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
@@ -79,44 +79,44 @@ impl Up {
 }
 
 #[derive(Debug)]
-struct Reply {
-    status: u16,
-    head: String,
-    body: Value,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Value,
 }
 
 impl Reply {
-    fn read(said: &str) -> Reply {
+    pub(crate) fn read(said: &str) -> Reply {
         let (head, body) = said.split_once("\r\n\r\n").unwrap_or((said, ""));
         let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{said}"));
         Reply { status, head: head.to_owned(), body: serde_json::from_str(body).unwrap_or(json!(body)) }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name).then(|| value.trim())
         })
     }
 
-    fn cookies(&self) -> Vec<&str> {
+    pub(crate) fn cookies(&self) -> Vec<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")).map(|(_, value)| value).collect()
     }
 }
 
 /// A token of somebody with a role, made by the person at the store.
-fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
+pub(crate) fn token(home: &Home, principal: &str, role: &str, project: &str) -> String {
     home.ok(&["member", "set", principal, "--role", role, "--in", project]);
     text(&home.ok(&["token", "add", "--for", principal])["secret"])
 }
 
-fn bearer(secret: &str) -> String {
+pub(crate) fn bearer(secret: &str) -> String {
     format!("Bearer {secret}")
 }
 
 /// A home whose project is called `web`, with one task in it.
-fn home(engine: Engine) -> Home {
+pub(crate) fn home(engine: Engine) -> Home {
     let home = Home::new(engine);
     std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n").unwrap();
     home.add("first");
