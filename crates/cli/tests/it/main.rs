@@ -41,6 +41,7 @@ mod remote;
 mod resume;
 mod sandbox;
 mod server;
+mod server_door;
 mod server_moved;
 mod serving;
 mod session;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Op;
@@ -15,13 +15,14 @@ use tenure_kernel::op::{login_close, login_take};
 use tenure_store::OsEntropy;
 
 use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, UNKNOWN, ours};
+use super::segments::Segments;
 use super::{Answer, Shared, body_of_form, empty};
 
 /// How long the form may take to arrive.
 const FORM: Duration = Duration::from_secs(5);
 
 /// `GET /login/{link}`
-pub(super) async fn page(Path(link): Path<String>) -> Answer {
+pub(super) async fn page(Segments(link): Segments<String>) -> Answer {
     let link = checked(&link)?;
     // The link is letters and digits, so it can stand in a page as it is.
     Ok(html(&format!(

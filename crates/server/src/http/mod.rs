@@ -1,6 +1,8 @@
 //! The server over HTTP: the same ops and queries, for those who have shown who they are.
 
 mod around;
+mod bare;
+mod denials;
 mod door;
 mod events;
 mod far;
@@ -15,6 +17,7 @@ mod ops;
 mod problem;
 mod reads;
 mod routes;
+mod segments;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +32,7 @@ use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tokio::sync::watch;
 
-pub(crate) use self::door::Caller;
+pub(crate) use self::door::{Caller, Proof};
 pub use self::limits::Limits;
 use self::limits::Turnstiles;
 pub(crate) use self::listen::serve;
@@ -50,6 +53,7 @@ pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) offers: ops::Offers,
+    pub(crate) denials: denials::Denials,
     /// Whether it is about to end: whoever stays by its nature is told.
     pub(crate) ending: watch::Sender<bool>,
 }
@@ -68,6 +72,7 @@ impl Server {
             limits,
             log,
             offers: ops::Offers::default(),
+            denials: denials::Denials::default(),
             ending: watch::Sender::new(false),
         })
     }
