@@ -43,6 +43,7 @@ mod sandbox;
 mod server;
 mod server_door;
 mod server_moved;
+mod server_page;
 mod serving;
 mod session;
 mod sessions;
