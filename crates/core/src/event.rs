@@ -404,7 +404,11 @@ fn access(kind: &str, actor: &str, subject: &str, data: &Value) -> Option<String
                 "" => String::new(),
                 project => format!(" in {}", quote(project, 120)),
             };
-            format!("{subject} was denied {}{place}: {}", quote(&text("what"), 120), text("code"))
+            let more = match data["left_out"].as_i64() {
+                Some(more) if more > 0 => format!(", and {more} more times"),
+                _ => String::new(),
+            };
+            format!("{subject} was denied {}{place}: {}{more}", quote(&text("what"), 120), text("code"))
         }
         _ => return None,
     })

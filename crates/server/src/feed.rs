@@ -16,6 +16,8 @@ use tenure_kernel::{Call, Kernel};
 use tenure_store::OsEntropy;
 use tokio::sync::{Mutex, broadcast, mpsc, watch};
 
+use crate::percent;
+
 /// How many events are kept for listeners that are a little behind.
 const KEPT: usize = 1_024;
 /// Events in one read of the log.
@@ -283,7 +285,11 @@ pub struct Places(pub BTreeMap<String, String>);
 impl Places {
     /// The text.
     pub fn encode(&self) -> String {
-        let pairs: Vec<_> = self.0.iter().map(|(key, cursor)| format!("{}~{}", escape(key), escape(cursor))).collect();
+        let pairs: Vec<_> = self
+            .0
+            .iter()
+            .map(|(key, cursor)| format!("{}~{}", percent::encode(key), percent::encode(cursor)))
+            .collect();
         format!("v1~{}", pairs.join("~"))
     }
 
@@ -293,39 +299,12 @@ impl Places {
         if rest.is_empty() {
             return Some(Places::default());
         }
-        let parts = rest.split('~').map(unescape).collect::<Option<Vec<_>>>()?;
+        let parts = rest.split('~').map(percent::decode).collect::<Option<Vec<_>>>()?;
         if !parts.len().is_multiple_of(2) {
             return None;
         }
         Some(Places(parts.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()))
     }
-}
-
-/// `%XX` for every byte that is not plain, so that the text may stand in a header and in a query.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-fn unescape(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            _ => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod http;
 pub mod log;
 pub mod mcp;
 pub mod metrics;
+mod percent;
 pub mod queue;
 pub mod reach;
 pub mod serve;

@@ -205,6 +205,7 @@ async fn settle(server: Arc<Server>, mut ends: watch::Receiver<bool>) {
             _ = ends.wait_for(|over| *over) => return,
             () = tokio::time::sleep(SETTLE) => {}
         }
+        server.tell_left_out().await;
         let settled = server.blocking(|kernel| kernel.settle_due()).await;
         match settled {
             Ok(_) => {}

@@ -88,7 +88,6 @@ impl Listening {
     /// Serves until told to end.
     pub(crate) async fn serve(self, server: Arc<Server>, hello: Hello, mut ends: watch::Receiver<bool>) {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
-        let hello = Arc::new(format!("{}\n", hello.to_line()));
         loop {
             let Ok(place) = room.clone().acquire_owned().await else { break };
             let accepted = tokio::select! {
@@ -99,7 +98,9 @@ impl Listening {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let (server, hello, ends) = (server.clone(), hello.clone(), ends.clone());
+            // Which file it has open changes when another is put in its place.
+            let hello = Hello { file: server.kernel.store().file_id().or(hello.file), ..hello.clone() };
+            let (server, hello, ends) = (server.clone(), format!("{}\n", hello.to_line()), ends.clone());
             tokio::spawn(async move {
                 // A client that is gone is no error.
                 let _ = converse(&server, Arc::new(stream), &hello, ends).await;

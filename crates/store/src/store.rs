@@ -392,6 +392,14 @@ impl Store {
         }
     }
 
+    /// Device and inode of the file that is open, of an embedded store that somebody has read or written.
+    pub fn file_id(&self) -> Option<(u64, u64)> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.file_id(),
+            Engine::Postgres(_) => None,
+        }
+    }
+
     /// How large it is.
     pub fn size(&self) -> Result<Size> {
         match &self.engine {

@@ -19,7 +19,7 @@ pub(crate) struct Up {
     /// `127.0.0.1:PORT`.
     pub(crate) address: String,
     /// The path of the one-time link.
-    link: String,
+    pub(crate) link: String,
 }
 
 impl Drop for Up {
@@ -85,12 +85,12 @@ impl Up {
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
-    head: String,
+    pub(crate) head: String,
     pub(crate) body: Value,
 }
 
 impl Reply {
-    fn read(said: &str) -> Reply {
+    pub(crate) fn read(said: &str) -> Reply {
         let (head, body) = said.split_once("\r\n\r\n").unwrap_or((said, ""));
         let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("{said}"));
         Reply { status, head: head.to_owned(), body: serde_json::from_str(body).unwrap_or(json!(body)) }
@@ -103,7 +103,7 @@ impl Reply {
         })
     }
 
-    fn cookies(&self) -> Vec<&str> {
+    pub(crate) fn cookies(&self) -> Vec<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")).map(|(_, value)| value).collect()
     }

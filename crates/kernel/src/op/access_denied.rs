@@ -34,6 +34,13 @@ pub struct Request {
     /// Where it came from, as the door saw it; empty if unknown.
     #[serde(default)]
     pub from: String,
+    /// How many more of its kind there were since one was last written down.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: i64,
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 impl Request {
@@ -53,6 +60,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Den
         if !value.is_empty() {
             data[key] = cut(value, KEPT).into();
         }
+    }
+    if request.left_out > 0 {
+        data["left_out"] = request.left_out.into();
     }
     let number = unit.append(event::kind::ACCESS_DENIED, &subject, "", None, &data)?;
     Ok(shape::Denied { number })

@@ -3,6 +3,7 @@
 use tenure_core::{Error, Kind, Result, Stage, text};
 
 use super::{ALL, Op};
+use crate::call::Door;
 use crate::read::request;
 
 impl Op {
@@ -50,16 +51,22 @@ impl Op {
             "login_take" => Op::LoginTake(request(json)?),
             "login_close" => Op::LoginClose(request(json)?),
             "access_denied" => Op::AccessDenied(request(json)?),
-            _ => return Err(unknown(name)),
+            _ => return Err(unknown(name, &ALL.map(|about| about.name))),
         })
+    }
+
+    /// The op of a name with a request, if a door has it: one that only others have is unknown there, in the same words.
+    pub fn read_at(door: Door, name: &str, json: &str) -> Result<Op> {
+        let here = ALL.iter().filter(|about| about.doors.contains(&door)).map(|about| about.name);
+        let here: Vec<_> = here.collect();
+        if here.contains(&name) { Op::read(name, json) } else { Err(unknown(name, &here)) }
     }
 }
 
-fn unknown(name: &str) -> Error {
+fn unknown(name: &str, known: &[&str]) -> Error {
     let shown = text::excerpt(name);
     let error = Error::new(Kind::NotFound, "unknown_op", Stage::Arguments, format!("there is no op `{shown}`"));
-    let known = ALL.map(|about| about.name);
-    match tenure_core::name::nearest(name, known) {
+    match tenure_core::name::nearest(name, known.iter().copied()) {
         Some(near) => error.entity(shown).hint(format!("The nearest is `{near}`.")),
         None => error.entity(shown).hint(format!("The ops are {}.", known.join(", "))),
     }
@@ -76,6 +83,19 @@ mod tests {
                 Ok(op) => assert_eq!(op.name(), about.name),
                 // Its request has fields that must be there: it was found all the same.
                 Err(error) => assert_eq!((about.name, error.code()), (about.name, "bad_arguments")),
+            }
+        }
+    }
+
+    #[test]
+    fn an_op_that_only_other_doors_have_is_unknown() {
+        for about in ALL {
+            let read = Op::read_at(Door::Http, about.name, "{}");
+            let is_unknown = read.as_ref().is_err_and(|error| error.code() == "unknown_op");
+            assert_eq!(is_unknown, !about.doors.contains(&Door::Http), "{}", about.name);
+            if let Err(error) = read.as_ref() {
+                let itself = format!("`{}`", about.name);
+                assert!(!is_unknown || !error.advice().unwrap().contains(&itself), "{}", about.name);
             }
         }
     }

@@ -18,7 +18,7 @@ use tenure_store::{Entropy as _, OsEntropy};
 use super::{Carried, Server, problem};
 
 /// The header with the id that the log has the request under.
-const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Pages may load what comes from here and nothing else; nobody may frame them.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
@@ -47,7 +47,10 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
         }
     };
     if let Some(Carried(error)) = response.extensions().get::<Carried>().cloned() {
+        // Which methods there are belongs to the refusal of another.
+        let allow = response.headers_mut().remove(header::ALLOW);
         response = problem::response(&error, &id);
+        response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
         if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == "unreachable" {
             let cause = std::error::Error::source(&*error).map(ToString::to_string).unwrap_or_default();
             server.log.line(
@@ -60,7 +63,7 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
     headers.insert(REQUEST, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
@@ -79,14 +82,14 @@ fn request_id(request: &Request) -> String {
     let fits = |id: &&str| {
         (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
     };
-    given.filter(fits).map_or_else(
-        || {
-            let mut bytes = [0; 12];
-            OsEntropy.fill(&mut bytes);
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-        },
-        str::to_owned,
-    )
+    given.filter(fits).map_or_else(drawn, str::to_owned)
+}
+
+/// An id of a request that brought none.
+pub(super) fn drawn() -> String {
+    let mut bytes = [0; 12];
+    OsEntropy.fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn too_long() -> Error {

@@ -67,13 +67,19 @@ impl Caller {
 pub(crate) struct Asked<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) method: &'a Method,
+    path: &'a str,
     pub(crate) from: String,
 }
 
 impl<'a> Asked<'a> {
     pub(crate) fn of(parts: &'a request::Parts) -> Asked<'a> {
         let from = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_string());
-        Asked { headers: &parts.headers, method: &parts.method, from: from.unwrap_or_default() }
+        Asked { headers: &parts.headers, method: &parts.method, path: parts.uri.path(), from: from.unwrap_or_default() }
+    }
+
+    /// What was asked for, as it is written down: without what a secret may stand in.
+    fn what(&self) -> String {
+        format!("{} {}", self.method, tenure_core::redact::redact(self.path))
     }
 
     pub(crate) fn header(&self, name: &str) -> Result<Option<&'a str>> {
@@ -91,7 +97,7 @@ impl Server {
         let found = self.shown(asked).await?;
         let Some((grants, proof)) = found else {
             self.count(&asked.from, UNKNOWN)?;
-            return Err(self.denied(access::not_known(), None, "sign in", asked).await);
+            return Err(self.denied(access::not_known(), None, &asked.what(), asked).await);
         };
         self.count(&grants.principal, 1.0)?;
         let name = match asked.header(AGENT)? {
@@ -215,7 +221,7 @@ impl Server {
         error
     }
 
-    /// Writes a denial down. One that cannot be written down stays a denial, and is in the log of the server.
+    /// Writes a denial down, as often as [`super::denials`] says. One that cannot be written down stays a denial, and is in the log of the server.
     pub(crate) async fn audit(
         &self,
         error: &Error,
@@ -232,17 +238,34 @@ impl Server {
             project: text::excerpt(project),
             code: error.code().to_owned(),
             from: from.to_owned(),
+            left_out: 0,
         };
-        let written = self.run(ours(), Op::AccessDenied(request)).await;
-        if let Err(failure) = written {
+        if let Some(request) = self.denials.admit(request, now()) {
+            self.write_down(request).await;
+        }
+    }
+
+    /// Writes down how many denials were left out where none of their kind followed.
+    pub(crate) async fn tell_left_out(&self) {
+        for request in self.denials.due(now()) {
+            self.write_down(request).await;
+        }
+    }
+
+    async fn write_down(&self, request: access_denied::Request) {
+        if let Err(failure) = self.run(ours(), Op::AccessDenied(request)).await {
             self.log.line("error", &[("message", "a denial could not be written down"), ("code", failure.code())]);
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "how often somebody asks is measured by this process's clock")]
     pub(super) fn count(&self, caller: &str, cost: f64) -> Result<()> {
-        self.doors.count(caller, cost, Instant::now())
+        self.doors.count(caller, cost, now())
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how often somebody asks is measured by this process's clock")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// A call of the server itself about what belongs to the whole store.
@@ -253,7 +276,16 @@ pub(super) fn ours() -> Call {
 
 /// The value of our cookie in a header with several.
 pub(super) fn cookie(header: &str) -> Option<&str> {
-    header.split(';').find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+    named(header, COOKIE)
+}
+
+/// The value of the cookie that pages repeat.
+pub(super) fn csrf_cookie(header: &str) -> Option<&str> {
+    named(header, CSRF_COOKIE)
+}
+
+fn named<'a>(header: &'a str, name: &str) -> Option<&'a str> {
+    header.split(';').find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
 /// A project that is made by being used is named as in `tenure.toml`.

@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use tenure_core::access;
+use tenure_core::{Error, Result, access};
 
-use super::door::{Asked, Caller};
-use super::routes::PUBLIC;
-use super::{Failure, Server};
+use super::door::{Asked, CSRF, Caller};
+use super::login::FORM;
+use super::routes::{FORMS, PUBLIC};
+use super::{Failure, Server, body_of_form};
 
 /// Finds out who asks, and puts it where handlers take it from.
 pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
@@ -20,7 +23,14 @@ pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, n
     if PUBLIC.contains(&route.as_str()) {
         return next.run(request).await;
     }
-    let (mut parts, content) = request.into_parts();
+    let is_form = FORMS.contains(&route.as_str());
+    let (mut parts, mut content) = request.into_parts();
+    if is_form {
+        content = match of_form(&mut parts, content).await {
+            Ok(content) => content,
+            Err(error) => return Failure(error).into_response(),
+        };
+    }
     let found = server.caller(&Asked::of(&parts)).await;
     match found {
         Ok(caller) => {
@@ -31,10 +41,21 @@ pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, n
     }
 }
 
+/// Takes from a form what a page was given, which programs say in a header.
+async fn of_form(parts: &mut Parts, content: Body) -> Result<Body> {
+    let form = tokio::time::timeout(FORM, body_of_form(content)).await;
+    let form = form.map_err(|_| Error::usage("bad_arguments", "the form did not arrive in time"))??;
+    let said = form.split('&').find_map(|pair| pair.strip_prefix("csrf="));
+    if let Some(said) = said.and_then(|said| HeaderValue::from_str(said).ok()) {
+        parts.headers.entry(CSRF).or_insert(said);
+    }
+    Ok(Body::from(form))
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Caller, Failure> {
         parts.extensions.get::<Caller>().cloned().ok_or_else(|| Failure(access::not_known()))
     }
 }

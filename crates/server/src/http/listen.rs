@@ -15,6 +15,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::bare::Worded;
+
 /// How long a client may take to send the head of a request. One that opens connections and says nothing gives up first.
 const HEAD: Duration = Duration::from_secs(15);
 /// How long requests may go on after the server was told to end.
@@ -47,13 +49,13 @@ pub(crate) async fn serve(listener: TcpListener, app: Router, most: usize, mut e
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
-type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<WithPeer>>;
+type Connection = http1::Connection<TokioIo<Worded>, TowerToHyperService<WithPeer>>;
 
 fn connection(stream: TcpStream, peer: SocketAddr, app: Router) -> Connection {
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(WithPeer { app, peer }))
+        .serve_connection(TokioIo::new(Worded::new(stream)), TowerToHyperService::new(WithPeer { app, peer }))
 }
 
 /// The routes, told who is at the other end.

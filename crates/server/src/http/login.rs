@@ -5,9 +5,8 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Op;
 use tenure_kernel::access::{self, Secret};
@@ -15,20 +14,27 @@ use tenure_kernel::op::{login_close, login_take};
 use tenure_store::OsEntropy;
 
 use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, UNKNOWN, ours};
+use super::segments::Segments;
 use super::{Answer, Shared, body_of_form, empty};
 
-/// How long the form may take to arrive.
-const FORM: Duration = Duration::from_secs(5);
+/// How long a form may take to arrive.
+pub(super) const FORM: Duration = Duration::from_secs(5);
+
+/// What is said on a page of a link that is used or over.
+const OVER: &str = "<h1>Tenure</h1>\n<p>This link does not sign anybody in any more: each is good once, and for minutes.</p>\n\
+                    <p><a href=\"/\">Go on</a></p>";
 
 /// `GET /login/{link}`
-pub(super) async fn page(Path(link): Path<String>) -> Answer {
+pub(super) async fn page(Segments(link): Segments<String>) -> Answer {
     let link = checked(&link)?;
     // The link is letters and digits, so it can stand in a page as it is.
-    Ok(html(&format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Tenure</title>\
-         <h1>Tenure</h1><form method=\"post\" action=\"/login\"><input type=\"hidden\" name=\"link\" value=\"{link}\">\
-         <button>Sign in</button></form></html>"
-    )))
+    Ok(super::page::page(
+        StatusCode::OK,
+        &format!(
+            "<h1>Tenure</h1>\n<p>This link signs this browser in, once.</p>\n<form method=\"post\" action=\"/login\">\
+             <input type=\"hidden\" name=\"link\" value=\"{link}\"><button autofocus>Sign in</button></form>"
+        ),
+    ))
 }
 
 /// `POST /login`
@@ -49,6 +55,12 @@ pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
     };
     if let Err(error) = server.run(ours(), Op::LoginTake(op)).await {
         server.audit(&error, None, "", "sign in", "", &asked.from).await;
+        // Somebody who looks at a page is told on one.
+        if error.kind() == Kind::Denied
+            && asked.header(header::ACCEPT.as_str())?.is_some_and(|said| said.contains("text/html"))
+        {
+            return Ok(super::page::page(StatusCode::FORBIDDEN, OVER));
+        }
         return Err(error.into());
     }
     let mut response = empty(StatusCode::SEE_OTHER);
@@ -66,7 +78,7 @@ pub(super) async fn close(State(server): Shared, caller: Caller) -> Answer {
     let op = login_close::Request { session: Some(session), principal: None };
     server.run(ours(), Op::LoginClose(op)).await?;
     let mut response = empty(StatusCode::SEE_OTHER);
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/livez"));
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
     response.headers_mut().append(header::SET_COOKIE, cookie(COOKIE, "", "HttpOnly; Max-Age=0; ")?);
     response.headers_mut().append(header::SET_COOKIE, cookie(CSRF_COOKIE, "", "Max-Age=0; ")?);
     Ok(response)
@@ -94,12 +106,4 @@ fn checked(link: &str) -> Result<&str> {
 fn no_link() -> Error {
     Error::new(Kind::Denied, "login_refused", Stage::Arguments, "this is not a link to sign in with")
         .hint("Ask for a new one: each is good once, and for minutes.")
-}
-
-fn html(page: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(page.to_owned()));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

@@ -1,10 +1,13 @@
 //! The server over HTTP: the same ops and queries, for those who have shown who they are.
 
 mod around;
+mod bare;
+mod denials;
 mod door;
 mod events;
 mod far;
 mod health;
+mod home;
 mod known;
 mod limits;
 mod listen;
@@ -12,9 +15,11 @@ mod login;
 mod mcp;
 mod openapi;
 mod ops;
+mod page;
 mod problem;
 mod reads;
 mod routes;
+mod segments;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +35,7 @@ use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tokio::sync::watch;
 
-pub(crate) use self::door::Caller;
+pub(crate) use self::door::{Caller, Proof};
 pub use self::limits::Limits;
 use self::limits::Turnstiles;
 pub(crate) use self::listen::serve;
@@ -55,6 +60,7 @@ pub struct Server {
     pub(crate) reloads: [AtomicU64; 2],
     pub(crate) log: Log,
     pub(crate) offers: ops::Offers,
+    pub(crate) denials: denials::Denials,
     /// Whether it is about to end: whoever stays by its nature is told.
     pub(crate) ending: watch::Sender<bool>,
 }
@@ -74,6 +80,7 @@ impl Server {
             reloads: Default::default(),
             log,
             offers: ops::Offers::default(),
+            denials: denials::Denials::default(),
             ending: watch::Sender::new(false),
         })
     }

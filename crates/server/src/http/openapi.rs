@@ -93,9 +93,12 @@ impl Parts {
             "responses": {
                 "200": {
                     "description": "Done",
-                    "headers": { "idempotency-replayed": {
-                        "schema": { "type": "string" }, "description": "`true` where an earlier answer was repeated",
-                    } },
+                    "headers": {
+                        "idempotency-replayed": {
+                            "schema": { "type": "string" }, "description": "`true` where an earlier answer was repeated",
+                        },
+                        "etag": { "schema": { "type": "string" }, "description": "The version of the task in the answer" },
+                    },
                     "content": { "application/json": { "schema": { "type": ["object", "null"] } } },
                 },
                 "default": { "$ref": "#/components/responses/problem" },

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use serde_json::Value;
 use tenure_core::{Error, Result};
-use tenure_kernel::op::{self, confirm};
+use tenure_kernel::op::confirm;
 use tenure_kernel::{Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
 
 use super::door::{Asked, Caller, PROJECT};
-use super::reads::Given;
+use super::reads::{Given, version};
+use super::segments::Segments;
 use super::{Answer, Server, Shared, body, json};
 
 /// Most answers whose offers wait to be confirmed. What is forgotten is offered again, which is allowed.
@@ -22,7 +23,7 @@ const OFFERS: usize = 10_000;
 /// `POST /api/v1/ops/{name}`
 pub(super) async fn run(
     State(server): Shared,
-    Path(name): Path<String>,
+    Segments(name): Segments<String>,
     caller: Caller,
     query: RawQuery,
     request: Request,
@@ -31,7 +32,7 @@ pub(super) async fn run(
     let asked = Asked::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project"])?;
     let content = body(&server, &parts, content).await?;
-    let op = offered(&name, &if_match(&asked, &name, content)?)?;
+    let op = Op::read_at(Door::Http, &name, &if_match(&asked, &name, content)?)?;
     let named = project_named(&asked, &given, &caller)?;
     let project = server.project(&caller, &named, true).await?;
     let call = server.call(&caller, project, Some(&asked))?;
@@ -46,24 +47,13 @@ pub(super) async fn run(
             server.offers.note(&call, &reply.body);
         }
     }
+    let version = version(&reply.body);
     let mut response = json(reply.body);
     if reply.replayed {
         response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
     }
-    tagged(&mut response, None);
+    tagged(&mut response, version);
     Ok(response)
-}
-
-/// The op of a name, if it is one that this door has.
-fn offered(name: &str, content: &str) -> Result<Op> {
-    let here = op::ALL.iter().any(|about| about.name == name && about.doors.contains(&Door::Http));
-    let read = Op::read(name, content);
-    match read {
-        // One that other doors have is unknown here, and named in the same words.
-        Ok(_) if !here => Op::read(&format!("{name} "), "{}"),
-        Err(error) if !here && error.code() != "unknown_op" => Op::read(&format!("{name} "), "{}"),
-        other => other,
-    }
 }
 
 /// `If-Match` says which version is meant, for the op that can be told.
@@ -76,7 +66,12 @@ fn if_match(asked: &Asked<'_>, name: &str, content: String) -> Result<String> {
     let mut content: Value = serde_json::from_str(&content)
         .map_err(|error| Error::usage("bad_arguments", format!("the request is not JSON: {error}")))?;
     if let Some(fields) = content.as_object_mut() {
-        fields.entry("expect_version").or_insert(version.into());
+        let said = fields.entry("expect_version").or_insert(version.into());
+        if said.as_i64() != Some(version) {
+            return Err(Error::usage("bad_header", "If-Match and `expect_version` name different versions")
+                .entity(header::IF_MATCH.as_str())
+                .hint("Give one of them, or the same version in both."));
+        }
     }
     Ok(content.to_string())
 }

@@ -54,7 +54,7 @@ pub(crate) fn status(error: &Error) -> StatusCode {
     }
 }
 
-fn document(error: &Error, status: StatusCode, request: &str) -> Value {
+pub(super) fn document(error: &Error, status: StatusCode, request: &str) -> Value {
     let mut document = error.to_json();
     if let Value::Object(fields) = &mut document {
         let title = fields.get("message").cloned().unwrap_or_default();

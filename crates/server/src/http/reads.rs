@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{StatusCode, header};
 use schemars::{Schema, schema_for};
 use serde_json::{Map, Value, json as value};
@@ -12,7 +12,9 @@ use tenure_kernel::{Call, Query};
 
 use super::door::{Asked, Caller};
 use super::ops::tagged;
+use super::segments::Segments;
 use super::{Answer, Server, Shared, empty, json, no_such_address};
+use crate::percent::decode_query;
 
 /// How the value of a parameter is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +201,7 @@ impl Given {
         let mut given: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
-            let (Some(name), Some(text)) = (decoded(name), decoded(text)) else {
+            let (Some(name), Some(text)) = (decode_query(name), decode_query(text)) else {
                 return Err(Error::usage("bad_parameter", "a parameter of the address is not UTF-8"));
             };
             if text.contains('\0') {
@@ -252,23 +254,6 @@ impl Given {
     }
 }
 
-/// `%XX` and `+` of an address.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
 /// `GET /api/v1/projects`
 pub(super) async fn projects(State(server): Shared, caller: Caller, query: RawQuery) -> Answer {
     let given = Given::read(query.0.as_deref(), &["limit", "cursor"])?;
@@ -318,7 +303,7 @@ impl Server {
 /// `GET /api/v1/projects/{project}/{resource}`
 pub(super) async fn list(
     State(server): Shared,
-    Path((project, resource)): Path<(String, String)>,
+    Segments((project, resource)): Segments<(String, String)>,
     caller: Caller,
     query: RawQuery,
     request: Request,
@@ -329,7 +314,7 @@ pub(super) async fn list(
 /// `GET /api/v1/projects/{project}/{resource}/{id}`
 pub(super) async fn one(
     State(server): Shared,
-    Path((project, resource, id)): Path<(String, String, String)>,
+    Segments((project, resource, id)): Segments<(String, String, String)>,
     caller: Caller,
     query: RawQuery,
     request: Request,
@@ -340,7 +325,7 @@ pub(super) async fn one(
 /// `GET /api/v1/projects/{project}/{resource}/{id}/{part}`
 pub(super) async fn part(
     State(server): Shared,
-    Path((project, resource, id, part)): Path<(String, String, String, String)>,
+    Segments((project, resource, id, part)): Segments<(String, String, String, String)>,
     caller: Caller,
     query: RawQuery,
     request: Request,
@@ -407,10 +392,13 @@ fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
     Value::Object(wanted)
 }
 
-fn version(body: &str) -> Option<i64> {
+/// The version of the task that a document is, if it is one.
+pub(super) fn version(body: &str) -> Option<i64> {
     #[derive(serde::Deserialize)]
-    struct Versioned {
+    struct Task {
+        id: String,
         version: i64,
     }
-    serde_json::from_str::<Versioned>(body).ok().map(|found| found.version)
+    let found = serde_json::from_str::<Task>(body).ok();
+    found.filter(|task| task.id.starts_with("t-")).map(|task| task.version)
 }

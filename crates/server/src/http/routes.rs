@@ -5,13 +5,16 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{MethodRouter, any, get, post};
 
-use super::{Failure, Server, around, events, far, health, known, login, mcp, openapi, ops, reads};
+use super::{Failure, Server, around, events, far, health, home, known, login, mcp, openapi, ops, page, reads};
 use super::{no_such_address, no_such_method};
 use crate::mcp::http::Door;
 
 /// The routes that anybody may ask, without showing who it is: an explicit list, and the only one. A route that is not in
 /// it is denied to whoever has not shown who it is, whatever its handler does.
-pub const PUBLIC: [&str; 5] = ["/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"];
+pub const PUBLIC: [&str; 7] = ["/", "/style.css", "/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"];
+
+/// The routes that forms of our own pages ask: what says that it is one of ours stands in the form, not in a header.
+pub(super) const FORMS: [&str; 1] = ["/logout"];
 
 /// An address, and what answers there.
 pub(super) struct Route {
@@ -24,6 +27,8 @@ const fn route(path: &'static str, serve: fn() -> MethodRouter<Arc<Server>>) -> 
 }
 
 pub(super) const ROUTES: &[Route] = &[
+    route("/", || get(home::serve)),
+    route("/style.css", || get(page::style)),
     route("/livez", || get(health::live)),
     route("/readyz", || get(health::ready)),
     route("/metrics", || get(health::metrics)),

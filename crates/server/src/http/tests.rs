@@ -146,7 +146,7 @@ fn inv_s1_no_route_but_the_public_ones_lets_anybody_in_who_has_not_shown_who_it_
         assert_ne!(status, StatusCode::UNAUTHORIZED, "{path}");
     }
     // One that is added here lets everybody in: look twice.
-    assert_eq!(PUBLIC, ["/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"]);
+    assert_eq!(PUBLIC, ["/", "/style.css", "/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"]);
     for path in PUBLIC {
         assert!(ROUTES.iter().any(|route| route.path == path), "{path} is no route");
         let (status, _) = world.ask(&Method::GET, &address(path), None);

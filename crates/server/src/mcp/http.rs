@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 
 use super::connection::Connection;
 use super::desk::{Defaults, Desk, OnPaths, Query, Who};
-use crate::http::{Caller, Server};
+use crate::http::{Caller, Proof, Server};
 use crate::reach::{Far, Reach};
 use crate::wire::{Asked, Hello, Request as Sent};
 
@@ -53,7 +53,36 @@ pub(crate) struct Visitor {
 }
 
 /// Who made the last request of a session: what it may is looked up with each.
-type Slot = Arc<RwLock<Visitor>>;
+#[derive(Clone)]
+struct Slot(Arc<RwLock<Visitor>>);
+
+impl Slot {
+    fn of(visitor: Visitor) -> Slot {
+        Slot(Arc::new(RwLock::new(visitor)))
+    }
+
+    fn visitor(&self) -> Visitor {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it belongs to whoever showed this.
+    fn is_of(&self, proof: &Proof) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).caller.proof == *proof
+    }
+
+    /// Takes the newest visitor in, if it is who the session belongs to and about the same project.
+    fn replace(&self, visitor: Visitor) -> bool {
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // The same token: one that may less must not act through a session of one that may more.
+        let same = held.caller.proof == visitor.caller.proof
+            && held.caller.name == visitor.caller.name
+            && held.call.project.key == visitor.call.project.key;
+        if same {
+            *held = visitor;
+        }
+        same
+    }
+}
 
 /// The door.
 pub(crate) struct Door {
@@ -90,12 +119,12 @@ impl Door {
         let slot = match session(request.headers()) {
             None => {
                 let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-                let same = |slot: &&Slot| slot.read().is_ok_and(|held| held.caller.proof == visitor.caller.proof);
-                if owners.len() >= SESSIONS || owners.values().filter(same).count() >= SESSIONS_OF_ONE {
+                let own = owners.values().filter(|slot| slot.is_of(&visitor.caller.proof)).count();
+                if owners.len() >= SESSIONS || own >= SESSIONS_OF_ONE {
                     return Err(too_many());
                 }
                 drop(owners);
-                Arc::new(RwLock::new(visitor))
+                Slot::of(visitor)
             }
             Some(session) => {
                 let known = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned();
@@ -118,25 +147,6 @@ impl Door {
     async fn forget_ended(&self) {
         let live: HashSet<String> = self.sessions.sessions.read().await.keys().map(|id| id.to_string()).collect();
         self.owners.lock().unwrap_or_else(PoisonError::into_inner).retain(|id, _| live.contains(id));
-    }
-}
-
-trait Replace {
-    /// Takes the newest visitor in, if it is who the session belongs to and about the same project.
-    fn replace(&self, visitor: Visitor) -> bool;
-}
-
-impl Replace for Slot {
-    fn replace(&self, visitor: Visitor) -> bool {
-        let mut held = self.write().unwrap_or_else(PoisonError::into_inner);
-        // The same token: one that may less must not act through a session of one that may more.
-        let same = held.caller.proof == visitor.caller.proof
-            && held.caller.name == visitor.caller.name
-            && held.call.project.key == visitor.call.project.key;
-        if same {
-            *held = visitor;
-        }
-        same
     }
 }
 
@@ -169,7 +179,7 @@ struct HttpDesk {
 
 impl HttpDesk {
     fn visitor(&self) -> Visitor {
-        self.slot.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.slot.visitor()
     }
 
     fn call(&self, who: &Who, request_id: Option<&str>) -> Result<Call> {

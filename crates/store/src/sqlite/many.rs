@@ -51,6 +51,7 @@ impl Sqlite {
 
     fn together<T>(&self, all: &mut Together<'_, T>, longest: Duration) -> Result<(), Apart> {
         let mut writer = self.writer().map_err(Apart::All)?;
+        self.at_place(&mut writer).map_err(Apart::All)?;
         let connection = self.connected(&mut writer).map_err(Apart::All)?;
         let turn = self.turn().map_err(Apart::All)?;
         // Whoever leaves after its write and before the commit is told nothing, so nothing may be done for it: all is
@@ -96,10 +97,12 @@ impl Sqlite {
         if left {
             return Ok(false);
         }
+        self.check_place(Stage::Write).map_err(Apart::All)?;
         let commit = connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit));
         commit.map_err(|error| Apart::All(self.placed(error)))?;
         std::mem::forget(open);
         drop(deciding);
+        self.check_place(Stage::Commit).map_err(Apart::All)?;
         for (at, answer) in drafts {
             all.answers[at] = Some(answer);
         }

@@ -6,6 +6,7 @@
 mod bell;
 mod deciding;
 mod many;
+mod moved;
 mod place;
 mod queue;
 mod read;
@@ -14,13 +15,14 @@ mod tx;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Error, Result, Stage, id};
 
+use self::moved::Opened;
 pub use self::queue::Queue;
 use self::turnstile::{Turn, Turnstile};
 pub(crate) use self::tx::{Keep, SqliteTx};
@@ -40,6 +42,10 @@ pub(crate) struct Sqlite {
     /// `-wal` behind.
     readers: Mutex<Vec<Connection>>,
     writer: Mutex<Option<Connection>>,
+    /// The file that the connections are to.
+    opened: Mutex<Option<Opened>>,
+    /// Held by whoever reads, and alone by whoever opens another file in the place of one that was moved.
+    reading: RwLock<()>,
     steps: AtomicU64,
 }
 
@@ -54,6 +60,8 @@ impl Sqlite {
             options,
             readers: Mutex::new(Vec::new()),
             writer: Mutex::new(None),
+            opened: Mutex::new(None),
+            reading: RwLock::new(()),
             steps: AtomicU64::new(0),
         }
     }
@@ -83,6 +91,7 @@ impl Sqlite {
         // Connected and read once before the turnstile: `sqlite3_open` alone opens nothing, and processes that wait
         // with an open connection keep the WAL alive (half the syncs of one-shot calls).
         let mut writer = self.writer()?;
+        self.at_place(&mut writer)?;
         let connection = self.connected(&mut writer)?;
         let turn = self.turn()?;
         let answer = self.transact(connection, "BEGIN IMMEDIATE", |tx| {
@@ -98,6 +107,7 @@ impl Sqlite {
 
     pub(crate) fn create(&self) -> Result<Identity> {
         let mut writer = self.writer()?;
+        self.at_place(&mut writer)?;
         let connection = self.connected(&mut writer)?;
         self.transact(connection, "BEGIN", |tx| Ok(Verdict::Undo(self.enter(tx, "")?.identity)))
     }
@@ -185,6 +195,7 @@ impl Sqlite {
 
     fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<Entered> {
         let (identity, project, _) = project::enter(tx, key, project::Lock::Write)?;
+        self.note_store(&identity);
         Ok(Entered { identity, project, clock: self.options.clock.now(), own_clock: true })
     }
 
@@ -192,7 +203,11 @@ impl Sqlite {
     fn connected<'a>(&self, writer: &'a mut Option<Connection>) -> Result<&'a Connection> {
         let connection = match writer.take() {
             Some(connection) => connection,
-            None => self.connect()?,
+            None => {
+                let connection = self.connect()?;
+                self.path.as_deref().map_or(Ok(()), |path| self.note_file(path))?;
+                connection
+            }
         };
         Ok(writer.insert(connection))
     }
@@ -313,8 +328,10 @@ impl Sqlite {
         match verdict {
             Verdict::Undo(answer) => Ok(answer),
             Verdict::Commit(answer) => {
+                self.check_place(Stage::Write)?;
                 connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit))?;
                 std::mem::forget(open);
+                self.check_place(Stage::Commit)?;
                 Ok(answer)
             }
         }

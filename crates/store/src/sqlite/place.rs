@@ -220,6 +220,11 @@ pub(crate) fn permissions(path: &Path, user: u32) -> Vec<String> {
     remarks
 }
 
+/// Device and inode of what is at `path`, if anything is.
+pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
 /// Bytes of the database and of its write-ahead log; 0 for what is not there.
 pub(crate) fn sizes(path: &Path) -> (u64, u64) {
     let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |meta| meta.len());

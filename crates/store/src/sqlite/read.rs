@@ -42,6 +42,7 @@ impl Sqlite {
         let open = Open(connection);
         let mut tx = self.tx(connection);
         let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
+        self.note_store(&identity);
         let entered = Entered { identity, project, clock: self.options.clock.now(), own_clock: true };
         let answer = body(&mut tx, entered);
         drop(open);
@@ -57,13 +58,20 @@ impl Sqlite {
         };
         if self.options.one_connection && matches!(place::look(path)?, Presence::Present { writable_dir: true, .. }) {
             let mut writer = self.writer()?;
+            self.at_place(&mut writer)?;
             return look(self.connected(&mut writer)?);
         }
+        if self.is_moved() {
+            let mut writer = self.writer()?;
+            self.at_place(&mut writer)?;
+        }
+        let _reading = self.reading.read().unwrap_or_else(PoisonError::into_inner);
         let pooled = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match pooled {
             Some(connection) => connection,
             None => match place::look(path)? {
-                Presence::Absent => return self.read_nothing(look),
+                // One that was there a moment ago is not answered for by an empty one.
+                Presence::Absent => return self.check_place(Stage::Read).and_then(|()| self.read_nothing(look)),
                 Presence::Present { size: 0, .. } => return self.read_nothing(look),
                 Presence::Present { writable_dir: false, shm: false, .. } => return self.read_immutable(path, look),
                 Presence::Present { size, .. } => match self.open_reader(path) {
@@ -83,7 +91,11 @@ impl Sqlite {
                         Presence::Present { wal: true, shm: true, .. } | Presence::Absent => return Err(error),
                         Presence::Present { .. } => return self.read_immutable(path, look),
                     },
-                    opened => opened?,
+                    opened => {
+                        let connection = opened?;
+                        self.note_file(path)?;
+                        connection
+                    }
                 },
             },
         };
@@ -108,7 +120,7 @@ impl Sqlite {
         })
     }
 
-    fn open_reader(&self, path: &Path) -> Result<Connection> {
+    pub(super) fn open_reader(&self, path: &Path) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = self.open_file(path, flags)?;
         connection.busy_timeout(self.options.patience).map_err(|error| error::sqlite(error, Stage::Open))?;

@@ -231,6 +231,7 @@ fn audit(world: &World) {
         project: long.clone(),
         code: "role_too_low".into(),
         from: long,
+        left_out: 7,
     };
     world.in_store("service:tenure", Op::AccessDenied(request)).unwrap();
     let unknown = access_denied::Request { what: "GET /".into(), code: "not_signed_in".into(), ..Default::default() };

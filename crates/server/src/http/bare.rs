@@ -1,0 +1,104 @@
+//! What is no HTTP. The library that reads requests answers such a one by itself, with a status and no word; whoever made
+//! it is told here in the words of all refusals. The bare answer is known by the header that all answers of ours have.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::http::StatusCode;
+use tenure_core::Error;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::{around, problem};
+
+/// A connection on which nothing bare is said.
+pub(super) struct Worded {
+    stream: TcpStream,
+    /// What is said instead of a bare answer, how far it is written, and how long the bare one was.
+    instead: Option<(Vec<u8>, usize, usize)>,
+}
+
+impl Worded {
+    pub(super) fn new(stream: TcpStream) -> Worded {
+        Worded { stream, instead: None }
+    }
+}
+
+impl AsyncRead for Worded {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, into)
+    }
+}
+
+impl AsyncWrite for Worded {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let Worded { stream, instead } = &mut *self;
+        if instead.is_none() {
+            *instead = bare(bytes).map(|status| (words(status), 0, bytes.len()));
+        }
+        let Some((words, written, length)) = instead else { return Pin::new(stream).poll_write(context, bytes) };
+        while *written < words.len() {
+            match Pin::new(&mut *stream).poll_write(context, &words[*written..]) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(more)) => *written += more,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let length = *length;
+        *instead = None;
+        Poll::Ready(Ok(length))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// The status of an answer that says nothing else. No document of ours has a line that ends in a carriage return, so
+/// nothing inside one is taken for it.
+fn bare(bytes: &[u8]) -> Option<StatusCode> {
+    let head = bytes.strip_prefix(b"HTTP/1.1 ").filter(|rest| rest.starts_with(b"4") && rest.ends_with(b"\r\n\r\n"))?;
+    let is_ours = head.windows(around::REQUEST.as_str().len()).any(|part| part == around::REQUEST.as_str().as_bytes());
+    StatusCode::from_bytes(head.get(..3)?).ok().filter(|_| !is_ours)
+}
+
+fn words(status: StatusCode) -> Vec<u8> {
+    let error =
+        Error::usage("not_http", "the request cannot be read: its first line or a header is malformed or too long")
+            .hint("Send HTTP/1.1.");
+    let id = around::drawn();
+    let body = problem::document(&error, status, &id).to_string();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {}\r\ncache-control: no-store\r\nx-content-type-options: nosniff\r\n\
+         {}: {id}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        problem::TYPE,
+        around::REQUEST,
+        body.len(),
+    )
+    .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_without_a_word_is_bare() {
+        assert_eq!(bare(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"), Some(StatusCode::BAD_REQUEST));
+        for other in [
+            b"HTTP/1.1 400 Bad Request\r\nx-request-id: a\r\n\r\n".as_slice(),
+            b"HTTP/1.1 200 OK\r\n\r\n",
+            b"HTTP/1.1 400 in a text\n\n",
+            b"{}",
+            b"",
+        ] {
+            assert_eq!(bare(other), None);
+        }
+    }
+}

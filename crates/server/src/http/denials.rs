@@ -1,0 +1,178 @@
+//! How often denials are written down. Whoever is denied chooses how often that happens, and the log of the whole store is
+//! kept: so the same denial is written once a minute, with how many were left out before it, and nobody has more than so
+//! many.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tenure_kernel::op::access_denied::Request;
+
+/// How long the same denial is not written again.
+const EVERY: Duration = Duration::from_secs(60);
+/// Most events of one principal, or of one address that has not shown who it is, in that time.
+const OF_ONE: usize = 120;
+/// Most events of all addresses together that have not shown who they are, in that time: addresses cost nothing.
+const OF_STRANGERS: usize = 1_200;
+/// Most who are remembered.
+const WHO: usize = 10_000;
+
+/// What was written down lately.
+#[derive(Default)]
+pub(crate) struct Denials(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    /// By who was denied.
+    who: HashMap<String, Lately>,
+    /// Left out of those who are no longer remembered, or never were.
+    untold: i64,
+}
+
+/// The denials of one principal or one address.
+#[derive(Default)]
+struct Lately {
+    /// By what was denied.
+    same: HashMap<[String; 4], Same>,
+    /// Left out because there were too many different ones.
+    beyond: i64,
+}
+
+/// One denial.
+struct Same {
+    at: Instant,
+    left_out: i64,
+    request: Request,
+}
+
+impl Denials {
+    /// What of a denial is to be written down now: itself with how many were left out before it, or nothing.
+    pub(crate) fn admit(&self, mut request: Request, now: Instant) -> Option<Request> {
+        let (who, what) = (who(&request), what(&request));
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let strangers: usize = match request.principal.is_empty() {
+            true => all.who.iter().filter(|(who, _)| who.starts_with('@')).map(|(_, lately)| lately.same.len()).sum(),
+            false => 0,
+        };
+        // Beyond so many who are denied within a minute, one more is not remembered, and not written down either.
+        if all.who.len() >= WHO && !all.who.contains_key(&who) {
+            all.untold += 1;
+            return None;
+        }
+        let All { who: of, untold } = &mut *all;
+        let lately = of.entry(who).or_default();
+        if let Some(same) = lately.same.get_mut(&what) {
+            if now.saturating_duration_since(same.at) < EVERY {
+                same.left_out += 1;
+                return None;
+            }
+            request.left_out = std::mem::take(&mut same.left_out) + std::mem::take(&mut lately.beyond);
+            same.at = now;
+            return Some(request);
+        }
+        lately.same.retain(|_, same| same.left_out > 0 || now.saturating_duration_since(same.at) < EVERY);
+        if lately.same.len() >= OF_ONE || strangers >= OF_STRANGERS {
+            lately.beyond += 1;
+            return None;
+        }
+        request.left_out = std::mem::take(&mut lately.beyond) + std::mem::take(untold);
+        lately.same.insert(what, Same { at: now, left_out: 0, request: Request { left_out: 0, ..request.clone() } });
+        Some(request)
+    }
+
+    /// What was left out and not followed by another of its kind for a minute: it is told now. Forgets what is over.
+    pub(crate) fn due(&self, now: Instant) -> Vec<Request> {
+        let mut due = Vec::new();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let All { who: of, untold } = &mut *all;
+        of.retain(|_, lately| {
+            let beyond = &mut lately.beyond;
+            lately.same.retain(|_, same| {
+                if now.saturating_duration_since(same.at) < EVERY {
+                    return true;
+                }
+                let left_out = same.left_out + std::mem::take(beyond);
+                if left_out == 0 {
+                    return false;
+                }
+                // The event is one of them.
+                due.push(Request { left_out: left_out - 1, ..same.request.clone() });
+                (same.at, same.left_out) = (now, 0);
+                true
+            });
+            // Nothing of it was written down, so nothing can follow: it is told with the next of anybody.
+            if lately.same.is_empty() {
+                *untold += std::mem::take(beyond);
+            }
+            !lately.same.is_empty()
+        });
+        due
+    }
+}
+
+/// Who was denied: a principal, or an address.
+fn who(request: &Request) -> String {
+    match request.principal.as_str() {
+        "" => format!("@{}", request.from),
+        principal => principal.to_owned(),
+    }
+}
+
+fn what(request: &Request) -> [String; 4] {
+    [&request.agent, &request.what, &request.project, &request.code].map(String::clone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied(principal: &str, what: &str, from: &str) -> Request {
+        Request {
+            principal: principal.into(),
+            what: what.into(),
+            code: "c".into(),
+            from: from.into(),
+            ..Request::default()
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "any instant to count from")]
+    fn start() -> Instant {
+        Instant::now()
+    }
+
+    #[test]
+    fn inv_s1_the_same_denial_is_written_once_a_minute_with_how_many_were_left_out() {
+        let (denials, start) = (Denials::default(), start());
+        let admit = |what: &str, second: u64| {
+            let written = denials.admit(denied("person:ann", what, "a"), start + Duration::from_secs(second));
+            written.map(|request| request.left_out)
+        };
+        assert_eq!(admit("done", 0), Some(0));
+        for second in 1..60 {
+            assert_eq!(admit("done", second), None);
+        }
+        // Another is written at once, whatever came before.
+        assert_eq!(admit("cancel", 59), Some(0));
+        assert_eq!(admit("done", 60), Some(59));
+        assert_eq!(admit("done", 61), None);
+        // What nothing follows is told by itself, once.
+        let due = |second: u64| denials.due(start + Duration::from_secs(second)).len();
+        assert_eq!((due(62), due(130), due(131), due(300)), (0, 1, 0, 0));
+        assert!(denials.0.lock().unwrap().who.is_empty(), "nothing is remembered that is over");
+    }
+
+    #[test]
+    fn inv_s1_nobody_fills_the_log_with_denials() {
+        let (denials, start) = (Denials::default(), start());
+        let many = |who: &str, from: &str| {
+            (0..1_000).filter_map(|number| denials.admit(denied(who, &number.to_string(), from), start)).count()
+        };
+        assert_eq!((many("person:ann", "a"), many("person:bob", "a"), many("", "a")), (OF_ONE, OF_ONE, OF_ONE));
+        let addresses: usize = (0..100).map(|number| many("", &number.to_string())).sum();
+        assert_eq!(addresses, OF_STRANGERS - OF_ONE);
+        assert!(denials.admit(denied("person:eve", "x", "a"), start).is_some(), "others are written down all the same");
+        let later = start + EVERY;
+        assert_eq!(denials.admit(denied("person:ann", "0", "a"), later).unwrap().left_out, 880, "none is forgotten");
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether the file at the store's path is the one that this process has open. A program that runs for long would go on
+//! writing to a file that was moved away or replaced, and acknowledge what nobody finds again.
+//!
+//! Looked at by stat, before each transaction and around its commit: opening the file to look, and closing it again, would
+//! drop SQLite's locks. A file that comes back is gone on with. In the place of one that is gone for good another file is
+//! opened if it is the same store (a backup that was put there); any other store was not meant, and is refused until the
+//! process is started anew.
+
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tenure_core::{Error, Kind, Result, Stage};
+
+use super::place::{self, Presence};
+use super::{Sqlite, user_version};
+use crate::error;
+use crate::store::Identity;
+
+/// How long the log of a file that was moved is waited for.
+const FOLD: Duration = Duration::from_millis(200);
+
+/// The file that connections were opened on.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    /// Device and inode.
+    file: (u64, u64),
+    /// Which store it is, empty until somebody asked it.
+    store: String,
+    /// Whether what its log has is in the file: done once, when it is found to be moved.
+    is_whole: bool,
+}
+
+impl Sqlite {
+    /// The file that is open, if one is.
+    pub(crate) fn file_id(&self) -> Option<(u64, u64)> {
+        self.opened().map(|opened| opened.file)
+    }
+
+    fn opened(&self) -> Option<Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers which file a connection was opened on. All connections of a process are to one.
+    pub(super) fn note_file(&self, path: &Path) -> Result<()> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        match (place::file_id(path), &*opened) {
+            (Some(file), None) => *opened = Some(Opened { file, store: String::new(), is_whole: false }),
+            (Some(file), Some(known)) if known.file == file => {}
+            _ => return Err(moved(path, Stage::Open)),
+        }
+        Ok(())
+    }
+
+    /// Remembers which store the file is.
+    pub(super) fn note_store(&self, identity: &Identity) {
+        if let Some(opened) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+            && opened.store.is_empty()
+        {
+            opened.store.clone_from(&identity.id);
+        }
+    }
+
+    /// Refuses where the file that is open is not the one at its path.
+    pub(super) fn check_place(&self, stage: Stage) -> Result<()> {
+        match &self.path {
+            Some(path) if self.is_moved() => Err(moved(path, stage)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_moved(&self) -> bool {
+        let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return false };
+        place::file_id(path) != Some(opened.file)
+    }
+
+    /// Makes sure that the file that is open is the one at its path: where another stands there that is the same store, it
+    /// is opened from now on.
+    pub(super) fn at_place(&self, writer: &mut Option<Connection>) -> Result<()> {
+        let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return Ok(()) };
+        let now = place::file_id(path);
+        if now == Some(opened.file) {
+            return Ok(());
+        }
+        self.make_whole(&opened, writer.as_ref());
+        if now.is_none() {
+            return Err(moved(path, Stage::Open));
+        }
+        // Nobody may read through the old file while the new one is opened: what SQLite keeps beside both has one name.
+        let Ok(_alone) = self.reading.try_write() else { return Err(moved(path, Stage::Open)) };
+        *writer = None;
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let found = self.store_at(path)?;
+        if !opened.store.is_empty() && opened.store != found {
+            return Err(moved(path, Stage::Open).detail("found", found).detail("opened", opened.store));
+        }
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    /// Writes what stands in the log into the file it belongs to, wherever that is now: the log keeps its name, and would be
+    /// taken for that of the next file there. A best effort: others may be reading.
+    fn make_whole(&self, opened: &Opened, writer: Option<&Connection>) {
+        let Some(connection) = writer.filter(|_| !opened.is_whole) else { return };
+        let _ = connection.busy_timeout(FOLD);
+        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        let _ = connection.busy_timeout(self.options.patience);
+        if let (Ok(0), Some(opened)) = (busy, self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()) {
+            opened.is_whole = true;
+        }
+    }
+
+    /// Which store a file is, read without changing it.
+    fn store_at(&self, path: &Path) -> Result<String> {
+        if matches!(place::look(path)?, Presence::Absent | Presence::Present { size: 0, .. }) {
+            return Err(moved(path, Stage::Open));
+        }
+        let connection = self.open_reader(path)?;
+        if user_version(&connection)? == 0 {
+            return Err(moved(path, Stage::Open));
+        }
+        let found = connection.query_row("SELECT id FROM store", [], |row| row.get(0));
+        found.map_err(|error| error::sqlite(error, Stage::Open))
+    }
+}
+
+fn moved(path: &Path, stage: Stage) -> Error {
+    let message = format!("{} is not the file that was opened: it was moved away or replaced", path.display());
+    let error = Error::new(Kind::Storage, "store_moved", stage, message).entity(path.display().to_string());
+    match stage {
+        Stage::Commit => error.hint(
+            "What was written may be in the file that was moved. Put it back, and ask again with the same request id.",
+        ),
+        _ => {
+            error.hint("Nothing was written. Put the file back; to use another store, end what runs on this one first.")
+        }
+    }
+}
