@@ -28,6 +28,13 @@ pub(super) async fn hello(State(server): Shared) -> Answer {
     Ok(json(hello.to_line()))
 }
 
+/// `GET /api/v1/whoami`: whom the token makes its bearer.
+pub(super) async fn whoami(State(server): Shared, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let caller = server.caller(&Asked::of(&parts)).await?;
+    Ok(json(serde_json::json!({ "principal": caller.grants.principal }).to_string()))
+}
+
 /// `POST /api/v1/call`
 pub(super) async fn call(State(server): Shared, request: Request) -> Answer {
     let (parts, content) = request.into_parts();
