@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-tenure = sys.argv[1]
+tenure = os.path.abspath(sys.argv[1])
 base = tempfile.mkdtemp(prefix="tenure-tls.")
 env = {"PATH": os.environ["PATH"], "HOME": base, "USER": "ann", "TENURE_PROJECT": "tls", "TENURE_FORMAT": "json"}
 
