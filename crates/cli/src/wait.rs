@@ -3,6 +3,7 @@
 //! Each op has a request id of its own; looking is a query. Killed at any moment, the place stays for its time, and the
 //! same command goes on.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
@@ -52,7 +53,7 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
     let mut reply = context.run(op)?;
     context.hurry(ANSWER);
     let mut progress = Progress { out: context.out, last: String::new() };
-    let mut bell = Bell::new();
+    let bell = RefCell::new(Bell::new());
     let mut dead = Vec::new();
     loop {
         let Some(answer) = waits(&reply)? else { return Ok(reply) };
@@ -82,7 +83,11 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
                 let last = context.run_aside(op)?;
                 return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
-            context.reach()?.pause(&mut bell, left);
+            let most = left.min(RENEW.saturating_sub(renewed.elapsed())).max(Duration::from_millis(1));
+            context.ask(|reach, call| {
+                reach.pause(call, place, &mut bell.borrow_mut(), most);
+                Ok(())
+            })?;
             before = Some(turn);
         }
         // Under one id however often it is asked: an answer that got lost may have been that the lock is taken.

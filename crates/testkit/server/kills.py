@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 
-tenure, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 10
+tenure, seconds = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 10
 base = tempfile.mkdtemp(prefix="tenure-kills.")
 env = {"PATH": os.environ["PATH"], "HOME": base, "USER": "ann", "TENURE_PROJECT": "kills"}
 acknowledged, retries, kills = [], 0, 0

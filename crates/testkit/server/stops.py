@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter
 
-tenure, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 60
+tenure, seconds = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 60
 seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
 random.seed(seed)
 base = tempfile.mkdtemp(prefix="tenure-stops.")

@@ -13,6 +13,7 @@ use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Actor, Door, Op};
 use tenure_server::mcp::{self, Defaults, Desk, OnPaths, Query, Who};
+use tenure_server::reach::Connections;
 use tenure_store::table::project;
 use tenure_store::{Entropy, OsEntropy};
 
@@ -36,8 +37,12 @@ pub(super) const SPEC: Spec = Spec {
         if std::io::stdin().is_terminal() {
             context.out.aside("This speaks MCP: an agent tool starts it. End it with Ctrl-C or Ctrl-D.");
         }
-        let desk =
-            Reception { globals: context.globals.clone(), env: context.env.clone(), process: process(context.env) };
+        let desk = Reception {
+            globals: context.globals.clone(),
+            env: context.env.clone(),
+            process: process(context.env),
+            connections: Connections::default(),
+        };
         // Standard output belongs to the protocol, so even with --json an error does not go there.
         Ok(match mcp::serve(Arc::new(desk)) {
             Ok(()) => 0,
@@ -49,13 +54,15 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
-/// The project around the server. Each call looks anew where it is, as each command does: nothing is kept open between
-/// two calls, and what other processes changed meanwhile is seen.
+/// The project around the server. Each call looks anew where it is, as each command does: nothing of the store is kept open
+/// between two calls, and what other processes changed meanwhile is seen.
 struct Reception {
     globals: Globals,
     env: Env,
     /// The process of the server.
     process: Option<Process>,
+    /// To a server far away: they stay open, each call is another.
+    connections: Connections,
 }
 
 impl Reception {
@@ -72,14 +79,14 @@ impl Reception {
             door: Door::Mcp,
             principal: None,
         };
-        act(&Context::new(globals, &self.env, &out).acting_as(actor))
+        act(&Context::new(globals, &self.env, &out).over(&self.connections).acting_as(actor))
     }
 }
 
 impl Desk for Reception {
     fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
         let out = Printer::new(false, true, &self.env);
-        let context = Context::new(self.globals.clone(), &self.env, &out);
+        let context = Context::new(self.globals.clone(), &self.env, &out).over(&self.connections);
         let caller = context.asker()?;
         let found =
             identity::through_mcp(caller, thread, |tools| context.session_among(tools).unwrap_or(Whose::Unknown))?;
@@ -117,12 +124,15 @@ impl Desk for Reception {
 
     fn artifact(&self, path: &str) -> Result<Artifact> {
         let out = Printer::new(false, true, &self.env);
-        super::note::artifact(&Context::new(self.globals.clone(), &self.env, &out), OsStr::new(path))
+        super::note::artifact(
+            &Context::new(self.globals.clone(), &self.env, &out).over(&self.connections),
+            OsStr::new(path),
+        )
     }
 
     fn defaults(&self) -> Result<Defaults> {
         let out = Printer::new(false, true, &self.env);
-        let context = Context::new(self.globals.clone(), &self.env, &out);
+        let context = Context::new(self.globals.clone(), &self.env, &out).over(&self.connections);
         let config = &context.place()?.config;
         Ok(Defaults { labels: config.labels.clone(), task_ttl_s: config.task_ttl.map(Span::as_seconds) })
     }

@@ -1,10 +1,18 @@
 //! `tenure whoami`
 
 use serde_json::json;
+use tenure_core::{Result, name};
 
 use super::{Group, Spec};
+use crate::context::Context;
 use crate::guard;
 use crate::identity::Caller;
+use crate::place::Location;
+
+/// Whom a server far away knows the caller as.
+fn principal(context: &Context<'_>) -> Result<Option<String>> {
+    context.reach()?.server().map_or(Ok(None), |server| server.principal())
+}
 
 pub(super) const SPEC: Spec = Spec {
     name: "whoami",
@@ -28,6 +36,17 @@ pub(super) const SPEC: Spec = Spec {
             Caller::Several(tool) => (None, format!("{tool} with a session that is several agents")),
             Caller::Unnamed(variables) => (None, format!("{} without a session", variables.join(", "))),
         };
+        // Far away a person is whom the token makes it, whatever this machine calls its user.
+        let is_far = matches!(place.store, Location::Server(_));
+        let (agent, source, problem) = match agent.clone().filter(|name| is_far && name::is_person(name)) {
+            Some(name) if problem.is_none() => match principal(context) {
+                Ok(Some(principal)) => (Some(principal), "token".to_owned(), None),
+                Ok(None) => (Some(name), source, None),
+                Err(error) => (None, "token".to_owned(), Some(error.message().to_owned())),
+            },
+            Some(_) => (None, "token".to_owned(), problem),
+            None => (agent, source, problem),
+        };
         let checkout = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.top).display().to_string();
         let store = place.store.display();
         if context.out.is_json() {
@@ -49,7 +68,10 @@ pub(super) const SPEC: Spec = Spec {
         let off = guard::sentence(&guards).map_or_else(String::new, |off| format!("\nguards    {off}"));
         context.out.text(&format!(
             "agent     {} (from {source})\nproject   {} ({key})\ncheckout  {checkout}\nstore     {store} (from {})\nstate     {}{off}",
-            agent.as_deref().unwrap_or("unknown: pass --agent NAME or set TENURE_AGENT"),
+            agent.as_deref().unwrap_or(match is_far && source == "token" {
+                true => "unknown: the server says who the token is of",
+                false => "unknown: pass --agent NAME or set TENURE_AGENT",
+            }),
             place.project.label,
             place.store_from.as_str(),
             match (&problem, switched_on) {

@@ -13,7 +13,7 @@ use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::confirm;
 use tenure_kernel::{Actor, Call, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
-use tenure_server::reach::Reach;
+use tenure_server::reach::{Connections, Reach};
 use tenure_store::table::project;
 use tenure_store::{Entropy, Identity, Options, OsEntropy};
 
@@ -49,6 +49,8 @@ pub(crate) struct Context<'a> {
     registered: OnceCell<Whose>,
     /// Who acts, where a door has found that out by itself.
     acting: Option<Actor>,
+    /// To a server far away.
+    connections: Connections,
 }
 
 impl<'a> Context<'a> {
@@ -65,7 +67,13 @@ impl<'a> Context<'a> {
             hook: Cell::new(None),
             registered: OnceCell::new(),
             acting: None,
+            connections: Connections::default(),
         }
+    }
+
+    /// The same, with connections that outlive it.
+    pub(crate) fn over(self, connections: &Connections) -> Context<'a> {
+        Context { connections: connections.clone(), ..self }
     }
 
     /// The same surroundings for somebody whom a door has identified.

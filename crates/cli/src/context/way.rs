@@ -76,7 +76,7 @@ impl Context<'_> {
                 let token = server::token(self.env, address, place.store_from)?;
                 // A hook that gives up sooner than a connection is made would never guard anything.
                 let patience = self.hook.get().map_or(Options::default().patience, |patience| patience.max(FAR_LEAST));
-                Ok(Reach::Far(Box::new(Http::new(address.clone(), &token, patience)?)))
+                Ok(Reach::Far(Box::new(Http::new(address.clone(), &token, patience, &self.connections)?)))
             }
             Location::Postgres(url) => {
                 direct(tenure_store::Location::Postgres(url.clone()), self.as_user(self.options()?)?)

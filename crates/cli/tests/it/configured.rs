@@ -121,7 +121,7 @@ fn a_server_can_be_told_to_end_as_soon_as_it_says_that_it_serves() {
 
 #[test]
 fn a_store_has_one_server_also_where_there_is_no_place_for_a_socket() {
-    let home = home(Engine::File);
+    let home = Home::without_git(Engine::File);
     let deep = home.path(&"d".repeat(120));
     std::fs::create_dir(&deep).unwrap();
     let store = deep.join("tenure.db");

@@ -17,6 +17,7 @@ mod demo;
 mod doctor;
 mod doors;
 mod exporting;
+mod far;
 mod fencing;
 mod guards;
 mod guards_fail;

@@ -31,6 +31,11 @@ pub(super) async fn hello(State(server): Shared) -> Answer {
     Ok(json(hello.to_line()))
 }
 
+/// `GET /api/v1/whoami`: whom the token makes its bearer.
+pub(super) async fn whoami(caller: Caller) -> Answer {
+    Ok(json(serde_json::json!({ "principal": caller.grants.principal }).to_string()))
+}
+
 /// `POST /api/v1/call`
 pub(super) async fn call(State(server): Shared, caller: Caller, request: Request) -> Answer {
     let (parts, content) = request.into_parts();

@@ -36,6 +36,7 @@ pub(super) const ROUTES: &[Route] = &[
     route("/login", || post(login::take)),
     route("/logout", || post(login::close)),
     route("/api/v1/hello", || get(far::hello)),
+    route("/api/v1/whoami", || get(far::whoami)),
     route("/api/v1/call", || post(far::call)),
     route("/api/v1/ops/{name}", || post(ops::run)),
     route("/mcp", || any(mcp::serve)),

@@ -5,12 +5,12 @@
 
 mod address;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls_pki_types::CertificateDer;
 use tenure_core::{Error, Kind, Result, Stage, text};
-use tenure_kernel::Reply;
+use tenure_kernel::{Call, Reply};
 use tenure_store::{Entropy, OsEntropy};
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -22,6 +22,35 @@ use crate::wire::{self, HELLO_MAX, Hello, Request, VERSION};
 /// The first pause between two tries; each is twice as long as the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How long a connection is kept open that nobody uses.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// Connections that stay open from one request to the next, for a process that makes many.
+#[derive(Clone, Default)]
+pub struct Connections(Arc<Mutex<Option<(Address, Agent)>>>);
+
+impl Connections {
+    /// Those to a server; only the last one's are kept.
+    fn to(&self, address: &Address) -> Result<Agent> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, agent)) = kept.as_ref().filter(|(of, _)| of == address) {
+            return Ok(agent.clone());
+        }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would take the token along, to wherever it points.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .max_idle_age(KEPT)
+            .user_agent(format!("tenure/{VERSION}"));
+        let config = if address.is_local() { config.proxy(None) } else { config };
+        let config = if address.is_encrypted() { config.tls_config(trusted()?) } else { config };
+        let agent: Agent = config.build().into();
+        *kept = Some((address.clone(), agent.clone()));
+        Ok(agent)
+    }
+}
 
 /// A server far away.
 pub struct Http {
@@ -43,16 +72,8 @@ enum Tried {
 
 impl Http {
     /// A client; nothing is sent yet.
-    pub fn new(address: Address, token: &str, patience: Duration) -> Result<Http> {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // A redirect would take the token along, to wherever it points.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(format!("tenure/{VERSION}"));
-        let config = if address.is_local() { config.proxy(None) } else { config };
-        let config = if address.is_encrypted() { config.tls_config(trusted()?) } else { config };
-        Ok(Http { agent: config.build().into(), address, token: token.to_owned(), patience })
+    pub fn new(address: Address, token: &str, patience: Duration, connections: &Connections) -> Result<Http> {
+        Ok(Http { agent: connections.to(&address)?, address, token: token.to_owned(), patience })
     }
 
     /// Tries until there is a body that can be read, or the patience is over.
@@ -111,16 +132,20 @@ impl Http {
 
     /// What an attempt that brought no answer means.
     fn failed(&self, error: ureq::Error) -> Tried {
+        // A certificate that is not trusted now is not trusted in a second.
+        if let Some(why) = distrust(&error) {
+            let message = format!("the server {} cannot be trusted: {why}", self.address);
+            let error = Error::new(Kind::Busy, "unreachable", Stage::Open, message).entity(self.address.to_string());
+            return Tried::Never(
+                error.hint("Nothing was sent. A certificate of your own authority: name its file in SSL_CERT_FILE."),
+            );
+        }
         match error {
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
                 let message = format!("a request to {} cannot be made", self.address);
                 Tried::Never(Error::usage("bad_server_url", message).cause(error))
             }
             ureq::Error::BodyExceedsLimit(_) => Tried::Never(self.strange(200).cause(error)),
-            // A certificate that is not trusted now is not trusted in a second.
-            ureq::Error::Rustls(_) | ureq::Error::Tls(_) => Tried::Never(self.unreachable().cause(error).hint(
-                "The connection cannot be made safe. A certificate of your own authority: name its file in SSL_CERT_FILE.",
-            )),
             _ => Tried::Again(self.unreachable().cause(error)),
         }
     }
@@ -198,12 +223,57 @@ impl Far for Http {
         )
     }
 
+    fn principal(&self) -> Result<Option<String>> {
+        self.until(
+            |left| self.get("/api/v1/whoami", left),
+            |status, body| match (status, serde_json::from_slice::<Principal>(body)) {
+                (200, Ok(found)) => Ok(Some(found.principal)),
+                // An older one, that cannot be asked.
+                (404, _) => Ok(None),
+                _ => Err(self.refused(status)),
+            },
+        )
+    }
+
+    fn wait(&self, call: &Call, place: &str, most: Duration) -> bool {
+        let path = format!("/api/v1/wait?project={}&place={}", encoded(&call.project.key), encoded(place));
+        let request = self.agent.get(self.address.at(&path)).header("authorization", format!("Bearer {}", self.token));
+        let is_person = tenure_core::name::is_person(&call.actor.name);
+        let request = if is_person { request } else { request.header("tenure-agent", &call.actor.name) };
+        match request.config().timeout_global(Some(most)).build().call() {
+            Ok(answer) => answer.status().as_u16() == 200,
+            Err(error) => matches!(error, ureq::Error::Timeout(_)),
+        }
+    }
+
     fn name(&self) -> String {
         self.address.to_string()
     }
 
     fn deadline_ms(&self) -> Option<u64> {
         u64::try_from(self.patience.as_millis()).ok()
+    }
+}
+
+/// Whom a token makes its bearer.
+#[derive(serde::Deserialize)]
+struct Principal {
+    principal: String,
+}
+
+/// A text as part of an address.
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// Why a connection cannot be made safe, if that is what is wrong. During the handshake it comes as a failure of reading.
+fn distrust(error: &ureq::Error) -> Option<String> {
+    match error {
+        ureq::Error::Rustls(why) => Some(why.to_string()),
+        ureq::Error::Tls(why) => Some((*why).to_owned()),
+        ureq::Error::Io(failed) => failed.get_ref()?.downcast_ref::<rustls::Error>().map(ToString::to_string),
+        _ => None,
     }
 }
 

@@ -14,12 +14,12 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tenure_store::{Bell, Identity};
 
-pub use self::http::{Address, Http, token};
+pub use self::http::{Address, Connections, Http, token};
 pub use self::near::Near;
 pub use self::socket::{Expected, Socket};
 use crate::wire::{Hello, Request};
 
-/// How often one looks again who waits for something that a server far away knows.
+/// How often one looks again who waits for something that a server far away knows, where the server cannot tell.
 const FAR_POLL: Duration = Duration::from_millis(500);
 
 /// A way to a kernel.
@@ -40,6 +40,16 @@ pub trait Far {
     /// Sends a request and returns its answer. The outer error says that there was none: whether the request was carried
     /// out is not known then, and the same request id finds out. It may be sent more than once.
     fn send(&self, request: &Request) -> Result<Result<Reply>>;
+
+    /// Whom the token makes its bearer, where the server can say so.
+    fn principal(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Waits until a place in the waiting line has changed, at most for a time. False: it cannot wait there.
+    fn wait(&self, _call: &Call, _place: &str, _most: Duration) -> bool {
+        false
+    }
 
     /// What people call it.
     fn name(&self) -> String;
@@ -109,12 +119,17 @@ impl Reach {
         }
     }
 
-    /// Waits until something may have changed, at most for a time. It may return at any moment.
+    /// Waits until something may have changed at a place in the waiting line, at most for a time. It may return at any
+    /// moment.
     #[expect(clippy::disallowed_methods, reason = "the pause between two questions")]
-    pub fn pause(&self, bell: &mut Bell, most: Duration) {
-        match self.local() {
-            Some(kernel) => kernel.store().listen(bell, kernel.store().poll().min(most)),
-            None => std::thread::sleep(FAR_POLL.min(most)),
+    pub fn pause(&self, call: &Call, place: &str, bell: &mut Bell, most: Duration) {
+        match self {
+            Reach::Far(far) if far.wait(call, place, most) => {}
+            Reach::Far(_) => std::thread::sleep(FAR_POLL.min(most)),
+            Reach::Direct(_) | Reach::Near(_) => {
+                let Some(kernel) = self.local() else { return };
+                kernel.store().listen(bell, kernel.store().poll().min(most));
+            }
         }
     }
 }

@@ -64,7 +64,7 @@ fn request() -> Request {
 }
 
 fn client(server: &Server) -> Http {
-    Http::new(server.address.clone(), "s3cret", Duration::from_secs(20)).unwrap()
+    Http::new(server.address.clone(), "s3cret", Duration::from_secs(20), &Connections::default()).unwrap()
 }
 
 fn answer(body: &str) -> Step {
@@ -115,7 +115,7 @@ fn what_will_not_be_better_is_tried_once() {
 fn a_server_that_is_not_there_is_busy_once_the_patience_is_over() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let address = Address::parse(&format!("http://{free}"), false).unwrap();
-    let client = Http::new(address, "t", Duration::from_millis(120)).unwrap();
+    let client = Http::new(address, "t", Duration::from_millis(120), &Connections::default()).unwrap();
     let error = client.send(&request()).unwrap_err();
     assert_eq!((error.code(), error.kind(), error.retryable()), ("unreachable", Kind::Busy, true));
     assert_eq!(client.hello().unwrap_err().code(), "unreachable");
@@ -134,6 +134,39 @@ fn the_hello_says_which_store_it_is() {
     let server = server(vec![None, Some((200, hello.to_line()))]);
     assert_eq!(client(&server).hello().unwrap(), hello);
     assert!(server.requests.recv().unwrap().starts_with("GET /api/v1/hello "));
+}
+
+#[test]
+fn one_connection_serves_many_requests_where_it_is_kept() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::parse(&format!("http://{}", listener.local_addr().unwrap()), false).unwrap();
+    let thread = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        for _ in 0..3 {
+            assert!(read_request(&stream).starts_with("POST /api/v1/call "));
+            let body = answer("1").unwrap().1;
+            let length = body.len();
+            (&stream)
+                .write_all(format!("HTTP/1.1 200 X\r\ncontent-length: {length}\r\n\r\n{body}").as_bytes())
+                .unwrap();
+        }
+    });
+    let connections = Connections::default();
+    for _ in 0..3 {
+        let client = Http::new(address.clone(), "t", Duration::from_secs(20), &connections).unwrap();
+        assert_eq!(client.send(&request()).unwrap().unwrap().body, "1");
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn whom_a_token_makes_its_bearer_says_the_server() {
+    let server = server(vec![None, Some((200, r#"{"principal":"person:bob"}"#.into()))]);
+    assert_eq!(client(&server).principal().unwrap().as_deref(), Some("person:bob"));
+    let server = self::server(vec![Some((404, "{}".into()))]);
+    assert_eq!(client(&server).principal().unwrap(), None);
+    let server = self::server(vec![Some((401, "{}".into()))]);
+    assert_eq!(client(&server).principal().unwrap_err().code(), "token_unknown");
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! Commands through a server far away: who they are, what they ask, how they wait.
+
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::home::{Engine, Home, Output, text};
+use crate::server::{Up, bearer, home, token};
+use crate::serving::Through;
+
+/// A command of another machine, in a repository of its own.
+fn far(home: &Home, url: &str, secret: &str, agent: &str, args: &[&str]) -> Command {
+    let dir = home.path("elsewhere");
+    if !dir.exists() {
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("tenure.toml"), "project = \"web\"\n").unwrap();
+    }
+    let mut command = home.call(args).json().cwd(&dir).no_env("TENURE_STORE").into_command();
+    command.env("TENURE_URL", url).env("TENURE_TOKEN", secret).env("USER", "root").env("HOME", &dir);
+    if !agent.is_empty() {
+        command.env("TENURE_AGENT", agent);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn output(mut command: Command) -> Output {
+    Output::of(&command.output().unwrap())
+}
+
+#[test]
+fn inv_i2_whoami_says_whom_the_token_makes_the_caller() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        let up = Up::start(&home, &["serve"]);
+        let secret = token(&home, "person:bob", "worker", "web");
+        let url = format!("http://{}", up.address);
+        let said = output(far(&home, &url, &secret, "", &["whoami"])).data();
+        assert_eq!((&said["agent"], &said["source"]), (&json!("person:bob"), &json!("token")));
+        let said = output(far(&home, &url, &secret, "claude-7", &["whoami"])).data();
+        assert_eq!(said["agent"], "claude-7");
+        let said = output(far(&home, &url, "tenure_0000", "", &["whoami"])).data();
+        assert!(said["agent"].is_null() && text(&said["problem"]).contains("token"), "{said}");
+        // Nobody is there: that is said, and no name is made up.
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let said = output(far(&home, &format!("http://{free}"), &secret, "", &["whoami"])).data();
+        assert_eq!((&said["agent"], &said["source"]), (&json!(null), &json!("token")));
+        assert!(text(&said["problem"]).contains("cannot be reached"), "{said}");
+    }
+}
+
+#[test]
+fn a_command_asks_a_server_far_away_for_what_it_needs_and_nothing_else() {
+    let home = Home::served(Through::Http);
+    home.add("one");
+    home.serving().seen();
+    home.ok(&["list"]);
+    // So its patience is that of one request, however long nobody answers.
+    assert_eq!(home.serving().seen(), ["list"]);
+}
+
+#[test]
+fn whoever_waits_far_away_hears_of_its_turn_from_the_server() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        let up = Up::start(&home, &["serve"]);
+        let admin = bearer(&token(&home, "person:ann", "admin", "*"));
+        let secret = token(&home, "person:bob", "worker", "web");
+        let url = format!("http://{}", up.address);
+        let lock = |agent, args: &[&str]| far(&home, &url, &secret, agent, args);
+        output(lock("claude-1", &["lock", "deploy"])).data();
+        let waiting = lock("claude-2", &["lock", "deploy", "--wait=60s"]).spawn().unwrap();
+        let figures = || text(&up.ask("GET", "/metrics", &[("Authorization", &admin)], None).body);
+        while !figures().contains("tenure_http_listeners 1\n") {
+            std::thread::yield_now();
+        }
+        output(lock("claude-1", &["release", "deploy"])).data();
+        let got = Output::of(&waiting.wait_with_output().unwrap()).data();
+        assert_eq!(got["holder"], "claude-2");
+        let asked = figures();
+        assert!(asked.contains("route=\"/api/v1/wait\",status=\"200\"} "), "{asked}");
+    }
+}
