@@ -260,7 +260,7 @@ fn hot_statements(world: &World) {
         let full = task::get(tx, p, id)?.unwrap();
         task::get_many(tx, p, &some)?;
         task::existing(tx, p, &some)?;
-        agent::owners(tx, p, &some)?;
+        agent::whereabouts(tx, p, &some)?;
         task::beginning(tx, p, "t-7", 11)?;
         task::update(tx, p, &full.task)?;
         hold::get(tx, p, "h-1")?;
