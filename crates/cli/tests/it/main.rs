@@ -48,6 +48,7 @@ mod server;
 mod server_door;
 mod server_moved;
 mod server_page;
+mod server_sessions;
 mod serving;
 mod session;
 mod sessions;

@@ -29,7 +29,7 @@ fn signed_in(up: &Up) -> String {
     cookies.join("; ")
 }
 
-fn page<'a>(reply: &'a Reply) -> &'a str {
+fn page(reply: &Reply) -> &str {
     assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/html; charset=utf-8")), "{reply:?}");
     let policy = reply.header("content-security-policy").unwrap();
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
