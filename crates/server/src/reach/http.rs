@@ -135,7 +135,7 @@ impl Http {
         // A certificate that is not trusted now is not trusted in a second.
         if let Some(why) = distrust(&error) {
             let message = format!("the server {} cannot be trusted: {why}", self.address);
-            let error = Error::new(Kind::Busy, "unreachable", Stage::Open, message).entity(self.address.to_string());
+            let error = Error::new(Kind::Storage, "tls_refused", Stage::Open, message).entity(self.address.to_string());
             return Tried::Never(
                 error.hint("Nothing was sent. A certificate of your own authority: name its file in SSL_CERT_FILE."),
             );
