@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::home::{Engine, Home, Output, text};
 use crate::server::{Up, bearer, home, token};
-use crate::serving::Through;
+use crate::stops::until;
 
 /// A command of another machine, in a repository of its own.
 fn far(home: &Home, url: &str, secret: &str, agent: &str, args: &[&str]) -> Command {
@@ -51,16 +51,6 @@ fn inv_i2_whoami_says_whom_the_token_makes_the_caller() {
 }
 
 #[test]
-fn a_command_asks_a_server_far_away_for_what_it_needs_and_nothing_else() {
-    let home = Home::served(Through::Http);
-    home.add("one");
-    home.serving().seen();
-    home.ok(&["list"]);
-    // So its patience is that of one request, however long nobody answers.
-    assert_eq!(home.serving().seen(), ["list"]);
-}
-
-#[test]
 fn whoever_waits_far_away_hears_of_its_turn_from_the_server() {
     for engine in Engine::ALL {
         let home = home(engine);
@@ -72,9 +62,7 @@ fn whoever_waits_far_away_hears_of_its_turn_from_the_server() {
         output(lock("claude-1", &["lock", "deploy"])).data();
         let waiting = lock("claude-2", &["lock", "deploy", "--wait=60s"]).spawn().unwrap();
         let figures = || text(&up.ask("GET", "/metrics", &[("Authorization", &admin)], None).body);
-        while !figures().contains("tenure_http_listeners 1\n") {
-            std::thread::yield_now();
-        }
+        until("a waiter at the server", || figures().contains("tenure_http_listeners 1\n"));
         output(lock("claude-1", &["release", "deploy"])).data();
         let got = Output::of(&waiting.wait_with_output().unwrap()).data();
         assert_eq!(got["holder"], "claude-2");

@@ -18,7 +18,7 @@ use crate::home::{Engine, Home, Output};
 use crate::server::{Up, bearer, home, token};
 
 /// Waits until something is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..60_000 {
         if is_so() {
             return;

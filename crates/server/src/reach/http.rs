@@ -5,6 +5,7 @@
 
 mod address;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ use crate::wire::{self, HELLO_MAX, Hello, Request, VERSION};
 /// The first pause between two tries; each is twice as long as the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long the one try may take that is made of a server which was given up before.
+const ONCE: Duration = Duration::from_secs(1);
 
 /// How long a connection is kept open that nobody uses.
 const KEPT: Duration = Duration::from_secs(60);
@@ -58,6 +61,8 @@ pub struct Http {
     token: String,
     agent: Agent,
     patience: Duration,
+    /// Whether the last request was given up: a command that asks several things waits for the server once.
+    gave_up: AtomicBool,
 }
 
 /// How a try ended.
@@ -73,19 +78,25 @@ enum Tried {
 impl Http {
     /// A client; nothing is sent yet.
     pub fn new(address: Address, token: &str, patience: Duration, connections: &Connections) -> Result<Http> {
-        Ok(Http { agent: connections.to(&address)?, address, token: token.to_owned(), patience })
+        let agent = connections.to(&address)?;
+        Ok(Http { agent, address, token: token.to_owned(), patience, gave_up: AtomicBool::new(false) })
     }
 
     /// Tries until there is a body that can be read, or the patience is over.
     #[expect(clippy::disallowed_methods, reason = "how long a client tries is a time of the process")]
     fn until<T>(&self, send: impl Fn(Duration) -> Tried, read: impl Fn(u16, &[u8]) -> Result<T, Tried>) -> Result<T> {
         let begun = Instant::now();
+        let once = self.gave_up.load(Ordering::Relaxed);
+        let patience = if once { self.patience.min(ONCE) } else { self.patience };
         let mut pause = FIRST_PAUSE;
         loop {
-            let left = self.patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
+            let left = patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));
             let tried = match send(left) {
                 Tried::Body(status, body) => match read(status, &body) {
-                    Ok(read) => return Ok(read),
+                    Ok(read) => {
+                        self.gave_up.store(false, Ordering::Relaxed);
+                        return Ok(read);
+                    }
                     Err(tried) => tried,
                 },
                 tried => tried,
@@ -96,7 +107,8 @@ impl Http {
                 Tried::Body(status, _) => self.strange(status),
             };
             let jittered = jitter(pause);
-            if begun.elapsed() + jittered >= self.patience {
+            if once || begun.elapsed() + jittered >= patience {
+                self.gave_up.store(true, Ordering::Relaxed);
                 return Err(error);
             }
             std::thread::sleep(jittered);
@@ -135,7 +147,7 @@ impl Http {
         // A certificate that is not trusted now is not trusted in a second.
         if let Some(why) = distrust(&error) {
             let message = format!("the server {} cannot be trusted: {why}", self.address);
-            let error = Error::new(Kind::Busy, "unreachable", Stage::Open, message).entity(self.address.to_string());
+            let error = Error::new(Kind::Storage, "tls_refused", Stage::Open, message).entity(self.address.to_string());
             return Tried::Never(
                 error.hint("Nothing was sent. A certificate of your own authority: name its file in SSL_CERT_FILE."),
             );
