@@ -68,7 +68,7 @@ fn inv_i1_a_tool_without_a_session_may_ask_but_not_act() {
 
 #[test]
 fn inv_i1_a_person_is_known_by_the_user() {
-    let home = Home::new(Engine::File);
+    let home = Home::direct(Engine::File);
     let person = |call: Call| whoami(call).0.unwrap();
     assert_eq!(whoami(home.call(&["whoami"])), (Some("person:ann".into()), "user".into()));
     assert_eq!(person(home.call(&["whoami"]).env("USER", "Ann Lee")), "person:ann-lee");
