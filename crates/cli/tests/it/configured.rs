@@ -6,8 +6,8 @@ use std::process::{Child, ChildStderr, Stdio};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, text};
-use crate::server::{Up, bearer, home, token};
 
 /// A server whose log is read.
 struct Logged {

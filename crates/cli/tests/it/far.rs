@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, Output, text};
-use crate::server::{Up, bearer, home, token};
 use crate::stops::until;
 
 /// A command of another machine, in a repository of its own.

@@ -5,8 +5,8 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
+use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, text};
-use crate::server::{Up, bearer, home, token};
 
 /// A connection that is kept open from one question to the next.
 struct Kept {

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 
 use serde_json::{Value, json};
 
+use crate::client::{Reply, Up, bearer, home, token};
 use crate::home::{Engine, text};
-use crate::server::{Reply, Up, bearer, home, token};
 
 /// Sends bytes as they are, and reads what is said until the connection is closed.
 fn raw(up: &Up, bytes: &[u8]) -> Reply {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::client::{Reply, Up, bearer, home, token};
 use crate::home::{Engine, Home};
-use crate::server::{Reply, Up, bearer, home, token};
 
 struct Scene {
     home: Home,

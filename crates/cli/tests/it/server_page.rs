@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
+use crate::client::{Reply, Up, home};
 use crate::home::Engine;
-use crate::server::{Reply, Up, home};
 
 /// Sends a form, as a browser does.
 fn form(up: &Up, path: &str, cookies: &str, fields: &str) -> Reply {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::client::{Up, home, token};
 use crate::home::{Call, Engine, Home, text};
-use crate::server::{Up, home, token};
 
 /// Somebody on another machine, with a clone of its own.
 struct Far<'a> {

@@ -14,8 +14,8 @@ use tenure_server::reach::{Expected, Socket, place};
 use tenure_server::wire::Request;
 use tenure_store::table::project;
 
+use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, Output};
-use crate::server::{Up, bearer, home, token};
 
 /// Waits until something is so.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
