@@ -32,6 +32,7 @@ mod lock_waiting;
 mod mail;
 mod mcp;
 mod mcp_client;
+mod mcp_http;
 mod memory;
 mod off;
 mod over_http;
