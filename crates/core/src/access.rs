@@ -85,7 +85,7 @@ impl Role {
 pub enum Sort {
     /// `person:ann`: acts as itself, and as agents of its own.
     Person,
-    /// `service:ci`: acts as itself.
+    /// `service:ci`: acts as itself, and as agents of its own.
     Service,
     /// Any other name: acts as itself.
     Agent,

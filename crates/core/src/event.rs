@@ -374,6 +374,9 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
         }
         kind::GUARDS_OFF => format!("{actor} switched the guards off until {}", text("until")),
         kind::GUARDS_ON => format!("{actor} switched the guards on again"),
+        kind::AGENT_OWNED if text("owner").is_empty() => {
+            format!("{actor} is itself from now on, and no longer an agent of {}", text("was"))
+        }
         kind::AGENT_OWNED => format!("{actor} is an agent of {} from now on", text("owner")),
         other => access(other, actor, &subject, data).unwrap_or_else(|| format!("{actor}: {other} {subject}")),
     }

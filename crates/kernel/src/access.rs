@@ -88,8 +88,8 @@ pub(crate) enum Doing {
     Query,
 }
 
-/// Refuses an actor that is not its principal's: identity is bound to what was shown. A principal is itself; a person also
-/// is any agent of its own. `known` is the actor's row.
+/// Refuses an actor that is not its principal's: identity is bound to what was shown. A principal is itself; people and
+/// services also are agents of their own. `known` is the actor's row.
 pub(crate) fn own(tx: &mut dyn Tx, call: &Call, known: Option<&agent::Row>, doing: Doing) -> Result<()> {
     let Some(grants) = &call.actor.principal else { return Ok(()) };
     let actor = call.actor.name.as_str();
@@ -113,10 +113,10 @@ pub(crate) fn may_be(
     let me = grants.principal.as_str();
     let owner = known.map_or("", |row| row.owner.as_str());
     if actor == me {
-        // Its name may have been somebody's agent before it became a principal: then it is that one still.
-        return Ok(owner.is_empty() || owner == me);
+        // Somebody may have called an agent so before the principal came here: its name is its own all the same.
+        return Ok(true);
     }
-    if Sort::of(me) != Sort::Person || name::is_person(actor) || actor.starts_with(SERVICE) {
+    if Sort::of(me) == Sort::Agent || name::is_person(actor) || actor.starts_with(SERVICE) {
         return Ok(false);
     }
     match (owner, known) {
@@ -137,7 +137,10 @@ pub(crate) fn may_be(
 pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
     match &call.actor.principal {
         None => true,
-        Some(grants) => grants.principal == call.actor.name || known.is_some_and(|row| row.owner == grants.principal),
+        Some(grants) => match known.map_or("", |row| row.owner.as_str()) {
+            "" => grants.principal == call.actor.name,
+            owner => grants.principal == owner,
+        },
     }
 }
 
@@ -154,6 +157,15 @@ pub(crate) fn is_own(call: &Call, agent: &str, owner: &str) -> bool {
 pub(crate) fn owner_of(call: &Call) -> Option<&str> {
     let principal = call.actor.principal.as_ref().map(|grants| grants.principal.as_str());
     principal.filter(|principal| *principal != call.actor.name)
+}
+
+/// Whom an agent belongs to from this op on, where that is not whom it belonged to: nobody's becomes the principal's that
+/// acts as it, and a principal's own name is its own, whoever called an agent so before.
+pub(crate) fn new_owner<'a>(call: &'a Call, owner: &str) -> Option<&'a str> {
+    match owner_of(call) {
+        Some(principal) => Some(principal).filter(|_| owner.is_empty()),
+        None => Some("").filter(|_| call.actor.principal.is_some() && !owner.is_empty()),
+    }
 }
 
 /// Checks that an op about access is asked for in the whole store, by a person where it is not asked for by a principal:

@@ -119,7 +119,7 @@ pub(super) struct Holder {
 impl Holder {
     pub(super) fn or_self(self, context: &Context<'_>) -> Result<Option<String>> {
         if self.mine {
-            return Ok(Some(context.caller()?.name));
+            return context.own_name().map(Some);
         }
         self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(str::to_owned))
     }

@@ -1,18 +1,12 @@
 //! `tenure whoami`
 
 use serde_json::json;
-use tenure_core::{Result, name};
+use tenure_core::name;
 
 use super::{Group, Spec};
-use crate::context::Context;
 use crate::guard;
 use crate::identity::Caller;
 use crate::place::Location;
-
-/// Whom a server far away knows the caller as.
-fn principal(context: &Context<'_>) -> Result<Option<String>> {
-    context.reach()?.server().map_or(Ok(None), |server| server.principal())
-}
 
 pub(super) const SPEC: Spec = Spec {
     name: "whoami",
@@ -39,7 +33,7 @@ pub(super) const SPEC: Spec = Spec {
         // Far away a person is whom the token makes it, whatever this machine calls its user.
         let is_far = matches!(place.store, Location::Server(_));
         let (agent, source, problem) = match agent.clone().filter(|name| is_far && name::is_person(name)) {
-            Some(name) if problem.is_none() => match principal(context) {
+            Some(name) if problem.is_none() => match context.principal() {
                 Ok(Some(principal)) => (Some(principal), "token".to_owned(), None),
                 Ok(None) => (Some(name), source, None),
                 Err(error) => (None, "token".to_owned(), Some(error.message().to_owned())),

@@ -293,7 +293,10 @@ impl<'a> Context<'a> {
         let reach = self.reach()?;
         let actor = match &self.acting {
             Some(actor) => actor.clone(),
-            None => self.asker()?.for_query().map_or_else(|| Actor::named("nobody"), |identity| actor(&identity)),
+            None => match self.asker()?.for_query() {
+                Some(identity) => actor(&self.as_token(identity)?),
+                None => Actor::named("nobody"),
+            },
         };
         let mut call = Call {
             project: project::Name {

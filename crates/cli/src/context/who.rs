@@ -14,7 +14,39 @@ use crate::place::process::{HostFacts, ancestors, proven_dead};
 impl Context<'_> {
     /// Who calls, for an op: an agent tool without a session is refused.
     pub(crate) fn caller(&self) -> Result<identity::Identity> {
-        self.asker()?.for_op()
+        self.as_token(self.asker()?.for_op()?)
+    }
+
+    /// The same identity, unless it is given as a person that the token of a server far away is not of. A person whose
+    /// name was only found on this machine is whom the token makes it, without a word.
+    pub(super) fn as_token(&self, identity: identity::Identity) -> Result<identity::Identity> {
+        let given = matches!(identity.source, identity::Source::Flag | identity::Source::Variable);
+        if given && identity.kind == identity::Who::Person && self.is_far()? {
+            let principal = self.principal()?;
+            if principal.is_some_and(|principal| principal != identity.name) {
+                return Err(tenure_core::access::not_yours(&identity.name));
+            }
+        }
+        Ok(identity)
+    }
+
+    /// The caller's name as the store knows it.
+    pub(crate) fn own_name(&self) -> Result<String> {
+        let identity = self.caller()?;
+        let principal = match identity.kind {
+            identity::Who::Person if self.is_far()? => self.principal()?,
+            _ => None,
+        };
+        Ok(principal.unwrap_or(identity.name))
+    }
+
+    /// Whom the token of a server far away makes the caller; none where there is no such server.
+    pub(crate) fn principal(&self) -> Result<Option<String>> {
+        self.reach()?.server().map_or(Ok(None), |server| server.principal())
+    }
+
+    fn is_far(&self) -> Result<bool> {
+        Ok(matches!(self.place()?.store, crate::place::Location::Server(_)))
     }
 
     /// Who calls, for a query: anyone.

@@ -70,3 +70,24 @@ fn whoever_waits_far_away_hears_of_its_turn_from_the_server() {
         assert!(asked.contains("route=\"/api/v1/wait\",status=\"200\"} "), "{asked}");
     }
 }
+
+#[test]
+fn an_agent_called_nobody_is_that_agent_and_a_person_that_is_given_is_the_tokens() {
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["serve"]);
+    let secret = token(&home, "person:bob", "admin", "*");
+    let url = format!("http://{}", up.address);
+    let ask = |agent: &str, args: &[&str]| output(far(&home, &url, &secret, agent, args));
+    let task = text(&ask("claude-1", &["claim"]).data()["task"]["id"]);
+    ask("nobody", &["done", &task, "--force"]).refusal().is("denied", "people_only");
+    ask("nobody", &["off"]).refusal().is("denied", "people_only");
+    ask("nobody", &["reserve", "a.rs"]).data();
+    assert_eq!(home.ok(&["holds", "--kind", "path"])["items"][0]["holder"], "nobody");
+    // Whose name was found here is whom the token makes it, in filters as well; whose was given is not another.
+    ask("", &["reserve", "b.rs"]).data();
+    assert_eq!(ask("", &["holds", "--mine"]).data()["items"][0]["subject"], "b.rs");
+    assert_eq!(ask("person:bob", &["holds", "--mine"]).data()["items"][0]["subject"], "b.rs");
+    for args in [&["add", "x"][..], &["list"]] {
+        ask("person:eve", args).refusal().is("denied", "not_yours");
+    }
+}

@@ -83,6 +83,17 @@ impl Request {
     }
 }
 
+/// How deep data may be nested. Readers of JSON give up at 128 levels, and answers put some around it.
+const DEPTH_MAX: usize = 100;
+
+fn is_deeper(value: &Value, most: usize) -> bool {
+    match value {
+        Value::Array(items) => most == 0 || items.iter().any(|item| is_deeper(item, most - 1)),
+        Value::Object(fields) => most == 0 || fields.values().any(|field| is_deeper(field, most - 1)),
+        _ => false,
+    }
+}
+
 fn data(value: Option<&Value>) -> Result<String> {
     let Some(value) = value else { return Ok(String::new()) };
     let stored = value.to_string();
@@ -91,6 +102,10 @@ fn data(value: Option<&Value>) -> Result<String> {
             "data_too_long",
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
+    }
+    if is_deeper(value, DEPTH_MAX) {
+        let message = format!("the data is nested deeper than {DEPTH_MAX} levels");
+        return Err(Error::usage("data_too_deep", message).hint("Keep it in a file and name the file."));
     }
     if has_nul(value) {
         return Err(Error::usage("control_character", "the data has the control character U+0000"));
@@ -181,5 +196,13 @@ mod tests {
             assert_eq!(data(Some(&bad)).unwrap_err().code(), "control_character", "{bad}");
         }
         assert!(data(Some(&json!({ "pattern": "\\u0000" }))).is_ok());
+    }
+
+    #[test]
+    fn data_that_readers_would_give_up_on_is_refused() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(given(&nested(DEPTH_MAX)).is_ok());
+        assert_eq!(given(&nested(DEPTH_MAX + 1)).unwrap_err().code(), "data_too_deep");
+        assert_eq!(given(&nested(200)).unwrap_err().code(), "bad_data");
     }
 }

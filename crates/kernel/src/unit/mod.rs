@@ -12,7 +12,7 @@ use tenure_store::table::{
 use tenure_store::{Entropy, Sql, Tx};
 
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
-use crate::access::owner_of;
+use crate::access::{self, owner_of};
 use crate::call::{Call, Door, Sighting};
 use crate::checkouts::Checkouts;
 use crate::mail::Over;
@@ -150,12 +150,13 @@ impl<'a> Unit<'a> {
             let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
             delivery::put(self.tx, &project, &actor.name, &begins)?;
             self.agent = Some(row);
-        } else if let (Some(owner), Some(row)) =
-            (owner_of(self.call), self.agent.as_mut().filter(|row| row.owner.is_empty()))
+        } else if let Some(row) = self.agent.as_mut()
+            && let Some(owner) = access::new_owner(self.call, &row.owner)
         {
-            owner.clone_into(&mut row.owner);
+            let was = std::mem::replace(&mut row.owner, owner.to_owned());
             agent::own(self.tx, &project, &self.call.actor.name, owner)?;
-            self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &json!({ "owner": owner }))?;
+            let data = json!({ "owner": owner, "was": was });
+            self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &data)?;
         }
         if let (Sighting::New(moved), Some(here)) = (sighting, &self.call.checkout) {
             for one in &moved {

@@ -51,7 +51,7 @@ pub(super) async fn call(State(server): Shared, caller: Caller, request: Request
 impl Server {
     async fn answer(&self, caller: &Caller, sent: Call, asked: wire::Asked, deadline_ms: Option<u64>) -> Result<Reply> {
         fits(&sent, matches!(asked, wire::Asked::Op(_)))?;
-        let call = believed(caller, sent);
+        let call = believed(caller, sent, matches!(asked, wire::Asked::Query(_)));
         match asked {
             wire::Asked::Op(op) => {
                 // A client that has given up is not served, and goes on as if it had not asked.
@@ -109,12 +109,13 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
 }
 
 /// A call as far as it is believed: the token says who, and nothing is taken from others on its word.
-fn believed(caller: &Caller, sent: Call) -> Call {
+fn believed(caller: &Caller, sent: Call, is_query: bool) -> Call {
     let mut call = sent;
     let principal = &caller.grants.principal;
     // The name of a person is what the other machine calls its user; who it is says the token. So for a service, and for a
-    // browser, which acts as nobody else.
-    if tenure_core::name::is_person(&call.actor.name) || caller.is_browser() || call.actor.name == "nobody" {
+    // browser, which acts as nobody else. A command that does not know who asks says `nobody`, and asks only.
+    let unnamed = is_query && call.actor.name == "nobody";
+    if unnamed || tenure_core::name::is_person(&call.actor.name) || caller.is_browser() {
         call.actor.name = principal.clone();
     }
     call.actor.principal = Some(caller.grants.clone());

@@ -204,9 +204,9 @@ pub fn calls_tools(tx: &mut dyn Tx, project: &str, name: &str) -> Result<()> {
     tx.defer(sql, vec![project.into(), name.into()])
 }
 
-/// The agent belongs to a principal from now on.
+/// The agent belongs to a principal from now on; to none but itself where that is empty.
 pub fn own(tx: &mut dyn Tx, project: &str, name: &str, owner: &str) -> Result<()> {
-    let sql = Sql::same("UPDATE agent SET owner = $3 WHERE project = $1 AND name = $2 AND owner = ''");
+    let sql = Sql::same("UPDATE agent SET owner = $3 WHERE project = $1 AND name = $2");
     tx.defer(sql, vec![project.into(), name.into(), owner.into()])
 }
 

@@ -98,18 +98,21 @@ fn principals_are_themselves(world: &World) {
         (&ann, "service:none"),
         (&ann, "builder"),
         (&ci, "builder"),
-        (&ci, "claude-2"),
         (&builder, "claude-2"),
         (&builder, ANN),
     ] {
         assert_eq!(code_of(run(world, &call(world, other, grants), adding())), "not_yours", "{other}");
         assert_eq!(code_of(world.kernel.status(&call(world, other, grants))), "not_yours", "{other}");
     }
-    // A name that was somebody's agent first stays that one.
+    // A name that was somebody's agent is that until the principal comes that is called so.
     run(world, &call(world, "late", &ann), adding()).unwrap();
     token(world, "late", "late");
-    assert_eq!(code_of(run(world, &call(world, "late", &worker("late")), adding())), "not_yours");
     run(world, &call(world, "late", &ann), adding()).unwrap();
+    run(world, &call(world, "late", &worker("late")), adding()).unwrap();
+    assert_eq!(code_of(run(world, &call(world, "late", &ann), adding())), "not_yours");
+    // A service has agents of its own, as a person does.
+    run(world, &call(world, "ci-bot", &ci), adding()).unwrap();
+    assert_eq!(code_of(run(world, &call(world, "ci-bot", &ann), adding())), "not_yours");
 }
 
 fn no_answers_from_before(world: &World) {

@@ -7,7 +7,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::{Context, Start, Whose};
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::session::{Depth, Look, Mine, Standing};
-use tenure_kernel::{Actor, Call, Door, Op};
+use tenure_kernel::{Actor, Call, Door, Op, RequestId};
 use tenure_store::table::project;
 
 use super::Case;
@@ -219,10 +219,19 @@ fn names(world: &World) {
         // The same a second time: what was made by the first tells nothing.
         assert_eq!(outcome(run(world, &call(world, name, &ann), adding())), expected, "again as {name}");
     }
-    // Where the principal is at home it is itself; here the name is her agent's, and stays so.
+    // Where the principal is at home it is itself; here the name is her agent's until it comes.
     let there = project::Name { key: "name:q".into(), label: "q".into() };
     let home = Grants { members: [("name:q".to_owned(), Role::Admin)].into(), ..worker("elsewhere") };
     run(world, &Call { project: there, ..call(world, "elsewhere", &home) }, adding()).unwrap();
     member(world, "elsewhere", "name:p", Some(Role::Worker));
-    assert_eq!(code_of(run(world, &call(world, "elsewhere", &worker("elsewhere")), adding())), "not_yours");
+    let reused = Call { request_id: RequestId::given("hers").unwrap(), ..call(world, "elsewhere", &ann) };
+    run(world, &reused, adding()).unwrap();
+    let own = worker("elsewhere");
+    let replayed = Call { actor: call(world, "elsewhere", &own).actor, ..reused };
+    assert_eq!(code_of(run(world, &replayed, adding())), "request_mismatch", "her answers stay hers");
+    run(world, &call(world, "elsewhere", &own), adding()).unwrap();
+    assert_eq!(code_of(run(world, &call(world, "elsewhere", &ann), adding())), "not_yours");
+    let told = world.events().into_iter().filter(|event| event.kind == "agent.owned").map(|event| event.sentence());
+    let told: Vec<String> = told.collect();
+    assert_eq!(told, ["elsewhere is itself from now on, and no longer an agent of person:ann"]);
 }
