@@ -23,17 +23,26 @@ class Server:
         self.tenure, self.repository = tenure, repository
         self.env = {**os.environ, "USER": "ann", "TENURE_PROJECT": "clients"}
         assert json.loads(self.run("add", "first"))["ok"]
-        command = [tenure, "up", "--listen", "127.0.0.1:0", "--quiet", "--json"]
-        self.process = subprocess.Popen(command, cwd=repository, env=self.env, stdout=subprocess.PIPE, text=True)
-        self.url = json.loads(self.process.stdout.readline())["data"]["url"]
+        self.start("127.0.0.1:0")
         self.secret = json.loads(self.run("token", "add", "--for", "person:ann"))["data"]["secret"]
+
+    def start(self, address):
+        command = [self.tenure, "up", "--listen", address, "--quiet", "--json"]
+        self.process = subprocess.Popen(command, cwd=self.repository, env=self.env, stdout=subprocess.PIPE, text=True)
+        self.url = json.loads(self.process.stdout.readline())["data"]["url"]
+
+    def kill(self):
+        """Killed, and another at the same address."""
+        self.process.kill()
+        self.process.wait()
+        self.start(self.url.removeprefix("http://"))
 
     def run(self, *words):
         command = [self.tenure, *words, "--json"]
         return subprocess.run(command, cwd=self.repository, env=self.env, capture_output=True, text=True).stdout
 
-    def client(self, mode):
-        headers = {"Authorization": f"Bearer {self.secret}", "Tenure-Checkout": f"here:{self.repository}"}
+    def client(self, mode, secret=None):
+        headers = {"Authorization": f"Bearer {secret or self.secret}", "Tenure-Checkout": f"here:{self.repository}"}
         http = httpx2.AsyncClient(headers=headers, timeout=60)
         return Client(streamable_http_client(f"{self.url}/mcp?project=clients", http_client=http), mode=mode)
 
@@ -53,19 +62,36 @@ async def drive(server, mode):
     print(f"Python SDK over HTTP ({mode}): {len(tools)} tools, {len(CALLS)} calls")
 
 
-async def two(server):
+async def taken(client, title):
+    """Adds a task, takes one, and says as whom."""
+    await client.call_tool("add", {"title": title})
+    return (await client.call_tool("resume", {})).structured_content["task"]["holder"]["agent"]
+
+
+async def two(server, whose, secret):
     """Two clients at once are two agents; one that comes again is a third."""
-    seen = set()
-    async with server.client("legacy") as one, server.client("legacy") as other:
-        for client in (one, other):
-            await client.call_tool("add", {"title": "for one of two"})
-            taken = (await client.call_tool("resume", {})).structured_content
-            seen.add(taken["task"]["holder"]["agent"])
-    async with server.client("legacy") as again:
-        await again.call_tool("add", {"title": "for one that comes again"})
-        seen.add((await again.call_tool("resume", {})).structured_content["task"]["holder"]["agent"])
-    assert len(seen) == 3, seen
-    print("two clients at once are two agents, and the next one is a third")
+    async with server.client("legacy", secret) as one, server.client("legacy", secret) as other:
+        seen = {await taken(one, "for one of two"), await taken(other, "for the other")}
+    async with server.client("legacy", secret) as again:
+        seen.add(await taken(again, "for one that comes again"))
+    assert len(seen) == 3 and all(name.startswith("mcp-") for name in seen), seen
+    print(f"two clients of {whose} at once are two agents, and the next one is a third")
+
+
+async def killed(server):
+    """A client goes on with its session when the server was killed, as the agent that it was."""
+    async with server.client("legacy") as client:
+        agent = await taken(client, "for one whose server is killed")
+        for _ in range(2):
+            server.kill()
+            noted = await client.call_tool("note", {"text": "still here"})
+            assert not noted.is_error, noted
+        task = (await client.call_tool("resume", {})).structured_content["task"]
+        assert task["holder"]["agent"] == agent, (task, agent)
+        holds = json.loads(server.run("holds"))["data"]["items"]
+        assert {hold["holder"] for hold in holds} == {agent}, holds
+    assert json.loads(server.run("holds"))["data"]["items"] == [], "a client that leaves frees what it held"
+    print("a client goes on with its session when the server was killed, and leaves nothing behind")
 
 
 def described(server, schemathesis):
@@ -84,7 +110,10 @@ def described(server, schemathesis):
 
 server = Server(sys.argv[1], sys.argv[2])
 try:
-    asyncio.run(two(server))
+    asyncio.run(two(server, "a person", server.secret))
+    server.run("member", "set", "service:ci", "--role", "worker", "--in", "clients")
+    asyncio.run(two(server, "a service", json.loads(server.run("token", "add", "--for", "service:ci"))["data"]["secret"]))
+    asyncio.run(killed(server))
     for mode in ("legacy", "auto"):
         asyncio.run(drive(server, mode))
     described(server, sys.argv[3])
