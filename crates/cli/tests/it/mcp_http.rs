@@ -183,11 +183,18 @@ fn inv_i2_a_session_is_one_agent_at_all_servers_of_a_store() {
 fn inv_s3_the_id_of_a_session_opens_nothing_to_others() {
     for engine in Engine::ALL {
         let home = home(engine);
-        home.call(&["add", "other", "--project", "api"]).run();
+        home.ok(&["add", "other", "--project", "api"]);
+        home.ok(&["member", "set", "person:bob", "--role", "worker", "--in", "api"]);
         let [bob, eve] = ["person:bob", "person:eve"].map(|name| token(&home, name, "worker", "web"));
         let up = Up::start(&home, &["serve"]);
         let (client, agent) = working(&up, &bob);
-        refused(&home, &mut client.with(&eve), &up);
+        // Also where it has done nothing yet that would be somebody's.
+        let looks = Client::connect(&up, &bob);
+        for client in [&client, &looks] {
+            refused(&home, &mut client.with(&eve), &up);
+            let said = up.ask("GET", "/mcp?project=api", &client.headers(), None);
+            assert_eq!((said.status, &said.body["code"]), (404, &json!("unknown_session")), "{said:?}");
+        }
         for id in ["x", "00000000-0000-0000-0000-000000000000", &client.session[1..], &format!("{}0", client.session)] {
             refused(&home, &mut Client { session: id.to_owned(), ..client.with(&bob) }, &up);
         }

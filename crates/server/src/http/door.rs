@@ -129,7 +129,7 @@ impl Server {
     }
 
     /// Refuses what a page of another site makes a browser ask. Programs say nothing about where they come from.
-    pub(super) async fn from_here(&self, caller: &Caller, asked: &Asked<'_>) -> Result<()> {
+    pub(super) async fn refuse_other_sites(&self, caller: &Caller, asked: &Asked<'_>) -> Result<()> {
         if asked.is_from_here() {
             return Ok(());
         }

@@ -21,7 +21,7 @@ pub(super) async fn serve(
 ) -> Answer {
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
-    server.from_here(&caller, &asked).await?;
+    server.refuse_other_sites(&caller, &asked).await?;
     let given = Given::read(parts.uri.query(), &["project"])?;
     let named = project_named(&asked, &given, &caller)?;
     if named == WHOLE_STORE {

@@ -2,20 +2,18 @@
 //! own unless the client names one. Any server of the store goes on with it, and only its client ends it.
 
 mod desk;
+mod introduced;
 mod session;
 mod streams;
 mod watched;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header, request};
-use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::SessionConfig;
-use rmcp::transport::streamable_http_server::session::{SessionState, SessionStore, SessionStoreError};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tenure_core::access::{self, Sort};
@@ -24,8 +22,10 @@ use tenure_kernel::op::session_end;
 use tenure_kernel::{Call, Op, RequestId};
 use tenure_store::OsEntropy;
 use tokio::runtime::Handle;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use self::desk::HttpDesk;
+use self::introduced::{Introduced, SPOKEN, spoken};
 use self::session::{Session, Whose};
 use self::streams::{BEGUN, Sessions};
 use super::connection::Connection;
@@ -47,11 +47,6 @@ const VERSION: &str = "mcp-protocol-version";
 /// The protocol in which there are no sessions.
 const WITHOUT_SESSIONS: &str = "2026-07-28";
 
-tokio::task_local! {
-    /// The version of the protocol that the request being answered is made in.
-    static SPOKEN: ProtocolVersion;
-}
-
 /// Who makes a request, and about what.
 #[derive(Clone)]
 pub(crate) struct Visitor {
@@ -63,11 +58,13 @@ pub(crate) struct Visitor {
     pub(crate) is_named: bool,
     /// The session it is made in.
     session: Option<Session>,
+    /// Kept until the request is carried out, whoever still waits for it.
+    at_work: Option<Arc<OwnedRwLockReadGuard<()>>>,
 }
 
 impl Visitor {
     pub(crate) fn new(caller: Caller, call: Call, is_named: bool) -> Visitor {
-        Visitor { caller, call, is_named, session: None }
+        Visitor { caller, call, is_named, session: None, at_work: None }
     }
 
     fn whose(&self) -> Whose<'_> {
@@ -96,13 +93,20 @@ impl Visitor {
     }
 }
 
+/// A session that a process is ready for.
+struct Ready {
+    principal: String,
+    /// Shared by the requests that are being carried out.
+    work: Arc<RwLock<()>>,
+}
+
 /// The door.
 pub(crate) struct Door {
     server: Arc<Server>,
     service: StreamableHttpService<Connection, Sessions>,
     sessions: Arc<Sessions>,
-    /// The sessions that this process is ready for, and whose they are.
-    ready: Mutex<HashMap<String, String>>,
+    /// The sessions that this process is ready for.
+    ready: Mutex<HashMap<String, Ready>>,
     /// One at a time is made ready: what comes for it meanwhile waits.
     making: tokio::sync::Mutex<()>,
     /// The sessions that were ended here, oldest first. Those whose agents did anything are over in the store too.
@@ -169,7 +173,7 @@ impl Door {
         let id = new.session.as_ref().map(|session| session.id.clone()).unwrap_or_default();
         let response = BEGUN.scope(id.as_str().into(), self.pass(&new, parts, content)).await?;
         if response.headers().contains_key(SESSION) {
-            self.ready().insert(id, visitor.caller.grants.principal);
+            self.is_ready(&id, &visitor);
         }
         Ok(response)
     }
@@ -184,31 +188,30 @@ impl Door {
     ) -> Result<Response<Body>> {
         let session = Session::read(id, visitor.whose()).filter(|_| !self.ended().0.contains(id));
         visitor.session = Some(session.ok_or_else(unknown_session)?);
-        let standing = match visitor.standing(&self.server).await {
+        match visitor.standing(&self.server).await {
             Ok(Some(true)) => return Err(unknown_session()),
             // Somebody else's by now: a session that cannot be gone on with.
             Err(error) if error.kind() == Kind::Denied => return Err(unknown_session()),
-            standing => standing?,
-        };
+            standing => {
+                standing?;
+            }
+        }
         if parts.method == Method::DELETE {
-            if standing.is_some() {
-                self.end(&visitor).await?;
-            }
-            let mut response = self.pass(&visitor, parts, content).await?;
-            // What clients take for a session that is over.
-            if response.status() == StatusCode::ACCEPTED {
-                *response.status_mut() = StatusCode::NO_CONTENT;
-                self.remember_ended(id);
-            }
-            return Ok(response);
+            return self.end(&visitor, id, parts, content).await;
         }
         self.make_ready(&visitor, id, &parts).await?;
-        let listens = parts.method == Method::GET;
-        let response = self.pass(&visitor, parts, content).await?;
-        match listens && response.status() == StatusCode::OK {
-            true => watched::watched(&self.server, visitor, response),
-            false => Ok(response),
+        if parts.method == Method::GET {
+            let response = self.pass(&visitor, parts, content).await?;
+            return match response.status() {
+                StatusCode::OK => watched::watched(&self.server, visitor, response),
+                _ => Ok(response),
+            };
         }
+        let work = self.ready().get(id).map(|ready| ready.work.clone());
+        if let Some(work) = work {
+            visitor.at_work = Some(Arc::new(work.read_owned().await));
+        }
+        self.pass(&visitor, parts, content).await
     }
 
     /// Gives a request to the protocol, with who makes it.
@@ -244,13 +247,39 @@ impl Door {
         if !answer.status().is_success() {
             return Err(Error::bug(format!("a session cannot be gone on with: {}", answer.status())));
         }
-        self.ready().insert(id.to_owned(), visitor.caller.grants.principal.clone());
+        self.is_ready(id, visitor);
         Ok(())
     }
 
+    /// Ends a session, after what is being carried out in it: what an agent takes when it is over would stay its own.
+    async fn end(&self, visitor: &Visitor, id: &str, parts: request::Parts, content: Bytes) -> Result<Response<Body>> {
+        let work = self.ready().get(id).map(|ready| ready.work.clone());
+        let mut response = self.pass(visitor, parts, content).await?;
+        if response.status() != StatusCode::ACCEPTED {
+            return Ok(response);
+        }
+        self.remember_ended(id);
+        let patience = self.server.limits().time / 2;
+        if let Some(work) = work {
+            // What takes longer than a request may was given up, or is not carried out any more.
+            let _ = tokio::time::timeout(patience, work.write()).await;
+        }
+        if let Err(error) = self.free(visitor).await {
+            // Not over: the client may try again.
+            self.ended().0.remove(id);
+            return Err(error);
+        }
+        // What clients take for a session that is over.
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    }
+
     /// Writes down that the agent of a session is over: what it holds is free at once.
-    async fn end(&self, visitor: &Visitor) -> Result<()> {
+    async fn free(&self, visitor: &Visitor) -> Result<()> {
         let Some(call) = visitor.own_call() else { return Ok(()) };
+        if visitor.standing(&self.server).await? != Some(false) {
+            return Ok(());
+        }
         let agent = call.actor.name.clone();
         let over = session_end::Request {
             tool: call.actor.tool.clone(),
@@ -263,9 +292,14 @@ impl Door {
         Ok(())
     }
 
+    fn is_ready(&self, id: &str, visitor: &Visitor) {
+        let principal = visitor.caller.grants.principal.clone();
+        self.ready().insert(id.to_owned(), Ready { principal, work: Arc::default() });
+    }
+
     fn has_room(&self, visitor: &Visitor) -> Result<()> {
         let ready = self.ready();
-        let own = ready.values().filter(|principal| **principal == visitor.caller.grants.principal).count();
+        let own = ready.values().filter(|ready| ready.principal == visitor.caller.grants.principal).count();
         if ready.len() >= SESSIONS || own >= SESSIONS_OF_ONE { Err(too_many()) } else { Ok(()) }
     }
 
@@ -282,61 +316,13 @@ impl Door {
         }
     }
 
-    fn ready(&self) -> MutexGuard<'_, HashMap<String, String>> {
+    fn ready(&self) -> MutexGuard<'_, HashMap<String, Ready>> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ended(&self) -> MutexGuard<'_, (HashSet<String>, VecDeque<String>)> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How a client introduced itself that this process has not heard of: its id says who it is, and each request says in which
-/// version it is made. Only ids that were read and are good get here.
-struct Introduced;
-
-type Kept<'a, T> = Pin<Box<dyn Future<Output = std::result::Result<T, SessionStoreError>> + Send + 'a>>;
-
-impl SessionStore for Introduced {
-    fn load<'a, 'b, 'c>(&'a self, _id: &'b str) -> Kept<'c, Option<SessionState>>
-    where
-        'a: 'c,
-        'b: 'c,
-        Self: 'c,
-    {
-        let client = Implementation::new("client", "");
-        let state = SPOKEN.try_with(|spoken| {
-            let said = InitializeRequestParams::new(ClientCapabilities::default(), client);
-            SessionState::new(said.with_protocol_version(spoken.clone()))
-        });
-        Box::pin(async move { Ok(state.ok()) })
-    }
-
-    fn store<'a, 'b, 'c, 'd>(&'a self, _id: &'b str, _state: &'c SessionState) -> Kept<'d, ()>
-    where
-        'a: 'd,
-        'b: 'd,
-        'c: 'd,
-        Self: 'd,
-    {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn delete<'a, 'b, 'c>(&'a self, _id: &'b str) -> Kept<'c, ()>
-    where
-        'a: 'c,
-        'b: 'c,
-        Self: 'c,
-    {
-        Box::pin(async { Ok(()) })
-    }
-}
-
-/// The version that a request is made in; the one that had no header for it where there is none.
-fn spoken(headers: &HeaderMap) -> ProtocolVersion {
-    let said = headers.get(VERSION).and_then(|version| version.to_str().ok());
-    let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|version| Some(version.as_str()) == said);
-    known.cloned().unwrap_or(ProtocolVersion::V_2025_03_26)
 }
 
 fn too_many() -> Error {
