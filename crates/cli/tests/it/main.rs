@@ -20,6 +20,7 @@ mod doors;
 mod exporting;
 mod far;
 mod fencing;
+mod flooded;
 mod guards;
 mod guards_fail;
 mod guards_shell;

@@ -20,6 +20,7 @@ mod problem;
 mod reads;
 mod routes;
 mod segments;
+mod silent;
 #[cfg(test)]
 mod tests;
 
