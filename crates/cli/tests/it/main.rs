@@ -9,6 +9,7 @@ mod backups;
 mod bad_export;
 mod bad_files;
 mod bad_input;
+mod bodies;
 mod client;
 mod commits;
 mod commits_setup;
