@@ -168,6 +168,8 @@ fn inv_s1_whoever_has_no_role_is_shown_nothing() {
             match path {
                 // What can be asked, and that there is nothing to see.
                 "/api/v1/openapi.json" => {}
+                // Who it is itself.
+                "/api/v1/whoami" => assert!(said.is_null() || said.get("items").is_none(), "{said}"),
                 "/api/v1/projects" => assert!(said["items"].as_array().is_none_or(Vec::is_empty), "{said}"),
                 _ => assert!(status.is_client_error(), "{method} {path}: {status} {said}"),
             }
