@@ -55,6 +55,14 @@ impl Kernel {
         })
     }
 
+    /// Whether the session of whoever asks has said good-bye; `None` where nobody by that name was seen in the project.
+    pub fn said_good_bye(&self, call: &Call) -> Result<Option<bool>> {
+        self.ask(call, |tx, scene| {
+            let row = agent::get(tx, scene.project_id(), &call.actor.name)?;
+            Ok(row.map(|row| row.ended_at.0 != 0))
+        })
+    }
+
     /// The agents of one machine that hold something and whose process is known.
     pub fn suspects(&self, call: &Call, host: &str) -> Result<Vec<Suspect>> {
         self.ask(call, |tx, scene| {

@@ -82,6 +82,14 @@ impl<'a> Asked<'a> {
         format!("{} {}", self.method, tenure_core::redact::redact(self.path))
     }
 
+    /// Whether a browser, where one asks, says that a page of this host made it.
+    pub(super) fn is_from_here(&self) -> bool {
+        let Some(origin) = self.headers.get(header::ORIGIN) else { return true };
+        let from = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+        let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        from.is_some_and(|(_, from)| host.is_some_and(|host| from.eq_ignore_ascii_case(host)))
+    }
+
     pub(crate) fn header(&self, name: &str) -> Result<Option<&'a str>> {
         let Some(value) = self.headers.get(name) else { return Ok(None) };
         value
@@ -118,6 +126,17 @@ impl Server {
             Proof::Session(hash) => Ok(kernel.who_is_session(&hash)?.map(|session| session.grants)),
         })
         .await
+    }
+
+    /// Refuses what a page of another site makes a browser ask. Programs say nothing about where they come from.
+    pub(super) async fn from_here(&self, caller: &Caller, asked: &Asked<'_>) -> Result<()> {
+        if asked.is_from_here() {
+            return Ok(());
+        }
+        let error = Error::new(Kind::Denied, "other_origin", Stage::Resolve, "a page of another site asks")
+            .hint("Ask without the header `Origin`, or from a page of this server.");
+        self.audit(&error, Some(&caller.grants.principal), &caller.name, &asked.what(), "", &asked.from).await;
+        Err(error)
     }
 
     /// The grants of the secret that was shown, and whether a browser showed it; `None` where there is no valid one.

@@ -21,6 +21,7 @@ pub(super) async fn serve(
 ) -> Answer {
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
+    server.from_here(&caller, &asked).await?;
     let given = Given::read(parts.uri.query(), &["project"])?;
     let named = project_named(&asked, &given, &caller)?;
     if named == WHOLE_STORE {
@@ -29,6 +30,6 @@ pub(super) async fn serve(
     let project = server.project(&caller, &named, true).await?;
     let call = server.call(&caller, project, Some(&asked))?;
     let is_named = asked.header(AGENT)?.is_some() || is_without_sessions(&parts.headers);
-    let visitor = Visitor { caller, call, is_named };
+    let visitor = Visitor::new(caller, call, is_named);
     Ok(door.answer(visitor, Request::from_parts(parts, content)).await?)
 }

@@ -37,8 +37,9 @@ use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tokio::sync::watch;
 
-pub(crate) use self::door::{Caller, Proof};
+pub(crate) use self::door::Caller;
 pub use self::limits::Limits;
+pub(crate) use self::limits::Place;
 use self::limits::Turnstiles;
 pub(crate) use self::listen::serve;
 pub use self::routes::PUBLIC;

@@ -45,19 +45,6 @@ struct Shared {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// A connection that nobody ended is over when nobody has it any more: over HTTP that is how sessions end.
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let Some(own) = self.own.take().filter(|_| self.acted.load(Ordering::Acquire)) else { return };
-        let desk = self.desk.clone();
-        // Dropped wherever the last of its clones was, which may be where nothing may block.
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(move || end(&own, &*desk))),
-            Err(_) => end(&own, &*desk),
-        }
-    }
-}
-
 /// Writes down that an agent is over.
 fn end(own: &Who, desk: &dyn Desk) {
     let over = session_end::Request {
@@ -75,6 +62,8 @@ fn end(own: &Who, desk: &dyn Desk) {
 
 /// What a request says about where it comes from.
 struct Origin {
+    /// Whoever it is asked at.
+    desk: Arc<dyn Desk>,
     thread: Option<String>,
     client: String,
     request_id: Option<String>,
@@ -111,6 +100,7 @@ impl Connection {
             found.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
         };
         Origin {
+            desk: self.0.desk.of_request(&context.extensions).unwrap_or_else(|| self.0.desk.clone()),
             thread: text(THREAD_ID),
             client: context.client_info().map(|client| client.name).unwrap_or_default(),
             request_id: text(REQUEST_ID),
@@ -119,8 +109,8 @@ impl Connection {
     }
 
     fn who(&self, origin: &Origin) -> Result<Who> {
-        let named = self.0.desk.caller(origin.thread.as_deref())?;
-        Ok(named.unwrap_or_else(|| self.0.own.get_or_init(|| guest::named(&origin.client, &*self.0.desk)).clone()))
+        let named = origin.desk.caller(origin.thread.as_deref())?;
+        Ok(named.unwrap_or_else(|| self.0.own.get_or_init(|| guest::named(&origin.client, &*origin.desk)).clone()))
     }
 
     /// Waits for the turn and does something as whoever calls, on a thread of its own. `None`: cancelled before.
@@ -148,13 +138,13 @@ impl Connection {
 
     fn visit(&self, tool: &Tool, arguments: Map<String, Value>, who: &Who, origin: &Origin) -> Result<Answer> {
         self.confirm(who, origin);
-        let visit = Visit::new(&*self.0.desk, who, origin.request_id.as_deref());
+        let visit = Visit::new(&*origin.desk, who, origin.request_id.as_deref());
         let outcome = tool.run(&visit, arguments);
         if visit.has_acted() && who.is_connection {
             self.0.acted.store(true, Ordering::Release);
         }
         let how = outcome.as_ref().map_or_else(Error::code, |_| "ok");
-        self.0.desk.log(&format!("{} by {}: {how}", tool.name, who.name));
+        origin.desk.log(&format!("{} by {}: {how}", tool.name, who.name));
         outcome
     }
 
@@ -162,10 +152,10 @@ impl Connection {
     fn confirm(&self, who: &Who, origin: &Origin) {
         let Some(seen) = self.delivery().seen(&who.name, origin.progress) else { return };
         let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
-        match self.0.desk.run(who, None, &op) {
+        match origin.desk.run(who, None, &op) {
             Ok(_) => self.delivery().confirmed(&who.name, origin.progress),
             // The next call tries again; at worst the same is told twice, marked.
-            Err(error) => self.0.desk.log(&format!("confirm by {}: {}", who.name, error.code())),
+            Err(error) => origin.desk.log(&format!("confirm by {}: {}", who.name, error.code())),
         }
     }
 
@@ -238,8 +228,8 @@ impl ServerHandler for Connection {
             return Err(ErrorData::resource_not_found(format!("no such resource: {uri}"), None));
         }
         let origin = self.origin(&context, request.meta.as_ref());
-        let look = |this: &Connection, who: &Who, _: &Origin| {
-            let desk = &this.0.desk;
+        let look = |_: &Connection, who: &Who, origin: &Origin| {
+            let desk = &origin.desk;
             let labels = desk.defaults()?.labels;
             desk.peek(who, &resume::Request { labels, ..resume::Request::default() })
         };

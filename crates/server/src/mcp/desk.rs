@@ -1,5 +1,8 @@
 //! What the server asks of the program around it.
 
+use std::sync::Arc;
+
+use rmcp::model::Extensions;
 use serde_json::Value;
 use tenure_core::Result;
 use tenure_kernel::op::note::Artifact;
@@ -41,6 +44,11 @@ pub struct Defaults {
 /// Nothing may be assumed to stay as it was between two calls: another process may have made the project, moved it or
 /// changed its configuration.
 pub trait Desk: Send + Sync + 'static {
+    /// The desk of one request, where requests of one connection may be of different callers. `None`: this one.
+    fn of_request(&self, _extensions: &Extensions) -> Option<Arc<dyn Desk>> {
+        None
+    }
+
     /// The agent that the surroundings name, or the conversation that a call belongs to (`thread`, given by the client
     /// with each call). `None`: nobody is named, so the connection is an agent of its own.
     fn caller(&self, thread: Option<&str>) -> Result<Option<Who>>;

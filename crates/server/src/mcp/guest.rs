@@ -5,10 +5,20 @@ use tenure_core::name;
 use super::desk::{Desk, Who};
 
 /// How many random characters tell two connections of one client apart: 36⁶ is two thousand million.
-const RANDOM: usize = 6;
+pub(crate) const RANDOM: usize = 6;
+
+const LETTERS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// Draws an agent for a connection from the name its client gave itself.
 pub(crate) fn named(client: &str, desk: &dyn Desk) -> Who {
+    let mut bytes = [0; RANDOM];
+    desk.draw(&mut bytes);
+    let tool = fitted(client);
+    Who { name: agent(&tool, bytes), tool, is_connection: true }
+}
+
+/// The name of a client as it can stand in the name of an agent.
+pub(crate) fn fitted(client: &str) -> String {
     let fitted: String = client
         .chars()
         .map(|c| c.to_ascii_lowercase())
@@ -16,10 +26,11 @@ pub(crate) fn named(client: &str, desk: &dyn Desk) -> Who {
         .collect();
     let room = name::NAME_MAX - "mcp--".len() - RANDOM;
     let fitted = fitted.trim_matches('-');
-    let fitted = if fitted.is_empty() { "client" } else { &fitted[..fitted.len().min(room)] };
-    let mut bytes = [0; RANDOM];
-    desk.draw(&mut bytes);
-    let letters = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let drawn: String = bytes.iter().map(|byte| char::from(letters[usize::from(*byte) % letters.len()])).collect();
-    Who { name: format!("mcp-{fitted}-{drawn}"), tool: fitted.to_owned(), is_connection: true }
+    if fitted.is_empty() { "client".to_owned() } else { fitted[..fitted.len().min(room)].to_owned() }
+}
+
+/// The agent of a client whose name fits, and of random bytes.
+pub(crate) fn agent(fitted: &str, random: [u8; RANDOM]) -> String {
+    let drawn: String = random.iter().map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()])).collect();
+    format!("mcp-{fitted}-{drawn}")
 }

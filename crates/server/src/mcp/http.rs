@@ -1,44 +1,55 @@
-//! MCP over streamable HTTP: the same ten tools for clients that have a token. A session of the protocol is a connection:
-//! an agent of its own unless the client names one, and it ends with the session.
+//! MCP over streamable HTTP: the same ten tools for clients that have a token. A session of the protocol is an agent of its
+//! own unless the client names one. Any server of the store goes on with it, and only its client ends it.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+mod desk;
+mod session;
+mod streams;
+mod watched;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
-use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header, request};
+use rmcp::model::{ClientCapabilities, Implementation, InitializeRequestParams, ProtocolVersion};
+use rmcp::transport::streamable_http_server::session::local::SessionConfig;
+use rmcp::transport::streamable_http_server::session::{SessionState, SessionStore, SessionStoreError};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
-use tenure_core::access::{self, Grants, Sort};
+use tenure_core::access::{self, Sort};
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::op::note::Artifact;
-use tenure_kernel::op::resume;
-use tenure_kernel::shape::Resumed;
-use tenure_kernel::{Call, Kernel, Op, Reply, RequestId};
-use tenure_store::table::project;
-use tenure_store::{Entropy as _, OsEntropy};
+use tenure_kernel::op::session_end;
+use tenure_kernel::{Call, Op, RequestId};
+use tenure_store::OsEntropy;
 use tokio::runtime::Handle;
 
+use self::desk::HttpDesk;
+use self::session::{Session, Whose};
+use self::streams::{BEGUN, Sessions};
 use super::connection::Connection;
-use super::desk::{Defaults, Desk, OnPaths, Query, Who};
-use crate::http::{Caller, Proof, Server};
-use crate::reach::{Far, Reach};
-use crate::wire::{Asked, Hello, Request as Sent};
+use crate::http::{Caller, Server};
 
-/// How long a session is kept that nobody uses. Its agent is over then; what it held lapses as it would have.
+/// How long this process remembers a session that nobody uses. It can be gone on with later all the same.
 const QUIET: Duration = Duration::from_secs(30 * 60);
-/// Most sessions at once, and most of one token.
+/// Most sessions at once, and most of one principal.
 const SESSIONS: usize = 2_000;
 const SESSIONS_OF_ONE: usize = 200;
+/// How many sessions are remembered that were ended.
+const ENDED: usize = 10_000;
+/// How often an agent is drawn that nobody has been yet.
+const DRAWS: usize = 8;
 /// The header with the id of a session.
 const SESSION: &str = "mcp-session-id";
+/// The header with the version of the protocol.
+const VERSION: &str = "mcp-protocol-version";
 /// The protocol in which there are no sessions.
 const WITHOUT_SESSIONS: &str = "2026-07-28";
 
 tokio::task_local! {
-    /// Who makes the request that is being answered: a session that it begins is theirs.
-    static VISITOR: Slot;
+    /// The version of the protocol that the request being answered is made in.
+    static SPOKEN: ProtocolVersion;
 }
 
 /// Who makes a request, and about what.
@@ -50,46 +61,52 @@ pub(crate) struct Visitor {
     pub(crate) call: Call,
     /// Whether it named the agent itself.
     pub(crate) is_named: bool,
+    /// The session it is made in.
+    session: Option<Session>,
 }
 
-/// Who made the last request of a session: what it may is looked up with each.
-#[derive(Clone)]
-struct Slot(Arc<RwLock<Visitor>>);
-
-impl Slot {
-    fn of(visitor: Visitor) -> Slot {
-        Slot(Arc::new(RwLock::new(visitor)))
+impl Visitor {
+    pub(crate) fn new(caller: Caller, call: Call, is_named: bool) -> Visitor {
+        Visitor { caller, call, is_named, session: None }
     }
 
-    fn visitor(&self) -> Visitor {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn whose(&self) -> Whose<'_> {
+        Whose { principal: &self.caller.grants.principal, project: &self.call.project.key }
     }
 
-    /// Whether it belongs to whoever showed this.
-    fn is_of(&self, proof: &Proof) -> bool {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).caller.proof == *proof
+    /// Whether its session is an agent of its own. An agent that is a principal is itself, however often it connects.
+    fn is_connection(&self) -> bool {
+        !self.is_named && Sort::of(&self.caller.grants.principal) != Sort::Agent
     }
 
-    /// Takes the newest visitor in, if it is who the session belongs to and about the same project.
-    fn replace(&self, visitor: Visitor) -> bool {
-        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // The same token: one that may less must not act through a session of one that may more.
-        let same = held.caller.proof == visitor.caller.proof
-            && held.caller.name == visitor.caller.name
-            && held.call.project.key == visitor.call.project.key;
-        if same {
-            *held = visitor;
-        }
-        same
+    /// A call of the agent that its session is; `None` where the session is no agent of its own.
+    fn own_call(&self) -> Option<Call> {
+        let session = self.session.as_ref().filter(|_| self.is_connection())?;
+        let mut call = self.call.clone();
+        call.actor.name = session.agent.clone();
+        call.actor.tool = session.client.clone();
+        call.request_id = RequestId::draw(&OsEntropy);
+        Some(call)
+    }
+
+    /// Whether the agent of its session is over; `None` where it has done nothing yet.
+    async fn standing(&self, server: &Server) -> Result<Option<bool>> {
+        let Some(call) = self.own_call() else { return Ok(None) };
+        server.blocking(move |kernel| kernel.said_good_bye(&call)).await
     }
 }
 
 /// The door.
 pub(crate) struct Door {
-    service: StreamableHttpService<Connection, LocalSessionManager>,
-    /// Whose session is whose: an id alone opens nothing.
-    owners: Mutex<HashMap<String, Slot>>,
-    sessions: Arc<LocalSessionManager>,
+    server: Arc<Server>,
+    service: StreamableHttpService<Connection, Sessions>,
+    sessions: Arc<Sessions>,
+    /// The sessions that this process is ready for, and whose they are.
+    ready: Mutex<HashMap<String, String>>,
+    /// One at a time is made ready: what comes for it meanwhile waits.
+    making: tokio::sync::Mutex<()>,
+    /// The sessions that were ended here, oldest first. Those whose agents did anything are over in the store too.
+    ended: Mutex<(HashSet<String>, VecDeque<String>)>,
 }
 
 impl Door {
@@ -97,62 +114,239 @@ impl Door {
     pub(crate) fn of(server: &Arc<Server>) -> Door {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(QUIET);
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config = config;
-        let sessions = Arc::new(sessions);
-        let server = server.clone();
+        let sessions = Arc::new(Sessions::new(config));
+        let around = server.clone();
         let begin = move || {
-            let slot = VISITOR.try_with(Clone::clone).map_err(std::io::Error::other)?;
-            let desk = HttpDesk { server: server.clone(), runtime: Handle::current(), slot };
+            let desk = HttpDesk { server: around.clone(), runtime: Handle::current(), visitor: None };
             Ok(Connection::new(Arc::new(desk)))
         };
-        // Which hosts it is called by is the proxy's business; what keeps other sites out is the token, which no browser
-        // sends by itself.
-        let config = StreamableHttpServerConfig::default().disable_allowed_hosts();
+        // Which hosts it is called by is the proxy's business; where a page comes from is looked at before.
+        let mut config = StreamableHttpServerConfig::default().disable_allowed_hosts();
+        config.max_request_body_bytes = usize::MAX;
+        config.session_store = Some(Arc::new(Introduced));
         let service = StreamableHttpService::new(begin, sessions.clone(), config);
-        Door { service, owners: Mutex::default(), sessions }
+        Door {
+            server: server.clone(),
+            service,
+            sessions,
+            ready: Mutex::default(),
+            making: tokio::sync::Mutex::default(),
+            ended: Mutex::default(),
+        }
     }
 
     /// Answers a request.
     pub(crate) async fn answer(&self, visitor: Visitor, request: Request<Body>) -> Result<Response<Body>> {
-        self.forget_ended().await;
-        let slot = match session(request.headers()) {
-            None => {
-                let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-                let own = owners.values().filter(|slot| slot.is_of(&visitor.caller.proof)).count();
-                if owners.len() >= SESSIONS || own >= SESSIONS_OF_ONE {
-                    return Err(too_many());
-                }
-                drop(owners);
-                Slot::of(visitor)
-            }
-            Some(session) => {
-                let known = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(&session).cloned();
-                known.filter(|slot| slot.replace(visitor)).ok_or_else(unknown_session)?
-            }
-        };
-        let ends = *request.method() == Method::DELETE;
-        let mut response = VISITOR.scope(slot.clone(), self.service.handle(request)).await;
-        // What clients take for a session that is over.
-        if ends && response.status() == StatusCode::ACCEPTED {
-            *response.status_mut() = StatusCode::NO_CONTENT;
+        let live = self.sessions.live().await;
+        self.ready().retain(|id, _| live.contains(id));
+        let (parts, body) = request.into_parts();
+        let content = axum::body::to_bytes(body, self.server.limits().body).await.map_err(too_long)?;
+        if is_without_sessions(&parts.headers) {
+            return self.pass(&visitor, parts, content).await;
         }
-        if let Some(session) = session(response.headers()) {
-            self.owners.lock().unwrap_or_else(PoisonError::into_inner).entry(session).or_insert(slot);
+        match parts.headers.get(SESSION).map(|id| id.to_str().map(str::to_owned)) {
+            None => self.begin(visitor, parts, content).await,
+            Some(id) => self.go_on(visitor, &id.unwrap_or_default(), parts, content).await,
         }
-        Ok(response.map(Body::new))
     }
 
-    /// Forgets whose the sessions were that are over.
-    async fn forget_ended(&self) {
-        let live: HashSet<String> = self.sessions.sessions.read().await.keys().map(|id| id.to_string()).collect();
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner).retain(|id, _| live.contains(id));
+    /// Answers a request without a session, which may begin one.
+    async fn begin(&self, visitor: Visitor, parts: request::Parts, content: Bytes) -> Result<Response<Body>> {
+        let said: Value = serde_json::from_slice(&content).unwrap_or_default();
+        if said["method"] != "initialize" {
+            return self.pass(&visitor, parts, content).await;
+        }
+        self.has_room(&visitor)?;
+        let client = said["params"]["clientInfo"]["name"].as_str().unwrap_or_default();
+        let mut new = visitor.clone();
+        for _ in 0..DRAWS {
+            new.session = Some(Session::draw(client, visitor.whose(), &OsEntropy));
+            // A name is short, and may have been somebody's.
+            if matches!(new.standing(&self.server).await, Ok(None)) {
+                break;
+            }
+        }
+        let id = new.session.as_ref().map(|session| session.id.clone()).unwrap_or_default();
+        let response = BEGUN.scope(id.as_str().into(), self.pass(&new, parts, content)).await?;
+        if response.headers().contains_key(SESSION) {
+            self.ready().insert(id, visitor.caller.grants.principal);
+        }
+        Ok(response)
     }
+
+    /// Answers a request in a session, wherever that began.
+    async fn go_on(
+        &self,
+        mut visitor: Visitor,
+        id: &str,
+        parts: request::Parts,
+        content: Bytes,
+    ) -> Result<Response<Body>> {
+        let session = Session::read(id, visitor.whose()).filter(|_| !self.ended().0.contains(id));
+        visitor.session = Some(session.ok_or_else(unknown_session)?);
+        let standing = match visitor.standing(&self.server).await {
+            Ok(Some(true)) => return Err(unknown_session()),
+            // Somebody else's by now: a session that cannot be gone on with.
+            Err(error) if error.kind() == Kind::Denied => return Err(unknown_session()),
+            standing => standing?,
+        };
+        if parts.method == Method::DELETE {
+            if standing.is_some() {
+                self.end(&visitor).await?;
+            }
+            let mut response = self.pass(&visitor, parts, content).await?;
+            // What clients take for a session that is over.
+            if response.status() == StatusCode::ACCEPTED {
+                *response.status_mut() = StatusCode::NO_CONTENT;
+                self.remember_ended(id);
+            }
+            return Ok(response);
+        }
+        self.make_ready(&visitor, id, &parts).await?;
+        let listens = parts.method == Method::GET;
+        let response = self.pass(&visitor, parts, content).await?;
+        match listens && response.status() == StatusCode::OK {
+            true => watched::watched(&self.server, visitor, response),
+            false => Ok(response),
+        }
+    }
+
+    /// Gives a request to the protocol, with who makes it.
+    async fn pass(&self, visitor: &Visitor, mut parts: request::Parts, content: Bytes) -> Result<Response<Body>> {
+        parts.extensions.insert(visitor.clone());
+        let request = Request::from_parts(parts, Body::from(content));
+        Ok(self.service.handle(request).await.map(Body::new))
+    }
+
+    /// Makes this process ready for a session that began elsewhere, or that it has not heard of for long.
+    async fn make_ready(&self, visitor: &Visitor, id: &str, parts: &request::Parts) -> Result<()> {
+        if self.ready().contains_key(id) {
+            return Ok(());
+        }
+        let _one = self.making.lock().await;
+        if self.ready().contains_key(id) {
+            return Ok(());
+        }
+        self.has_room(visitor)?;
+        let mut greeting = Request::new(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        *greeting.method_mut() = Method::POST;
+        *greeting.uri_mut() = parts.uri.clone();
+        let headers = greeting.headers_mut();
+        for name in ["host", SESSION] {
+            headers.extend(parts.headers.get(name).map(|value| (header::HeaderName::from_static(name), value.clone())));
+        }
+        let both = header::HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, both);
+        headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+        let (greeting, content) = greeting.into_parts();
+        let answer = SPOKEN.scope(spoken(&parts.headers), self.pass(visitor, greeting, content)).await?;
+        if !answer.status().is_success() {
+            return Err(Error::bug(format!("a session cannot be gone on with: {}", answer.status())));
+        }
+        self.ready().insert(id.to_owned(), visitor.caller.grants.principal.clone());
+        Ok(())
+    }
+
+    /// Writes down that the agent of a session is over: what it holds is free at once.
+    async fn end(&self, visitor: &Visitor) -> Result<()> {
+        let Some(call) = visitor.own_call() else { return Ok(()) };
+        let agent = call.actor.name.clone();
+        let over = session_end::Request {
+            tool: call.actor.tool.clone(),
+            session: agent.clone(),
+            reason: "other".to_owned(),
+            event: String::new(),
+        };
+        self.server.run_as(&visitor.caller, call, Op::SessionEnd(over)).await?;
+        self.server.log.line("info", &[("mcp", &format!("{agent} is over"))]);
+        Ok(())
+    }
+
+    fn has_room(&self, visitor: &Visitor) -> Result<()> {
+        let ready = self.ready();
+        let own = ready.values().filter(|principal| **principal == visitor.caller.grants.principal).count();
+        if ready.len() >= SESSIONS || own >= SESSIONS_OF_ONE { Err(too_many()) } else { Ok(()) }
+    }
+
+    fn remember_ended(&self, id: &str) {
+        let mut ended = self.ended();
+        let (known, order) = &mut *ended;
+        if known.insert(id.to_owned()) {
+            order.push_back(id.to_owned());
+        }
+        if order.len() > ENDED
+            && let Some(oldest) = order.pop_front()
+        {
+            known.remove(&oldest);
+        }
+    }
+
+    fn ready(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ended(&self) -> MutexGuard<'_, (HashSet<String>, VecDeque<String>)> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a client introduced itself that this process has not heard of: its id says who it is, and each request says in which
+/// version it is made. Only ids that were read and are good get here.
+struct Introduced;
+
+type Kept<'a, T> = Pin<Box<dyn Future<Output = std::result::Result<T, SessionStoreError>> + Send + 'a>>;
+
+impl SessionStore for Introduced {
+    fn load<'a, 'b, 'c>(&'a self, _id: &'b str) -> Kept<'c, Option<SessionState>>
+    where
+        'a: 'c,
+        'b: 'c,
+        Self: 'c,
+    {
+        let client = Implementation::new("client", "");
+        let state = SPOKEN.try_with(|spoken| {
+            let said = InitializeRequestParams::new(ClientCapabilities::default(), client);
+            SessionState::new(said.with_protocol_version(spoken.clone()))
+        });
+        Box::pin(async move { Ok(state.ok()) })
+    }
+
+    fn store<'a, 'b, 'c, 'd>(&'a self, _id: &'b str, _state: &'c SessionState) -> Kept<'d, ()>
+    where
+        'a: 'd,
+        'b: 'd,
+        'c: 'd,
+        Self: 'd,
+    {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn delete<'a, 'b, 'c>(&'a self, _id: &'b str) -> Kept<'c, ()>
+    where
+        'a: 'c,
+        'b: 'c,
+        Self: 'c,
+    {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// The version that a request is made in; the one that had no header for it where there is none.
+fn spoken(headers: &HeaderMap) -> ProtocolVersion {
+    let said = headers.get(VERSION).and_then(|version| version.to_str().ok());
+    let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|version| Some(version.as_str()) == said);
+    known.cloned().unwrap_or(ProtocolVersion::V_2025_03_26)
 }
 
 fn too_many() -> Error {
     Error::new(Kind::Busy, "overloaded", Stage::Lock, "there are as many sessions as the server takes")
         .hint("End sessions that are no longer used; quiet ones end by themselves.")
+}
+
+fn too_long(error: axum::Error) -> Error {
+    Error::usage("body_too_large", "the body is longer than the server takes, or broke off")
+        .hint("Send less at once.")
+        .cause(error)
 }
 
 /// As for a session that never was: the client begins a new one.
@@ -161,136 +355,9 @@ fn unknown_session() -> Error {
         .hint("Begin a new one with `initialize`.")
 }
 
-fn session(headers: &HeaderMap) -> Option<String> {
-    headers.get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned)
-}
-
 /// Whether a request is made in the protocol without sessions: the agent is then who the token says.
 pub(crate) fn is_without_sessions(headers: &HeaderMap) -> bool {
-    headers.get("mcp-protocol-version").is_some_and(|version| version == WITHOUT_SESSIONS)
-}
-
-/// What a session asks of the server around it.
-struct HttpDesk {
-    server: Arc<Server>,
-    runtime: Handle,
-    slot: Slot,
-}
-
-impl HttpDesk {
-    fn visitor(&self) -> Visitor {
-        self.slot.visitor()
-    }
-
-    fn call(&self, who: &Who, request_id: Option<&str>) -> Result<Call> {
-        let mut call = self.visitor().call;
-        call.actor.name = who.name.clone();
-        call.actor.tool = who.tool.clone();
-        call.request_id = match request_id {
-            Some(given) => RequestId::given(given)?,
-            None => RequestId::draw(&OsEntropy),
-        };
-        Ok(call)
-    }
-
-    /// Carries an op out in its turn. Calls of tools run on threads that may block.
-    fn carry_out(&self, call: Call, op: &Op) -> Result<String> {
-        let visitor = self.visitor();
-        let run = self.server.run_as(&visitor.caller, call, op.clone());
-        self.runtime.block_on(run).map(|reply| reply.body)
-    }
-}
-
-impl Desk for HttpDesk {
-    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
-        let visitor = self.visitor();
-        let principal = &visitor.caller.grants.principal;
-        let itself = |name: &str| Who { name: name.to_owned(), tool: String::new(), is_connection: false };
-        // Only a person has agents of its own; a service or an agent is itself, however often it connects.
-        if visitor.is_named || Sort::of(principal) != Sort::Person {
-            return Ok(Some(itself(&visitor.caller.name)));
-        }
-        match thread {
-            Some(thread) => {
-                let name = format!("mcp-{thread}").to_ascii_lowercase();
-                tenure_core::name::check(&name)?;
-                Ok(Some(itself(&name)))
-            }
-            None => Ok(None),
-        }
-    }
-
-    fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
-        self.carry_out(self.call(who, request_id)?, op)
-    }
-
-    fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
-        if self.visitor().call.checkout.is_none() {
-            return Err(Error::usage("no_checkout", "paths belong to a working tree, and the session names none")
-                .hint(
-                    "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
-                ));
-        }
-        self.carry_out(self.call(who, request_id)?, &op(typed.to_vec(), false))
-    }
-
-    fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
-        let call = Call { project: project::whole_store(), checkout: None, ..self.call(who, request_id)? };
-        self.carry_out(call, op)
-    }
-
-    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
-        let call = self.call(who, None)?;
-        let here = Here { kernel: self.server.kernel.clone(), grants: call.actor.principal.clone() };
-        query(&Reach::Far(Box::new(here)), &call)
-    }
-
-    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed> {
-        self.server.kernel.peek(&self.call(who, None)?, request)
-    }
-
-    fn artifact(&self, _path: &str) -> Result<Artifact> {
-        Err(Error::usage("no_files", "the server does not see the files of your working tree")
-            .hint("Note artifacts with `tenure note --artifact`, or with `tenure mcp`, where the files are."))
-    }
-
-    fn defaults(&self) -> Result<Defaults> {
-        Ok(Defaults::default())
-    }
-
-    fn draw(&self, bytes: &mut [u8]) {
-        OsEntropy.fill(bytes);
-    }
-
-    fn log(&self, line: &str) {
-        self.server.log.line("info", &[("mcp", line)]);
-    }
-}
-
-/// The kernel of this process, asked the way that a far one is.
-struct Here {
-    kernel: Arc<Kernel>,
-    /// Whose calls they are: it does not travel, so it is put back here.
-    grants: Option<Grants>,
-}
-
-impl Far for Here {
-    fn hello(&self) -> Result<Hello> {
-        Err(Error::bug("nobody greets its own kernel"))
-    }
-
-    fn send(&self, request: &Sent) -> Result<Result<Reply>> {
-        let mut call = request.call.call.clone();
-        call.actor.principal = self.grants.clone();
-        Ok(match request.asked()? {
-            Asked::Op(op) => self.kernel.run(&call, &op),
-            Asked::Query(query) => self.kernel.answer(&call, &query).map(|body| Reply { body, replayed: false }),
-        })
-    }
-
-    fn name(&self) -> String {
-        "here".to_owned()
-    }
+    headers.get(VERSION).is_some_and(|version| version == WITHOUT_SESSIONS)
 }
 
 /// The refusal of a project that a session cannot be about.

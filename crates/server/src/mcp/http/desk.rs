@@ -1,0 +1,151 @@
+//! What a request over HTTP asks of the server around it. Each request is its own caller's: a session may be used with
+//! more than one token of its principal, and none acts with what another may.
+
+use std::sync::Arc;
+
+use rmcp::model::Extensions;
+use serde_json::Value;
+use tenure_core::access::Grants;
+use tenure_core::{Error, Result};
+use tenure_kernel::op::note::Artifact;
+use tenure_kernel::op::resume;
+use tenure_kernel::shape::Resumed;
+use tenure_kernel::{Call, Kernel, Op, Reply, RequestId};
+use tenure_store::table::project;
+use tenure_store::{Entropy as _, OsEntropy};
+use tokio::runtime::Handle;
+
+use super::Visitor;
+use crate::http::Server;
+use crate::mcp::desk::{Defaults, Desk, OnPaths, Query, Who};
+use crate::reach::{Far, Reach};
+use crate::wire::{Asked, Hello, Request as Sent};
+
+/// The desk of a session, or of one request of it.
+pub(super) struct HttpDesk {
+    pub(super) server: Arc<Server>,
+    pub(super) runtime: Handle,
+    /// Who makes the request; nobody where it is the session's.
+    pub(super) visitor: Option<Visitor>,
+}
+
+impl HttpDesk {
+    fn visitor(&self) -> Result<&Visitor> {
+        self.visitor.as_ref().ok_or_else(|| Error::bug("a session without a request asks for something"))
+    }
+
+    fn call(&self, who: &Who, request_id: Option<&str>) -> Result<Call> {
+        let mut call = self.visitor()?.call.clone();
+        call.actor.name = who.name.clone();
+        call.actor.tool = who.tool.clone();
+        call.request_id = match request_id {
+            Some(given) => RequestId::given(given)?,
+            None => RequestId::draw(&OsEntropy),
+        };
+        Ok(call)
+    }
+
+    /// Carries an op out in its turn. Calls of tools run on threads that may block.
+    fn carry_out(&self, call: Call, op: &Op) -> Result<String> {
+        let run = self.server.run_as(&self.visitor()?.caller, call, op.clone());
+        self.runtime.block_on(run).map(|reply| reply.body)
+    }
+}
+
+impl Desk for HttpDesk {
+    fn of_request(&self, extensions: &Extensions) -> Option<Arc<dyn Desk>> {
+        let parts = extensions.get::<axum::http::request::Parts>()?;
+        let visitor = parts.extensions.get::<Visitor>()?.clone();
+        let (server, runtime) = (self.server.clone(), self.runtime.clone());
+        Some(Arc::new(HttpDesk { server, runtime, visitor: Some(visitor) }))
+    }
+
+    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
+        let visitor = self.visitor()?;
+        let itself = |name: &str| Who { name: name.to_owned(), tool: String::new(), is_connection: false };
+        let Some(session) = visitor.session.as_ref().filter(|_| visitor.is_connection()) else {
+            return Ok(Some(itself(&visitor.caller.name)));
+        };
+        match thread {
+            Some(thread) => {
+                let name = format!("mcp-{thread}").to_ascii_lowercase();
+                tenure_core::name::check(&name)?;
+                Ok(Some(itself(&name)))
+            }
+            // It goes on at the next server, so it does not end with what this one knows of it.
+            None => Ok(Some(Who { tool: session.client.clone(), ..itself(&session.agent) })),
+        }
+    }
+
+    fn run(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
+        self.carry_out(self.call(who, request_id)?, op)
+    }
+
+    fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
+        if self.visitor()?.call.checkout.is_none() {
+            return Err(Error::usage("no_checkout", "paths belong to a working tree, and the session names none")
+                .hint(
+                    "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
+                ));
+        }
+        self.carry_out(self.call(who, request_id)?, &op(typed.to_vec(), false))
+    }
+
+    fn run_in_store(&self, who: &Who, request_id: Option<&str>, op: &Op) -> Result<String> {
+        let call = Call { project: project::whole_store(), checkout: None, ..self.call(who, request_id)? };
+        self.carry_out(call, op)
+    }
+
+    fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value> {
+        let call = self.call(who, None)?;
+        let here = Here { kernel: self.server.kernel.clone(), grants: call.actor.principal.clone() };
+        query(&Reach::Far(Box::new(here)), &call)
+    }
+
+    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed> {
+        self.server.kernel.peek(&self.call(who, None)?, request)
+    }
+
+    fn artifact(&self, _path: &str) -> Result<Artifact> {
+        Err(Error::usage("no_files", "the server does not see the files of your working tree")
+            .hint("Note artifacts with `tenure note --artifact`, or with `tenure mcp`, where the files are."))
+    }
+
+    fn defaults(&self) -> Result<Defaults> {
+        Ok(Defaults::default())
+    }
+
+    fn draw(&self, bytes: &mut [u8]) {
+        OsEntropy.fill(bytes);
+    }
+
+    fn log(&self, line: &str) {
+        self.server.log.line("info", &[("mcp", line)]);
+    }
+}
+
+/// The kernel of this process, asked the way that a far one is.
+struct Here {
+    kernel: Arc<Kernel>,
+    /// Whose calls they are: it does not travel, so it is put back here.
+    grants: Option<Grants>,
+}
+
+impl Far for Here {
+    fn hello(&self) -> Result<Hello> {
+        Err(Error::bug("nobody greets its own kernel"))
+    }
+
+    fn send(&self, request: &Sent) -> Result<Result<Reply>> {
+        let mut call = request.call.call.clone();
+        call.actor.principal = self.grants.clone();
+        Ok(match request.asked()? {
+            Asked::Op(op) => self.kernel.run(&call, &op),
+            Asked::Query(query) => self.kernel.answer(&call, &query).map(|body| Reply { body, replayed: false }),
+        })
+    }
+
+    fn name(&self) -> String {
+        "here".to_owned()
+    }
+}

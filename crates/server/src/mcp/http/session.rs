@@ -1,0 +1,99 @@
+//! The id of a session, which says all that a server must know to go on with it: every server of a store knows every
+//! session, and none keeps any.
+//!
+//! An id is `CLIENT.SECRET.CHECK`. The check binds it to the principal and the project that it was made for, and the agent
+//! of the session follows from the id: nobody else's id is that agent, and nobody else may be it, because an agent
+//! belongs to its principal. What an id opens is no more than what its principal's token opens without it.
+
+use tenure_core::name;
+use tenure_kernel::access::hash;
+use tenure_store::Entropy;
+
+use crate::mcp::guest;
+
+/// How long the secret and the check are, in hexadecimal digits.
+const DIGITS: usize = 32;
+
+/// Whose a session is.
+#[derive(Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    pub(crate) principal: &'a str,
+    /// The key of the project.
+    pub(crate) project: &'a str,
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    /// Its client, as it stands in the name of its agent.
+    pub(crate) client: String,
+    /// The agent that the session is where nobody else is named.
+    pub(crate) agent: String,
+}
+
+impl Session {
+    /// A new session of a client.
+    pub(crate) fn draw(client: &str, whose: Whose<'_>, entropy: &dyn Entropy) -> Session {
+        let mut bytes = [0; DIGITS / 2];
+        entropy.fill(&mut bytes);
+        let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Session::of(&guest::fitted(client), &secret, whose)
+    }
+
+    /// The session of an id, if it was made for this principal in this project.
+    pub(crate) fn read(id: &str, whose: Whose<'_>) -> Option<Session> {
+        let (rest, _) = id.rsplit_once('.')?;
+        let (client, secret) = rest.rsplit_once('.')?;
+        let fits = secret.len() == DIGITS && secret.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let session = Session::of(client, secret, whose);
+        (fits && session.id == id && name::check(&session.agent).is_ok()).then_some(session)
+    }
+
+    fn of(client: &str, secret: &str, whose: Whose<'_>) -> Session {
+        let made = |what: &str| {
+            hash(&["tenure mcp", what, secret, client, whose.principal, whose.project].join("\0"))
+        };
+        let id = format!("{client}.{secret}.{}", &made("session")[..DIGITS]);
+        // As hard to find another id for as the name is long; and whoever found one would need the principal's token.
+        let digits = made("agent");
+        let random = std::array::from_fn(|at| {
+            digits.get(at * 2..at * 2 + 2).and_then(|two| u8::from_str_radix(two, 16).ok()).unwrap_or_default()
+        });
+        Session { id, agent: guest::agent(client, random), client: client.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_store::OsEntropy;
+
+    use super::*;
+
+    const ANN: Whose<'_> = Whose { principal: "person:ann", project: "name:web" };
+
+    #[test]
+    fn inv_i2_a_session_is_one_agent_wherever_its_id_is_read() {
+        let drawn = Session::draw("Claude Code.2", ANN, &OsEntropy);
+        assert!(drawn.agent.starts_with("mcp-claude-code.2-"), "{drawn:?}");
+        assert_eq!(Session::read(&drawn.id, ANN), Some(drawn.clone()));
+        assert_ne!(Session::draw("Claude Code.2", ANN, &OsEntropy).agent, drawn.agent);
+        let long = Session::draw(&"x".repeat(500), ANN, &OsEntropy);
+        assert_eq!(Session::read(&long.id, ANN), Some(long));
+    }
+
+    #[test]
+    fn inv_s3_an_id_is_good_for_its_principal_and_its_project_alone() {
+        let id = Session::draw("x", ANN, &OsEntropy).id;
+        assert_eq!(Session::read(&id, Whose { principal: "person:bob", ..ANN }), None);
+        assert_eq!(Session::read(&id, Whose { project: "name:api", ..ANN }), None);
+        for (at, letter) in id.char_indices() {
+            let other = if letter == '0' { '1' } else { '0' };
+            let changed: String = id.char_indices().map(|(i, c)| if i == at { other } else { c }).collect();
+            assert_eq!(Session::read(&changed, ANN), None, "{changed}");
+        }
+        for none in ["", ".", "..", "x", "x..", "../..", &id[1..], &id[..id.len() - 1]] {
+            assert_eq!(Session::read(none, ANN), None, "{none}");
+        }
+    }
+}

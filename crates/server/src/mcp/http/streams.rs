@@ -1,0 +1,306 @@
+//! The sessions of this process, and the answers of each that were given lately: a client that was cut off asks for the
+//! rest of an answer by the last event it has (`Last-Event-ID`).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::WorkerTransport;
+use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
+use rmcp::transport::streamable_http_server::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker, SessionConfig, SessionError,
+};
+use rmcp::transport::streamable_http_server::session::{EventStream, RestoreOutcome};
+use tenure_store::{Entropy as _, OsEntropy};
+use tokio::sync::{mpsc, watch};
+
+/// How many answers are kept of a session.
+const ANSWERS: usize = 16;
+/// How many messages may wait for one reader beside the answer itself.
+const AHEAD: usize = 4;
+/// The code of the error that stands for an answer that is lost.
+const LOST: ErrorCode = ErrorCode(-32_000);
+
+type Outcome<T> = Result<T, LocalSessionManagerError>;
+
+tokio::task_local! {
+    /// The id of the session that the request being answered begins.
+    pub(super) static BEGUN: SessionId;
+}
+
+/// The sessions.
+pub(super) struct Sessions {
+    local: LocalSessionManager,
+    /// Of this process: another's events are not mistaken for its own.
+    birth: String,
+    kept: Mutex<HashMap<SessionId, Kept>>,
+}
+
+/// The answers of a session, oldest first.
+#[derive(Default)]
+struct Kept {
+    begun: u64,
+    answers: VecDeque<Arc<Told>>,
+}
+
+impl Sessions {
+    pub(super) fn new(config: SessionConfig) -> Sessions {
+        let mut local = LocalSessionManager::default();
+        local.session_config = config;
+        let mut bytes = [0; 8];
+        OsEntropy.fill(&mut bytes);
+        let birth = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Sessions { local, birth, kept: Mutex::default() }
+    }
+
+    /// The sessions there are. What was answered in others is forgotten.
+    pub(super) async fn live(&self) -> HashSet<String> {
+        let sessions = self.local.sessions.read().await;
+        self.kept().retain(|id, _| sessions.contains_key(id));
+        sessions.keys().map(|id| id.to_string()).collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<SessionId, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for the answer to a message.
+    fn begin(&self, id: &SessionId, message: &ClientJsonRpcMessage) -> Arc<Told> {
+        let mut all = self.kept();
+        let kept = all.entry(id.clone()).or_default();
+        if kept.answers.len() >= ANSWERS {
+            let over = kept.answers.iter().position(|told| *told.over.borrow());
+            kept.answers.remove(over.unwrap_or(0));
+        }
+        kept.begun += 1;
+        let request = match message {
+            ClientJsonRpcMessage::Request(request) => written(&request.id),
+            _ => String::new(),
+        };
+        let (birth, number) = (self.birth.clone(), kept.begun);
+        let told = Told { birth, number, request, events: Mutex::default(), over: watch::Sender::new(false) };
+        let told = Arc::new(told);
+        kept.answers.push_back(told.clone());
+        told
+    }
+
+    /// The rest of an answer after one of its events.
+    fn rest(&self, id: &SessionId, last: &Place) -> EventStream {
+        let all = self.kept();
+        let found = all.get(id).filter(|_| last.birth == self.birth);
+        match found.and_then(|kept| kept.answers.iter().find(|told| told.number == last.number)) {
+            Some(told) => Box::pin(told.clone().read(last.index.saturating_add(1))),
+            None => Box::pin(Rest::of(lost(last.request.clone()))),
+        }
+    }
+}
+
+/// The answer to a call as far as it was given.
+struct Told {
+    birth: String,
+    /// Which of the session's.
+    number: u64,
+    request: String,
+    events: Mutex<Vec<ServerSseMessage>>,
+    /// Whether it is complete. Whoever reads is woken by every event.
+    over: watch::Sender<bool>,
+}
+
+impl Told {
+    /// Takes it down to its end, whoever reads.
+    async fn take_down(self: Arc<Told>, answer: impl Stream<Item = ServerSseMessage> + Send) {
+        let mut answer = pin!(answer);
+        while let Some(mut event) = poll_fn(|context| answer.as_mut().poll_next(context)).await {
+            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            event.event_id = Some(format!("{}.{}.{}.{}", self.birth, self.number, events.len(), self.request));
+            events.push(event);
+            drop(events);
+            self.over.send_replace(false);
+        }
+        self.over.send_replace(true);
+    }
+
+    fn read(self: Arc<Told>, from: usize) -> Rest {
+        let (out, events) = mpsc::channel(AHEAD);
+        tokio::spawn(async move {
+            let (mut next, mut news) = (from, self.over.subscribe());
+            loop {
+                let over = *news.borrow_and_update();
+                let more: Vec<ServerSseMessage> = {
+                    let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+                    events.get(next..).unwrap_or_default().to_vec()
+                };
+                next += more.len();
+                for event in more {
+                    if out.send(event).await.is_err() {
+                        return;
+                    }
+                }
+                if over {
+                    return;
+                }
+                tokio::select! {
+                    () = out.closed() => return,
+                    changed = news.changed() => if changed.is_err() { return },
+                }
+            }
+        });
+        Rest(events)
+    }
+}
+
+/// Events on their way to a client.
+struct Rest(mpsc::Receiver<ServerSseMessage>);
+
+impl Rest {
+    fn of(event: Option<ServerSseMessage>) -> Rest {
+        let (out, events) = mpsc::channel(1);
+        // There is room for one, and nobody else sends.
+        let _ = event.map(|event| out.try_send(event));
+        Rest(events)
+    }
+}
+
+impl Stream for Rest {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        self.0.poll_recv(context)
+    }
+}
+
+/// What is said in place of an answer that was given by a process that is gone, or too long ago: without it the client
+/// would wait for good.
+fn lost(request: Option<RequestId>) -> Option<ServerSseMessage> {
+    let error = ErrorData::new(
+        LOST,
+        "the answer is lost: look whether the call was carried out, or repeat it under its `tenure/requestId`",
+        None,
+    );
+    request.map(|request| ServerSseMessage::from_message(ServerJsonRpcMessage::error(error, Some(request))))
+}
+
+/// The id of an event, read.
+struct Place {
+    birth: String,
+    number: u64,
+    index: usize,
+    request: Option<RequestId>,
+}
+
+impl Place {
+    fn read(id: &str) -> Option<Place> {
+        let mut parts = id.splitn(4, '.');
+        let birth = parts.next()?.to_owned();
+        let (number, index) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(Place { birth, number, index, request: read(parts.next()?) })
+    }
+}
+
+/// The id of a call, in letters that may stand in the id of an event.
+fn written(id: &RequestId) -> String {
+    match id {
+        RequestId::Number(number) => format!("n{number}"),
+        RequestId::String(text) => format!("s{}", text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()),
+    }
+}
+
+fn read(written: &str) -> Option<RequestId> {
+    if let Some(number) = written.strip_prefix('n') {
+        return number.parse().ok().map(RequestId::Number);
+    }
+    let digits = written.strip_prefix('s')?;
+    let bytes: Option<Vec<u8>> = (0..digits.len())
+        .step_by(2)
+        .map(|at| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok()))
+        .collect();
+    String::from_utf8(bytes?).ok().map(|text| RequestId::String(text.into()))
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = WorkerTransport<LocalSessionWorker>;
+
+    async fn create_session(&self) -> Outcome<(SessionId, Self::Transport)> {
+        let failed = |why: String| SessionError::Io(std::io::Error::other(why));
+        let id = BEGUN.try_with(Clone::clone).map_err(|error| failed(error.to_string()))?;
+        match self.local.restore_session(id.clone()).await? {
+            RestoreOutcome::Restored(transport) => Ok((id, transport)),
+            _ => Err(failed("an id was drawn twice".to_owned()).into()),
+        }
+    }
+
+    async fn initialize_session(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Outcome<ServerJsonRpcMessage> {
+        self.local.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Outcome<bool> {
+        self.local.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Outcome<()> {
+        self.local.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Outcome<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let told = self.begin(id, &message);
+        let answer = self.local.create_stream(id, message).await?;
+        let read = told.clone().read(0);
+        // Taken down also when the client is gone: it comes back for it.
+        tokio::spawn(told.take_down(answer));
+        Ok(read)
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Outcome<()> {
+        self.local.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Outcome<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        self.local.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Outcome<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let rest: EventStream = match Place::read(&last_event_id) {
+            Some(last) => self.rest(id, &last),
+            None => Box::pin(self.local.resume(id, last_event_id).await?),
+        };
+        Ok(rest)
+    }
+
+    async fn restore_session(&self, id: SessionId) -> Outcome<RestoreOutcome<Self::Transport>> {
+        self.local.restore_session(id).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_event_says_whose_answer_it_is_of() {
+        for id in [RequestId::Number(-7), RequestId::String("a.b/ä".into()), RequestId::String("".into())] {
+            let place = Place::read(&format!("ab.3.1.{}", written(&id))).unwrap();
+            assert_eq!((place.birth.as_str(), place.number, place.index, place.request), ("ab", 3, 1, Some(id)));
+        }
+        for none in ["", "0", "1/2", "a.b.c.d", "a.1.2"] {
+            assert!(Place::read(none).is_none(), "{none}");
+        }
+        assert!(Place::read("a.1.2.s0").unwrap().request.is_none());
+    }
+}
