@@ -228,7 +228,8 @@ impl Door {
             return Ok(());
         }
         self.has_room(visitor)?;
-        let mut greeting = Request::new(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        let mut greeting =
+            Request::new(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
         *greeting.method_mut() = Method::POST;
         *greeting.uri_mut() = parts.uri.clone();
         let headers = greeting.headers_mut();

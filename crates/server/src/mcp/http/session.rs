@@ -51,9 +51,7 @@ impl Session {
     }
 
     fn of(client: &str, secret: &str, whose: Whose<'_>) -> Session {
-        let made = |what: &str| {
-            hash(&["tenure mcp", what, secret, client, whose.principal, whose.project].join("\0"))
-        };
+        let made = |what: &str| hash(&["tenure mcp", what, secret, client, whose.principal, whose.project].join("\0"));
         let id = format!("{client}.{secret}.{}", &made("session")[..DIGITS]);
         // As hard to find another id for as the name is long; and whoever found one would need the principal's token.
         let digits = made("agent");
