@@ -21,8 +21,6 @@ use crate::reach::place;
 use crate::socket::{Listening, Served};
 use crate::wire::{Hello, VERSION};
 
-/// Most connections over TCP at once.
-const CONNECTIONS: usize = 8_192;
 /// How often it looks whether something is due, beside what ops settle on their own.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -140,7 +138,7 @@ impl Running {
             })?;
             address = listener.local_addr().ok();
             let app = http::router(server.clone());
-            doors.push(runtime.spawn(http::serve(listener, app, CONNECTIONS, ends.clone())));
+            doors.push(runtime.spawn(http::serve(listener, app, ends.clone())));
         }
         runtime.spawn(settle(server.clone(), ends));
         drop(inside);

@@ -158,7 +158,7 @@ fn inv_i1_a_tool_without_a_session_variable_is_known_by_its_process() {
     assert_eq!(other.whoami().0, None);
     // A person in a terminal below the tool stays a person.
     tool.now("");
-    assert_eq!(tool.whoami(), is("person:ann", "user"));
+    assert_eq!(tool.whoami(), is("person:ann", if home.is_far() { "token" } else { "user" }));
     // A given name wins.
     tool.now("GEMINI_CLI=1 TENURE_AGENT=named");
     assert_eq!(tool.whoami(), is("named", "TENURE_AGENT"));

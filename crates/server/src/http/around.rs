@@ -92,7 +92,7 @@ pub(super) fn drawn() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn too_long() -> Error {
+pub(super) fn too_long() -> Error {
     Error::new(Kind::Busy, "took_too_long", Stage::Lock, "the request was not answered in time")
         .hint("It may have been carried out. Ask again with the same request id to find out.")
 }

@@ -1,6 +1,6 @@
 //! How often denials are written down. Whoever is denied chooses how often that happens, and the log of the whole store is
-//! kept: so the same denial is written once a minute, with how many were left out before it, and nobody has more than so
-//! many.
+//! kept: so of the same denial only some are written in a minute, the next with how many were left out before it, and
+//! nobody has more than so many.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use tenure_kernel::op::access_denied::Request;
 
-/// How long the same denial is not written again.
+/// What is counted together.
 const EVERY: Duration = Duration::from_secs(60);
+/// Most events of the same denial in that time.
+const OF_THE_SAME: usize = 20;
 /// Most events of one principal, or of one address that has not shown who it is, in that time.
 const OF_ONE: usize = 120;
 /// Most events of all addresses together that have not shown who they are, in that time: addresses cost nothing.
@@ -40,9 +42,18 @@ struct Lately {
 
 /// One denial.
 struct Same {
+    /// When the first of them was written.
     at: Instant,
+    /// How many were written since.
+    written: usize,
     left_out: i64,
     request: Request,
+}
+
+impl Lately {
+    fn written(&self) -> usize {
+        self.same.values().map(|same| same.written).sum()
+    }
 }
 
 impl Denials {
@@ -51,7 +62,7 @@ impl Denials {
         let (who, what) = (who(&request), what(&request));
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let strangers: usize = match request.principal.is_empty() {
-            true => all.who.iter().filter(|(who, _)| who.starts_with('@')).map(|(_, lately)| lately.same.len()).sum(),
+            true => all.who.iter().filter(|(who, _)| who.starts_with('@')).map(|(_, lately)| lately.written()).sum(),
             false => 0,
         };
         // Beyond so many who are denied within a minute, one more is not remembered, and not written down either.
@@ -61,22 +72,28 @@ impl Denials {
         }
         let All { who: of, untold } = &mut *all;
         let lately = of.entry(who).or_default();
+        let is_full = lately.written() >= OF_ONE || strangers >= OF_STRANGERS;
         if let Some(same) = lately.same.get_mut(&what) {
             if now.saturating_duration_since(same.at) < EVERY {
-                same.left_out += 1;
-                return None;
+                if is_full || same.written >= OF_THE_SAME {
+                    same.left_out += 1;
+                    return None;
+                }
+                same.written += 1;
+                return Some(request);
             }
             request.left_out = std::mem::take(&mut same.left_out) + std::mem::take(&mut lately.beyond);
-            same.at = now;
+            (same.at, same.written) = (now, 1);
             return Some(request);
         }
         lately.same.retain(|_, same| same.left_out > 0 || now.saturating_duration_since(same.at) < EVERY);
-        if lately.same.len() >= OF_ONE || strangers >= OF_STRANGERS {
+        if lately.written() >= OF_ONE || strangers >= OF_STRANGERS {
             lately.beyond += 1;
             return None;
         }
         request.left_out = std::mem::take(&mut lately.beyond) + std::mem::take(untold);
-        lately.same.insert(what, Same { at: now, left_out: 0, request: Request { left_out: 0, ..request.clone() } });
+        let first = Request { left_out: 0, ..request.clone() };
+        lately.same.insert(what, Same { at: now, written: 1, left_out: 0, request: first });
         Some(request)
     }
 
@@ -97,7 +114,7 @@ impl Denials {
                 }
                 // The event is one of them.
                 due.push(Request { left_out: left_out - 1, ..same.request.clone() });
-                (same.at, same.left_out) = (now, 0);
+                (same.at, same.written, same.left_out) = (now, 1, 0);
                 true
             });
             // Nothing of it was written down, so nothing can follow: it is told with the next of anybody.
@@ -142,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn inv_s1_the_same_denial_is_written_once_a_minute_with_how_many_were_left_out() {
+    fn inv_s1_of_the_same_denial_so_many_are_written_and_it_is_told_how_many_were_left_out() {
         let (denials, start) = (Denials::default(), start());
         let admit = |what: &str, second: u64| {
             let written = denials.admit(denied("person:ann", what, "a"), start + Duration::from_secs(second));
@@ -150,12 +167,14 @@ mod tests {
         };
         assert_eq!(admit("done", 0), Some(0));
         for second in 1..60 {
-            assert_eq!(admit("done", second), None);
+            assert_eq!(admit("done", second), (second < 20).then_some(0));
         }
         // Another is written at once, whatever came before.
         assert_eq!(admit("cancel", 59), Some(0));
-        assert_eq!(admit("done", 60), Some(59));
-        assert_eq!(admit("done", 61), None);
+        assert_eq!(admit("done", 60), Some(40));
+        for _ in 0..20 {
+            admit("done", 61);
+        }
         // What nothing follows is told by itself, once.
         let due = |second: u64| denials.due(start + Duration::from_secs(second)).len();
         assert_eq!((due(62), due(130), due(131), due(300)), (0, 1, 0, 0));

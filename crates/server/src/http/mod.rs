@@ -20,6 +20,8 @@ mod problem;
 mod reads;
 mod routes;
 mod segments;
+mod sent;
+mod silent;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +29,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
 use tenure_core::{Error, Kind, Result, Stage};
@@ -188,19 +190,14 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
         return Err(Error::usage("unsupported_media_type", "the body is not said to be JSON")
             .hint("Send it with Content-Type: application/json."));
     }
-    let bytes: Bytes = axum::body::to_bytes(body, server.limits().body).await.map_err(|error| {
-        Error::usage("body_too_large", format!("the body is longer than {} bytes, or broke off", server.limits().body))
-            .hint("Send less at once.")
-            .cause(error)
-    })?;
-    String::from_utf8(bytes.into()).map_err(|_| Error::usage("bad_arguments", "the body is not UTF-8"))
+    let bytes = sent::whole(body, server.limits(), &parts.headers).await?;
+    String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the body is not UTF-8"))
 }
 
-/// The body of a small form.
+/// The body of a small form, of whoever it is.
 pub(crate) async fn body_of_form(body: Body) -> Result<String> {
-    let bytes = axum::body::to_bytes(body, 4_096).await;
-    let bytes = bytes.map_err(|error| Error::usage("body_too_large", "the form is too long").cause(error))?;
-    String::from_utf8(bytes.into()).map_err(|_| Error::usage("bad_arguments", "the form is not UTF-8"))
+    let bytes = sent::short(body, 4_096).await?;
+    String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the form is not UTF-8"))
 }
 
 fn no_such_address() -> Error {

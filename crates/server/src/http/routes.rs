@@ -11,7 +11,17 @@ use crate::mcp::http::Door;
 
 /// The routes that anybody may ask, without showing who it is: an explicit list, and the only one. A route that is not in
 /// it is denied to whoever has not shown who it is, whatever its handler does.
-pub const PUBLIC: [&str; 7] = ["/", "/style.css", "/livez", "/readyz", "/login/{link}", "/login", "/api/v1/hello"];
+pub const PUBLIC: [&str; 9] = [
+    "/",
+    "/style.css",
+    "/livez",
+    "/readyz",
+    "/login/{link}",
+    "/login",
+    "/api/v1/hello",
+    "/api/v1/openapi.json",
+    "/openapi.json",
+];
 
 /// The routes that forms of our own pages ask: what says that it is one of ours stands in the form, not in a header.
 pub(super) const FORMS: [&str; 1] = ["/logout"];
@@ -41,6 +51,8 @@ pub(super) const ROUTES: &[Route] = &[
     route("/api/v1/ops/{name}", || post(ops::run)),
     route("/mcp", || any(mcp::serve)),
     route("/api/v1/openapi.json", || get(openapi::serve)),
+    // Where programs look for it.
+    route("/openapi.json", || get(openapi::serve)),
     route("/api/v1/events", || get(events::stream)),
     route("/api/v1/wait", || get(events::wait)),
     route("/api/v1/projects", || get(reads::projects)),

@@ -1,0 +1,105 @@
+//! Connections that cost whoever opens them nothing, and must not cost others the server.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::client::{Up, bearer, home, token};
+use crate::home::Engine;
+
+/// Shorter than the time after which a server closes what says nothing by itself.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Lets this process open as many files as it may.
+fn many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+fn said(up: &Up, bytes: &str) -> TcpStream {
+    let mut stream = up.connect();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    stream
+}
+
+/// Reads an answer of `/livez`, whose connection stays open.
+fn lives(stream: &mut TcpStream) {
+    let mut read = Vec::new();
+    while !read.ends_with(b"}") {
+        let mut byte = [0];
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "closed after {:?}", String::from_utf8_lossy(&read));
+        read.push(byte[0]);
+    }
+    assert!(read.starts_with(b"HTTP/1.1 200"));
+}
+
+/// Whether the server closes a connection soon, without a word.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    match stream.read(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+const ASK: &str = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n";
+const HALF: &str = "GET /livez HTTP/1.1\r\nHost: x\r\n";
+
+#[test]
+fn inv_s1_halves_of_requests_shut_nobody_out() {
+    many_files();
+    let home = home(Engine::File);
+    let up = Up::start(&home, &["up"]);
+    let secret = bearer(&token(&home, "person:bob", "worker", "web"));
+    let mut kept = said(&up, ASK);
+    lives(&mut kept);
+    let mut listener =
+        said(&up, &format!("GET /api/v1/events?project=web HTTP/1.1\r\nHost: x\r\nAuthorization: {secret}\r\n\r\n"));
+    let mut byte = [0];
+    assert_eq!(listener.read(&mut byte).unwrap(), 1);
+    let mut halves: Vec<TcpStream> = (0..1_200).map(|_| said(&up, HALF)).collect();
+    assert_eq!(up.ask("GET", "/livez", &[], None).status, 200);
+    // The oldest have given way; the newest may still end what it began.
+    assert!(is_closed(&mut halves[0]), "the oldest half stays");
+    assert!(is_closed(&mut halves[100]));
+    let newest = halves.last_mut().unwrap();
+    newest.write_all(b"\r\n").unwrap();
+    lives(newest);
+    // Whoever was served before all that still is, and whoever listens still hears.
+    kept.write_all(ASK.as_bytes()).unwrap();
+    lives(&mut kept);
+    home.add("heard");
+    let mut heard = String::new();
+    while !heard.contains("heard") {
+        let mut bytes = [0; 1024];
+        let count = listener.read(&mut bytes).unwrap();
+        assert_ne!(count, 0, "the stream ended: {heard}");
+        heard.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+}
+
+#[test]
+fn inv_s1_connections_that_are_kept_open_shut_nobody_out() {
+    let home = home(Engine::File);
+    // With few files that it may open, as with many connections.
+    let plain = home.call(&["up", "--listen", "127.0.0.1:0", "--quiet", "--json"]).into_command();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 320 && exec \"$0\" \"$@\""]).arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(plain.get_current_dir().unwrap());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let up = Up::of(command.spawn().unwrap());
+    let mut kept = Vec::new();
+    for _ in 0..400 {
+        let mut stream = said(&up, ASK);
+        lives(&mut stream);
+        kept.push(stream);
+    }
+    assert!(is_closed(&mut kept[0]));
+    let newest = kept.last_mut().unwrap();
+    newest.write_all(ASK.as_bytes()).unwrap();
+    lives(newest);
+}
