@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Op, Query, Reply};
 
@@ -176,6 +177,20 @@ pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
         (false, None, Some(error)) => Ok(Err(error)),
         _ => Err(broken("it is neither an answer nor an error".to_owned())),
     }
+}
+
+/// Reads a problem document (RFC 9457) of a server of ours: the error that it was made of.
+pub fn read_problem(document: &[u8]) -> Option<Error> {
+    let mut problem: serde_json::Map<String, Value> = serde_json::from_slice(document).ok()?;
+    let mut details = problem.remove("details")?.as_object()?.clone();
+    let mut part = |name: &str| details.remove(name).unwrap_or_default();
+    let (stage, entity, who, cause) = (part("stage"), part("entity"), part("who"), part("cause"));
+    let mut whole = json!({ "stage": stage, "entity": entity, "who": who, "cause": cause, "details": details });
+    // What can be tried stands in the hint already.
+    for name in ["code", "kind", "message", "hint", "retryable"] {
+        whole[name] = problem.remove(name)?;
+    }
+    serde_json::from_value(whole).ok()
 }
 
 fn raw(json: String) -> Result<Box<RawValue>> {
