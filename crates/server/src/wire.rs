@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused() {
         let call = serde_json::to_value(call()).unwrap();
-        let kind = |document: serde_json::Value| {
+        let kind = |document: Value| {
             Request::read(document.to_string().as_bytes()).and_then(|request| request.asked()).unwrap_err().kind()
         };
         assert_eq!(kind(serde_json::json!({})), Kind::Usage);

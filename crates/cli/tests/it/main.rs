@@ -64,6 +64,7 @@ mod silent;
 mod snapshots;
 mod stops;
 mod streams;
+mod tags;
 mod through;
 mod waiting;
 mod worktrees;

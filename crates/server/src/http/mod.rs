@@ -22,6 +22,7 @@ mod routes;
 mod segments;
 mod sent;
 mod silent;
+mod tags;
 #[cfg(test)]
 mod tests;
 
