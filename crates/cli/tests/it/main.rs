@@ -16,6 +16,7 @@ mod commits_setup;
 mod configured;
 mod dead_session;
 mod demo;
+mod denied;
 mod doctor;
 mod doors;
 mod exporting;

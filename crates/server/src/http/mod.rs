@@ -112,6 +112,7 @@ impl Server {
     /// Runs an op for somebody, as far as its role allows.
     pub(crate) async fn run_as(&self, caller: &Caller, call: Call, op: Op) -> Result<Reply> {
         let (what, project) = (op.name(), call.project.key.clone());
+        let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, role::needs(&op, &project)).await?;
         let outcome = self.run(call, op).await;
         self.noted(caller, what, &project, outcome).await
@@ -120,6 +121,7 @@ impl Server {
     /// Asks a query for somebody, as far as its role allows.
     pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: Query) -> Result<String> {
         let (what, project) = (query.name(), call.project.key.clone());
+        let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
         let outcome = self.blocking(move |kernel| kernel.answer(&call, &query)).await;
         self.noted(caller, what, &project, outcome).await
