@@ -281,7 +281,7 @@ fn now() -> Instant {
 
 /// A call of the server itself about what belongs to the whole store.
 pub(super) fn ours() -> Call {
-    let call = Call::of_store("service:tenure", &OsEntropy);
+    let call = Call::of_store(access::OURS, &OsEntropy);
     Call { actor: Actor { door: Door::Http, ..call.actor }, ..call }
 }
 
