@@ -24,6 +24,7 @@ mod exporting;
 mod far;
 mod fencing;
 mod flooded;
+mod full;
 mod guards;
 mod guards_fail;
 mod guards_shell;

@@ -167,6 +167,10 @@ impl From<Error> for Failure {
 #[derive(Clone)]
 pub(crate) struct Carried(pub(crate) Arc<Error>);
 
+/// An error that was told inside a document, for the log.
+#[derive(Clone)]
+pub(crate) struct Inside(pub(crate) Arc<Error>);
+
 impl axum::response::IntoResponse for Failure {
     fn into_response(self) -> axum::response::Response {
         let mut response = Response::new(Body::empty());
