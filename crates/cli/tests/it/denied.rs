@@ -46,7 +46,7 @@ fn inv_s1_every_denial_at_the_door_is_written_down_with_the_name_that_was_tried(
     assert_eq!(told.body["error"]["code"], "not_yours", "{told:?}");
     let row = |agent: &str, what: &str, code: &str| ["person:bob", agent, what, code].map(str::to_owned);
     assert_eq!(new(&mut seen), [row("hers", "add", "not_yours")]);
-    let mut query = call.clone();
+    let mut query = call;
     query["query"] = json!("peek");
     query["op"] = Value::Null;
     query["request"] = json!({});
