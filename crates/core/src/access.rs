@@ -18,6 +18,8 @@ pub const WHOLE_STORE: &str = "_";
 
 /// Prefix of the names of services.
 pub const SERVICE: &str = "service:";
+/// Under which name servers write what they do themselves.
+pub const OURS: &str = "service:tenure";
 
 /// What every secret of a token begins with, so that people and scanners know one when they see it.
 pub const SECRET: &str = "tenure_";
@@ -109,6 +111,16 @@ pub fn principal(name: &str) -> Result<&str> {
     name::check(name)?;
     if name == SERVICE {
         return Err(Error::usage("bad_name", "`service:` is not a name").hint("Put a name after it: service:ci."));
+    }
+    Ok(name)
+}
+
+/// Checks the name of somebody who is to be given access. Servers write in their own name, which must say nothing else.
+pub fn outsider(name: &str) -> Result<&str> {
+    if principal(name)? == OURS {
+        return Err(Error::usage("reserved_name", format!("`{OURS}` is the name that servers write under"))
+            .entity(OURS)
+            .hint("Choose another name: service:ci."));
     }
     Ok(name)
 }

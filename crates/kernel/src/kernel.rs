@@ -26,7 +26,7 @@ const RETENTION_STEP: Span = Span::days(1);
 /// In how many projects what is due is settled at once.
 const DUE_PROJECTS: usize = 64;
 /// Who settles where nobody else does anything.
-const SETTLER: &str = "service:tenure";
+const SETTLER: &str = tenure_core::access::OURS;
 /// How many events pass between two looks for answers whose time is over.
 const PRUNE_EVERY: i64 = 64;
 

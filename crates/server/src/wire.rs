@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Op, Query, Reply};
 
@@ -178,6 +179,20 @@ pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
     }
 }
 
+/// Reads a problem document (RFC 9457) of a server of ours: the error that it was made of.
+pub fn read_problem(document: &[u8]) -> Option<Error> {
+    let mut problem: serde_json::Map<String, Value> = serde_json::from_slice(document).ok()?;
+    let mut details = problem.remove("details")?.as_object()?.clone();
+    let mut part = |name: &str| details.remove(name).unwrap_or_default();
+    let (stage, entity, who, cause) = (part("stage"), part("entity"), part("who"), part("cause"));
+    let mut whole = json!({ "stage": stage, "entity": entity, "who": who, "cause": cause, "details": details });
+    // What can be tried stands in the hint already.
+    for name in ["code", "kind", "message", "hint", "retryable"] {
+        whole[name] = problem.remove(name)?;
+    }
+    serde_json::from_value(whole).ok()
+}
+
 fn raw(json: String) -> Result<Box<RawValue>> {
     RawValue::from_string(json).map_err(|error| unwritable(&error))
 }
@@ -239,7 +254,7 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused() {
         let call = serde_json::to_value(call()).unwrap();
-        let kind = |document: serde_json::Value| {
+        let kind = |document: Value| {
             Request::read(document.to_string().as_bytes()).and_then(|request| request.asked()).unwrap_err().kind()
         };
         assert_eq!(kind(serde_json::json!({})), Kind::Usage);

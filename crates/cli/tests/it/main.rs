@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 mod access;
+mod all_there_is;
 mod backup_files;
 mod backups;
 mod bad_export;
@@ -16,12 +17,14 @@ mod commits_setup;
 mod configured;
 mod dead_session;
 mod demo;
+mod denied;
 mod doctor;
 mod doors;
 mod exporting;
 mod far;
 mod fencing;
 mod flooded;
+mod full;
 mod guards;
 mod guards_fail;
 mod guards_shell;
@@ -65,6 +68,7 @@ mod silent;
 mod snapshots;
 mod stops;
 mod streams;
+mod tags;
 mod through;
 mod waiting;
 mod worktrees;

@@ -29,7 +29,7 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        access::principal(&self.principal)?;
+        access::outsider(&self.principal)?;
         access::hash(&self.hash)?;
         self.lifetime()?;
         if Sort::of(&self.principal) != Sort::Person {

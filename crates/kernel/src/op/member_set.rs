@@ -26,7 +26,11 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        access::principal(&self.principal)?;
+        // A role can be taken away from whoever has one.
+        match self.role {
+            Some(_) => access::outsider(&self.principal)?,
+            None => access::principal(&self.principal)?,
+        };
         access::project(&self.project).map(drop)
     }
 }

@@ -35,7 +35,7 @@ pub struct Request {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        access::principal(&self.principal)?;
+        access::outsider(&self.principal)?;
         access::hash(&self.hash)?;
         self.lifetime()?;
         if self.label.chars().count() > access::LABEL_MAX || text::cut(&self.label, access::LABEL_MAX) != self.label {

@@ -15,7 +15,7 @@ use axum::middleware::Next;
 use tenure_core::{Error, Kind, Stage};
 use tenure_store::{Entropy as _, OsEntropy};
 
-use super::{Carried, Server, problem};
+use super::{Carried, Inside, Server, problem};
 
 /// The header with the id that the log has the request under.
 pub(super) const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
@@ -51,13 +51,9 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
         let allow = response.headers_mut().remove(header::ALLOW);
         response = problem::response(&error, &id);
         response.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
-        if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == "unreachable" {
-            let cause = std::error::Error::source(&*error).map(ToString::to_string).unwrap_or_default();
-            server.log.line(
-                "error",
-                &[("request", &id), ("code", error.code()), ("message", error.message()), ("cause", &cause)],
-            );
-        }
+        log_cause(&server, &id, &error);
+    } else if let Some(Inside(error)) = response.extensions().get::<Inside>() {
+        log_cause(&server, &id, error);
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
@@ -74,6 +70,15 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
         .log
         .line("info", &[("request", &id), ("method", &method), ("route", &route), ("status", &status), ("ms", &took)]);
     response
+}
+
+/// Tells whoever runs the server what outsiders are not told.
+fn log_cause(server: &Server, id: &str, error: &Error) {
+    if matches!(error.kind(), Kind::Storage | Kind::Internal) || error.code() == "unreachable" {
+        let cause = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+        let fields = [("request", id), ("code", error.code()), ("message", error.message()), ("cause", &cause)];
+        server.log.line("error", &fields);
+    }
 }
 
 /// The id of a request: the caller's where it is one, else drawn.

@@ -1,5 +1,6 @@
 //! Who asks over HTTP, about which project, and whether it may. Whatever is not allowed here is denied.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -57,6 +58,14 @@ pub(crate) enum Proof {
 }
 
 impl Caller {
+    /// The same under the name that a call is made in: what is denied is written down with the name that was tried.
+    pub(super) fn acting_as(&self, name: &str) -> Cow<'_, Caller> {
+        match self.name == name {
+            true => Cow::Borrowed(self),
+            false => Cow::Owned(Caller { name: name.to_owned(), ..self.clone() }),
+        }
+    }
+
     /// Whether a browser asks, which sends its cookie whoever makes it ask.
     pub(crate) fn is_browser(&self) -> bool {
         matches!(self.proof, Proof::Session(_))
@@ -113,7 +122,9 @@ impl Server {
             Some(name) => tenure_core::name::check(name)?.to_owned(),
         };
         if matches!(proof, Proof::Session(_)) && name != grants.principal {
-            return Err(self.denied(access::not_yours(&name), Some(&grants.principal), "act as", asked).await);
+            let error = access::not_yours(&name);
+            self.audit(&error, Some(&grants.principal), &name, "act as", "", &asked.from).await;
+            return Err(error);
         }
         Ok(Caller { grants, name, from: asked.from.clone(), proof })
     }
@@ -289,7 +300,7 @@ fn now() -> Instant {
 
 /// A call of the server itself about what belongs to the whole store.
 pub(super) fn ours() -> Call {
-    let call = Call::of_store("service:tenure", &OsEntropy);
+    let call = Call::of_store(access::OURS, &OsEntropy);
     Call { actor: Actor { door: Door::Http, ..call.actor }, ..call }
 }
 

@@ -9,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use tenure_core::access::Role;
-use tenure_core::{Error, Result};
+use tenure_core::{Error, Result, Time};
 use tenure_kernel::op::role;
 use tenure_kernel::query::asked;
 use tenure_kernel::query::log::Since;
@@ -61,7 +61,10 @@ pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuer
     let place = server.doors.listen()?;
     let mut listening = Vec::new();
     for (call, from) in begins(&calls, since.as_deref())? {
-        listening.push((call.project.key.clone(), server.feed.open(call, from).await?));
+        let key = call.project.key.clone();
+        let opened = server.feed.open(call, from).await;
+        let opened = server.noted(&caller, "log", &key, opened).await?;
+        listening.push((key, opened));
     }
     Ok(listen(&server, caller, listening, place).await)
 }
@@ -78,12 +81,14 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
         return Ok(calls.iter().map(begin).collect());
     }
     let from = match since.parse::<i64>() {
+        // All there is: from the oldest event that is kept, whatever its number is.
+        Ok(0) => Since::Time(Time(0)),
         Ok(number) => Since::Number(number),
         Err(_) => Since::Cursor(since.to_owned()),
     };
     match calls {
         [call] => Ok(vec![(call.clone(), Some(from))]),
-        _ if from == Since::Number(0) => Ok(calls.iter().map(|call| (call.clone(), Some(from.clone()))).collect()),
+        _ if from == Since::Time(Time(0)) => Ok(calls.iter().map(|call| (call.clone(), Some(from.clone()))).collect()),
         _ => Err(Error::usage("bad_cursor", "that is a place in one log, and the stream is of several")
             .hint("Give the id of the last event of such a stream, 0 for all there is, or nothing for what comes.")),
     }
@@ -236,7 +241,9 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
     loop {
         rounds.borrow_and_update();
         let (call, question) = (call.clone(), question.clone());
-        let body = server.blocking(move |kernel| kernel.answer(&call, &question)).await?;
+        let key = call.project.key.clone();
+        let answered = server.blocking(move |kernel| kernel.answer(&call, &question)).await;
+        let body = server.noted(&caller, "turn", &key, answered).await?;
         let changed = first.as_ref().is_some_and(|first| *first != body);
         let served = !body.contains("\"state\":\"waiting\"");
         if changed || served || tokio::time::Instant::now() >= ends {

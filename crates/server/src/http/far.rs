@@ -4,6 +4,7 @@
 //! agents of its own principal: the kernel looks. Which repositories of its machine were moved, it is believed: whoever may
 //! write in a project may say where it is worked on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -13,7 +14,7 @@ use tenure_kernel::{Call, Door, Query, Reply};
 use tenure_store::table::project;
 
 use super::door::Caller;
-use super::{Answer, Server, Shared, body, json, problem};
+use super::{Answer, Inside, Server, Shared, body, json, problem};
 use crate::wire::{self, Hello};
 
 /// `GET /api/v1/hello`: which store this is, for a client that pins it. It is no secret, and opens nothing.
@@ -45,7 +46,15 @@ pub(super) async fn call(State(server): Shared, caller: Caller, request: Request
     // Told inside the answer, not as a problem: the command at the other end prints it as if it had met it there.
     let deadline_ms = sent.call.deadline_ms;
     let answered = server.answer(&caller, sent.call.call, asked, deadline_ms).await;
-    Ok(json(wire::answer(answered.map_err(|error| problem::outward(&error)))))
+    let mut inside = None;
+    let answered = answered.map_err(|error| {
+        let told = problem::outward(&error);
+        inside = Some(Inside(Arc::new(error)));
+        told
+    });
+    let mut response = json(wire::answer(answered));
+    inside.and_then(|inside| response.extensions_mut().insert(inside));
+    Ok(response)
 }
 
 impl Server {

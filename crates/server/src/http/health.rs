@@ -42,7 +42,9 @@ pub(super) async fn metrics(State(server): Shared, caller: Caller) -> Answer {
     // No project is called this; whoever is a member of every one has a role in any.
     let everywhere = caller.grants.members.contains_key(EVERY_PROJECT) && caller.grants.scope.projects.is_none();
     if !everywhere {
-        return Err(super::no_such_address().into());
+        let error = super::no_such_address();
+        server.audit(&error, Some(&caller.grants.principal), &caller.name, "read the metrics", "", &caller.from).await;
+        return Err(error.into());
     }
     let counts = server.queue.counts();
     let count = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as f64;

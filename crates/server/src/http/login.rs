@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use tenure_core::{Error, Kind, Result, Stage};
@@ -15,7 +16,7 @@ use tenure_store::OsEntropy;
 
 use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, UNKNOWN, ours};
 use super::segments::Segments;
-use super::{Answer, Shared, body_of_form, empty};
+use super::{Answer, Server, Shared, body_of_form, empty};
 
 /// How long a form may take to arrive.
 pub(super) const FORM: Duration = Duration::from_secs(5);
@@ -24,9 +25,21 @@ pub(super) const FORM: Duration = Duration::from_secs(5);
 const OVER: &str = "<h1>Tenure</h1>\n<p>This link does not sign anybody in any more: each is good once, and for minutes.</p>\n\
                     <p><a href=\"/\">Go on</a></p>";
 
+/// What is written down of a try that was denied.
+const WHAT: &str = "sign in";
+
 /// `GET /login/{link}`
-pub(super) async fn page(Segments(link): Segments<String>) -> Answer {
-    let link = checked(&link)?;
+pub(super) async fn page(State(server): Shared, Segments(link): Segments<String>, request: Request) -> Answer {
+    let (parts, _) = request.into_parts();
+    let asked = Asked::of(&parts);
+    let link = match checked(&link) {
+        Ok(link) => link,
+        Err(error) => {
+            server.count(&asked.from, UNKNOWN)?;
+            server.audit(&error, None, "", WHAT, "", &asked.from).await;
+            return Err(error.into());
+        }
+    };
     // The link is letters and digits, so it can stand in a page as it is.
     Ok(super::page::page(
         StatusCode::OK,
@@ -43,22 +56,14 @@ pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
     let asked = Asked::of(&parts);
     // Anybody may try, and each try is written down: not often, and not for long.
     server.count(&asked.from, UNKNOWN * 5.0)?;
-    same_site(&asked)?;
-    let form = tokio::time::timeout(FORM, body_of_form(content)).await.map_err(|_| no_link())??;
-    let link = form.strip_prefix("link=").map(checked).transpose()?.ok_or_else(no_link)?;
     let (session, csrf) = (Secret::draw(&OsEntropy), Secret::draw(&OsEntropy));
-    let op = login_take::Request {
-        link: access::hash(link),
-        session: session.hash(),
-        csrf: csrf.hash(),
-        expires_in_s: None,
-    };
-    if let Err(error) = server.run(ours(), Op::LoginTake(op)).await {
-        server.audit(&error, None, "", "sign in", "", &asked.from).await;
+    if let Err(error) = sign_in(&server, &asked, content, (&session, &csrf)).await {
+        if error.kind() != Kind::Denied {
+            return Err(error.into());
+        }
+        server.audit(&error, None, "", WHAT, "", &asked.from).await;
         // Somebody who looks at a page is told on one.
-        if error.kind() == Kind::Denied
-            && asked.header(header::ACCEPT.as_str())?.is_some_and(|said| said.contains("text/html"))
-        {
+        if asked.header(header::ACCEPT.as_str())?.is_some_and(|said| said.contains("text/html")) {
             return Ok(super::page::page(StatusCode::FORBIDDEN, OVER));
         }
         return Err(error.into());
@@ -72,9 +77,27 @@ pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
     Ok(response)
 }
 
+/// Uses a link up for the session of a browser.
+async fn sign_in(server: &Server, asked: &Asked<'_>, content: Body, (session, csrf): (&Secret, &Secret)) -> Result<()> {
+    same_site(asked)?;
+    let form = tokio::time::timeout(FORM, body_of_form(content)).await.map_err(|_| no_link())??;
+    let link = form.strip_prefix("link=").map(checked).transpose()?.ok_or_else(no_link)?;
+    let op = login_take::Request {
+        link: access::hash(link),
+        session: session.hash(),
+        csrf: csrf.hash(),
+        expires_in_s: None,
+    };
+    server.run(ours(), Op::LoginTake(op)).await.map(drop)
+}
+
 /// `POST /logout`
 pub(super) async fn close(State(server): Shared, caller: Caller) -> Answer {
-    let Proof::Session(session) = caller.proof else { return Err(no_link().into()) };
+    let Proof::Session(session) = caller.proof else {
+        let error = no_link();
+        server.audit(&error, Some(&caller.grants.principal), &caller.name, "sign out", "", &caller.from).await;
+        return Err(error.into());
+    };
     let op = login_close::Request { session: Some(session), principal: None };
     server.run(ours(), Op::LoginClose(op)).await?;
     let mut response = empty(StatusCode::SEE_OTHER);

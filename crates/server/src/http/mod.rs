@@ -22,6 +22,7 @@ mod routes;
 mod segments;
 mod sent;
 mod silent;
+mod tags;
 #[cfg(test)]
 mod tests;
 
@@ -112,6 +113,7 @@ impl Server {
     /// Runs an op for somebody, as far as its role allows.
     pub(crate) async fn run_as(&self, caller: &Caller, call: Call, op: Op) -> Result<Reply> {
         let (what, project) = (op.name(), call.project.key.clone());
+        let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, role::needs(&op, &project)).await?;
         let outcome = self.run(call, op).await;
         self.noted(caller, what, &project, outcome).await
@@ -120,6 +122,7 @@ impl Server {
     /// Asks a query for somebody, as far as its role allows.
     pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: Query) -> Result<String> {
         let (what, project) = (query.name(), call.project.key.clone());
+        let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
         let outcome = self.blocking(move |kernel| kernel.answer(&call, &query)).await;
         self.noted(caller, what, &project, outcome).await
@@ -164,6 +167,10 @@ impl From<Error> for Failure {
 /// An error that travels inside a response until the layer around all routes has seen it.
 #[derive(Clone)]
 pub(crate) struct Carried(pub(crate) Arc<Error>);
+
+/// An error that was told inside a document, for the log.
+#[derive(Clone)]
+pub(crate) struct Inside(pub(crate) Arc<Error>);
 
 impl axum::response::IntoResponse for Failure {
     fn into_response(self) -> axum::response::Response {

@@ -6,6 +6,7 @@ use tenure_kernel::op;
 
 use super::door::{AGENT, CHECKOUT, IDEMPOTENCY, PROJECT};
 use super::reads::{RESOURCES, Resource, Sort};
+use super::tags::TAKES_VERSION;
 use super::{Answer, json, problem};
 use crate::wire::VERSION;
 
@@ -77,18 +78,23 @@ struct Parts {
 impl Parts {
     fn op(&mut self, about: &op::About) -> Value {
         let request = self.schema(&format!("{}_request", about.name), (about.schema)().as_value());
-        value!({
-            "operationId": about.name,
-            "summary": about.what,
-            "tags": ["ops"],
-            "parameters": [
+        let mut parameters = value!([
                 { "name": "project", "in": "query", "schema": { "type": "string" },
                   "description": "The project, by its name or key; needed by whoever belongs to several" },
                 header(IDEMPOTENCY, "The id that every retry of this request carries", "^[!-~]{1,128}$"),
                 header(AGENT, "The agent of yours that acts", "^[a-z0-9][a-z0-9._:-]{0,63}$"),
                 header(PROJECT, "The project, where the address does not name it", "^[!-~]{1,500}$"),
                 header(CHECKOUT, "The working tree that paths are in, as HOST:PATH", "^[!-~]{1,2000}$"),
-            ],
+        ]);
+        if let Some(parameters) = parameters.as_array_mut().filter(|_| about.name == TAKES_VERSION) {
+            let what = "The ETag that the task was read with: refused (412) where its version is another";
+            parameters.push(header("if-match", what, r#"^(\*|"[0-9]{1,18}(-[0-9a-f]{1,16})?")$"#));
+        }
+        value!({
+            "operationId": about.name,
+            "summary": about.what,
+            "tags": ["ops"],
+            "parameters": parameters,
             "requestBody": { "required": true, "content": { "application/json": { "schema": request } } },
             "responses": {
                 "200": {
@@ -97,7 +103,7 @@ impl Parts {
                         "idempotency-replayed": {
                             "schema": { "type": "string" }, "description": "`true` where an earlier answer was repeated",
                         },
-                        "etag": { "schema": { "type": "string" }, "description": "The version of the task in the answer" },
+                        "etag": { "schema": { "type": "string" }, "description": "\"VERSION-MARK\" of the task in the answer" },
                     },
                     "content": { "application/json": { "schema": { "type": ["object", "null"] } } },
                 },
@@ -127,7 +133,11 @@ impl Parts {
             };
             parameters.push(value!({ "name": param.name, "in": "query", "schema": schema, "description": param.what }));
         }
-        read(&name, resource.what, &parameters, &answer)
+        let mut read = read(&name, resource.what, &parameters, &answer);
+        if resource.query == "show" {
+            tagged(&mut read);
+        }
+        read
     }
 
     /// Puts a schema among the components, with what it is made of under names of its own, and refers to it.
@@ -171,10 +181,19 @@ fn read(name: &str, what: &str, parameters: &[Value], answer: &Value) -> Value {
         "parameters": parameters,
         "responses": {
             "200": { "description": what, "content": { "application/json": { "schema": answer } } },
-            "304": { "description": "The version that you have is the one there is" },
             "default": { "$ref": "#/components/responses/problem" },
         },
     })
+}
+
+/// A task is tagged, and not sent again to whoever has it.
+fn tagged(read: &mut Value) {
+    if let Some(parameters) = read["parameters"].as_array_mut() {
+        parameters.push(header("if-none-match", "The ETag of what you have", "^[!-~][ -~]{0,200}$"));
+    }
+    let what = "\"VERSION-MARK\": the version, and a mark that changes with anything else that is answered";
+    read["responses"]["200"]["headers"] = value!({ "etag": { "schema": { "type": "string" }, "description": what } });
+    read["responses"]["304"] = value!({ "description": "What you have is what there is" });
 }
 
 fn paging() -> Vec<Value> {

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::Body;
 use axum::extract::{RawQuery, Request, State};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::HeaderValue;
 use serde_json::Value;
 use tenure_core::{Error, Result};
 use tenure_kernel::op::confirm;
@@ -13,9 +12,10 @@ use tenure_kernel::{Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
 
 use super::door::{Asked, Caller, PROJECT};
-use super::reads::{Given, version};
+use super::reads::Given;
 use super::segments::Segments;
-use super::{Answer, Server, Shared, body, json};
+use super::tags::{if_match, tagged};
+use super::{Answer, Server, Shared, body};
 
 /// Most answers whose offers wait to be confirmed. What is forgotten is offered again, which is allowed.
 const OFFERS: usize = 10_000;
@@ -47,33 +47,11 @@ pub(super) async fn run(
             server.offers.note(&call, &reply.body);
         }
     }
-    let version = version(&reply.body);
-    let mut response = json(reply.body);
+    let mut response = tagged(reply.body);
     if reply.replayed {
         response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
     }
-    tagged(&mut response, version);
     Ok(response)
-}
-
-/// `If-Match` says which version is meant, for the op that can be told.
-fn if_match(asked: &Asked<'_>, name: &str, content: String) -> Result<String> {
-    let Some(version) = asked.header(header::IF_MATCH.as_str())?.filter(|_| name == "edit") else { return Ok(content) };
-    let version: i64 = version.trim().trim_matches('"').parse().map_err(|_| {
-        Error::usage("bad_header", "If-Match does not name a version")
-            .hint("Give the ETag that the task was read with.")
-    })?;
-    let mut content: Value = serde_json::from_str(&content)
-        .map_err(|error| Error::usage("bad_arguments", format!("the request is not JSON: {error}")))?;
-    if let Some(fields) = content.as_object_mut() {
-        let said = fields.entry("expect_version").or_insert(version.into());
-        if said.as_i64() != Some(version) {
-            return Err(Error::usage("bad_header", "If-Match and `expect_version` name different versions")
-                .entity(header::IF_MATCH.as_str())
-                .hint("Give one of them, or the same version in both."));
-        }
-    }
-    Ok(content.to_string())
 }
 
 /// The project that a request names; one who belongs to one only need not name it.
@@ -89,13 +67,6 @@ pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -
         (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.clone()),
         _ => Err(Error::usage("project_missing", "the request does not say which project it is about")
             .hint(format!("Add ?project=NAME to the address, or the header `{PROJECT}`."))),
-    }
-}
-
-/// Marks a response with the version of the task in it.
-pub(super) fn tagged(response: &mut Response<Body>, version: Option<i64>) {
-    if let Some(tag) = version.and_then(|version| HeaderValue::from_str(&format!("\"{version}\"")).ok()) {
-        response.headers_mut().insert(header::ETAG, tag);
     }
 }
 

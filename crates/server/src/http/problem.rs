@@ -33,12 +33,17 @@ pub(crate) fn outward(error: &Error) -> Error {
     if !inside {
         return error.repeated();
     }
-    let message = match error.kind() {
-        Kind::Internal => "something went wrong inside the server",
-        _ => "the store of the server cannot be used now",
+    let later = "Ask again later with the same request id; whoever runs the server finds the cause in its log.";
+    let (message, hint) = match (error.kind(), error.code()) {
+        (Kind::Internal, _) => ("something went wrong inside the server", later),
+        // No secret, and whoever is told can say to whom it matters what is to be done.
+        (_, "disk_full") => (
+            "the disk of the server's store is full",
+            "Nothing was changed, and queries still answer. Whoever runs the server makes room; then call again.",
+        ),
+        _ => ("the store of the server cannot be used now", later),
     };
-    Error::new(error.kind(), error.code(), error.stage(), message)
-        .hint("Ask again later with the same request id; whoever runs the server finds the cause in its log.")
+    Error::new(error.kind(), error.code(), error.stage(), message).hint(hint)
 }
 
 /// The status: the kind's, but for what HTTP has words of its own.
@@ -65,4 +70,24 @@ pub(super) fn document(error: &Error, status: StatusCode, request: &str) -> Valu
         fields.insert("instance".into(), json!(format!("urn:tenure:request:{request}")));
     }
     document
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Stage;
+
+    use super::*;
+
+    #[test]
+    fn inv_s1_of_a_store_in_trouble_outsiders_are_told_no_places() {
+        for (code, words) in
+            [("disk_full", "is full"), ("not_writable", "cannot be used"), ("store_moved", "cannot be used")]
+        {
+            let error =
+                Error::new(Kind::Storage, code, Stage::Write, "no space left in /srv/secret").cause("at /srv/secret");
+            let told = outward(&error.entity("/srv/secret").detail("path", "/srv/secret"));
+            assert_eq!((told.code(), told.kind()), (code, Kind::Storage));
+            assert!(told.message().contains(words) && !told.to_json().to_string().contains("secret"), "{told:?}");
+        }
+    }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use axum::extract::{RawQuery, Request, State};
-use axum::http::{StatusCode, header};
 use schemars::{Schema, schema_for};
 use serde_json::{Map, Value, json as value};
 use tenure_core::{Error, Result, text};
@@ -11,9 +10,9 @@ use tenure_kernel::shape::{self, Page};
 use tenure_kernel::{Call, Query};
 
 use super::door::{Asked, Caller};
-use super::ops::tagged;
 use super::segments::Segments;
-use super::{Answer, Server, Shared, empty, json, no_such_address};
+use super::tags::unless_seen;
+use super::{Answer, Server, Shared, json, no_such_address};
 use crate::percent::decode_query;
 
 /// How the value of a parameter is written.
@@ -354,16 +353,7 @@ async fn read(
     let project = server.project(caller, project, false).await?;
     let call = server.call(caller, project, Some(&asked))?;
     let body = server.ask_as(caller, call, question).await?;
-    let version = (resource.query == "show").then(|| version(&body)).flatten();
-    let seen = asked.header(header::IF_NONE_MATCH.as_str())?;
-    let mut response = match version {
-        Some(version) if seen.is_some_and(|seen| seen.trim().trim_matches('"') == version.to_string()) => {
-            empty(StatusCode::NOT_MODIFIED)
-        }
-        _ => json(body),
-    };
-    tagged(&mut response, version);
-    Ok(response)
+    Ok(if resource.query == "show" { unless_seen(&asked, body)? } else { json(body) })
 }
 
 /// What the query is asked with: some of it stands deeper than in the address.
@@ -390,15 +380,4 @@ fn shaped(resource: &Resource, mut wanted: Map<String, Value>) -> Value {
         _ => {}
     }
     Value::Object(wanted)
-}
-
-/// The version of the task that a document is, if it is one.
-pub(super) fn version(body: &str) -> Option<i64> {
-    #[derive(serde::Deserialize)]
-    struct Task {
-        id: String,
-        version: i64,
-    }
-    let found = serde_json::from_str::<Task>(body).ok();
-    found.filter(|task| task.id.starts_with("t-")).map(|task| task.version)
 }

@@ -169,8 +169,18 @@ impl Http {
             .hint("Check the address, the network and that the server runs. Nothing is known to have happened: the same request id finds out.")
     }
 
-    /// What a status means that comes without an answer that can be read.
-    fn refused(&self, status: u16) -> Tried {
+    /// What a status means that comes without the answer of a call: what the server says itself, where it can be read.
+    fn refused(&self, status: u16, body: &[u8]) -> Tried {
+        // How to come by a token, and what was too large, is known better here.
+        match wire::read_problem(body).filter(|_| !matches!(status, 401 | 413)) {
+            Some(error) if matches!(status, 429 | 502..=504) => Tried::Again(error),
+            Some(error) => Tried::Never(error),
+            None => self.refused_by(status),
+        }
+    }
+
+    /// What a status means by itself.
+    fn refused_by(&self, status: u16) -> Tried {
         let at = &self.address;
         match status {
             401 => {
@@ -214,7 +224,7 @@ impl Far for Http {
                 (200, Ok(hello)) => Ok(hello),
                 _ => match wire::read_answer(body) {
                     Ok(Err(error)) => Err(Tried::Never(error)),
-                    _ => Err(self.refused(status)),
+                    _ => Err(self.refused(status, body)),
                 },
             },
         )
@@ -230,7 +240,7 @@ impl Far for Http {
                 Ok(answer) => Ok(answer),
                 // An answer that was cut short may come whole the next time.
                 Err(error) if status == 200 && !body.is_empty() => Err(Tried::Again(error)),
-                Err(_) => Err(self.refused(status)),
+                Err(_) => Err(self.refused(status, body)),
             },
         )
     }
@@ -242,7 +252,7 @@ impl Far for Http {
                 (200, Ok(found)) => Ok(Some(found.principal)),
                 // An older one, that cannot be asked.
                 (404, _) => Ok(None),
-                _ => Err(self.refused(status)),
+                _ => Err(self.refused(status, body)),
             },
         )
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tenure_core::access::{Grants, Role, Scope, unknown_project};
+use tenure_core::access::{self, Grants, Role, Scope, unknown_project};
 use tenure_core::{Result, Span};
 use tenure_kernel::access::{Secret, hash};
 use tenure_kernel::op::{
@@ -32,6 +32,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_s1_only_people_and_admins_give_access", who_gives),
     Case::everywhere("inv_s1_denials_are_written_down_and_bounded", audit),
     Case::everywhere("inv_s2_projects_of_others_are_as_if_they_did_not_exist", others_projects),
+    Case::everywhere("inv_s1_nobody_is_given_the_name_that_servers_write_under", reserved),
     Case::everywhere("inv_s10_no_secret_is_stored_and_no_hash_is_shown", secrets),
     Case::everywhere("inv_s1_a_restore_lets_nobody_in_again", restored),
     Case::everywhere("roles_are_given_changed_and_taken_away", members),
@@ -49,6 +50,20 @@ pub(super) fn token(world: &World, principal: &str, secret: &str) -> String {
 pub(super) fn member(world: &World, principal: &str, project: &str, role: Option<Role>) -> Value {
     let request = member_set::Request { principal: principal.into(), project: project.into(), role };
     world.in_store(ANN, Op::MemberSet(request)).unwrap()
+}
+
+fn reserved(world: &World) {
+    let principal = access::OURS.to_owned();
+    let role = |role| Op::MemberSet(member_set::Request { principal: principal.clone(), project: "*".into(), role });
+    let (secret, link) = (hash("a"), hash("b"));
+    let token = token_add::Request { principal: principal.clone(), hash: secret, ..Default::default() };
+    let login = login_offer::Request { principal: principal.clone(), hash: link, expires_in_s: None };
+    for op in [Op::TokenAdd(token), role(Some(Role::Viewer)), Op::LoginOffer(login)] {
+        assert_eq!(code_of(world.in_store(ANN, op.clone())), "reserved_name", "{}", op.name());
+    }
+    // What somebody was given before that can be taken away.
+    assert_eq!(code_of(world.in_store(ANN, role(None))), "unknown_principal");
+    member(world, "service:tenure2", "*", Some(Role::Viewer));
 }
 
 fn who(world: &World, secret: &str) -> Option<Grants> {

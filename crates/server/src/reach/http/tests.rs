@@ -112,6 +112,32 @@ fn what_will_not_be_better_is_tried_once() {
 }
 
 #[test]
+fn what_a_server_says_without_the_answer_of_a_call_is_read() {
+    let error = || {
+        Error::usage("bad_request", "this is not a request: recursion limit exceeded")
+            .hint("Send less deep.")
+            .entity("x")
+            .detail("most", 128)
+    };
+    let problem = |error: &Error, status: u16| {
+        let mut document = error.to_json();
+        document["status"] = status.into();
+        document["title"] = "t".into();
+        Some((status, document.to_string()))
+    };
+    for status in [400, 403, 404, 409, 412, 422, 500] {
+        let server = server(vec![problem(&error(), status)]);
+        assert_eq!(client(&server).send(&request()).unwrap_err().to_json(), error().to_json(), "{status}");
+    }
+    let bad = server(vec![problem(&error(), 400)]);
+    assert_eq!(client(&bad).hello().unwrap_err().code(), "bad_request");
+    // What may be better in a moment is tried again, whatever is said.
+    let full = Error::new(Kind::Busy, "overloaded", Stage::Lock, "full").hint("Ask again.");
+    let server = server(vec![problem(&full, 503), problem(&full, 429), answer("1")]);
+    assert_eq!(client(&server).send(&request()).unwrap().unwrap().body, "1");
+}
+
+#[test]
 fn a_server_that_is_not_there_is_busy_once_the_patience_is_over() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let address = Address::parse(&format!("http://{free}"), false).unwrap();
