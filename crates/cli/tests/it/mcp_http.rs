@@ -285,7 +285,7 @@ fn inv_s1_a_page_of_another_site_is_refused_and_that_is_written_down() {
         }
         let log = home.ok(&["log", "--whole-store", "--kind", "access.denied"]);
         let told: Vec<&Value> = log["items"].as_array().unwrap().iter().map(|event| &event["data"]["code"]).collect();
-        assert!(told.len() == 3 && told.iter().all(|code| **code == "other_origin"), "{engine:?} {log}");
+        assert!(told.len() == 6 && told.iter().all(|code| **code == "other_origin"), "{engine:?} {log}");
     }
 }
 
