@@ -25,6 +25,7 @@ mod silent;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};

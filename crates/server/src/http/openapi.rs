@@ -10,6 +10,11 @@ use super::tags::TAKES_VERSION;
 use super::{Answer, json, problem};
 use crate::wire::VERSION;
 
+/// A working tree: a host, and a whole path there.
+const TREE: &str = "^[!-9;-~]{1,200}:/[!-~]{0,2000}$";
+/// The names of agents and principals.
+pub(super) const NAME: &str = "^[a-z0-9][a-z0-9._:-]{0,63}$";
+
 /// `GET /api/v1/openapi.json`
 pub(super) async fn serve() -> Answer {
     Ok(json(document().to_string()))
@@ -79,16 +84,17 @@ impl Parts {
     fn op(&mut self, about: &op::About) -> Value {
         let request = self.schema(&format!("{}_request", about.name), (about.schema)().as_value());
         let mut parameters = value!([
-                { "name": "project", "in": "query", "schema": { "type": "string" },
-                  "description": "The project, by its name or key; needed by whoever belongs to several" },
-                header(IDEMPOTENCY, "The id that every retry of this request carries", "^[!-~]{1,128}$"),
-                header(AGENT, "The agent of yours that acts", "^[a-z0-9][a-z0-9._:-]{0,63}$"),
-                header(PROJECT, "The project, where the address does not name it", "^[!-~]{1,500}$"),
-                header(CHECKOUT, "The working tree that paths are in, as HOST:PATH", "^[!-~]{1,2000}$"),
+            { "name": "project", "in": "query", "schema": { "type": "string", "minLength": 1 },
+              "description": "The project, by its name or key; needed by whoever belongs to several" },
+            header(IDEMPOTENCY, "The id that every retry of this request carries", "^[!-~]{1,128}$"),
+            header(AGENT, "The agent of yours that acts", NAME),
+            header(PROJECT, "The project, where the address does not name it", "^[!-~]{1,500}$"),
+            such_as("here:/work/web", header(CHECKOUT, "The working tree that paths are in, as HOST:PATH", TREE)),
         ]);
         if let Some(parameters) = parameters.as_array_mut().filter(|_| about.name == TAKES_VERSION) {
             let what = "The ETag that the task was read with: refused (412) where its version is another";
-            parameters.push(header("if-match", what, r#"^(\*|"[0-9]{1,18}(-[0-9a-f]{1,16})?")$"#));
+            let pattern = r#"^(\*|"[0-9]{1,18}(-[0-9a-f]{1,16})?")$"#;
+            parameters.push(such_as("*", header("if-match", what, pattern)));
         }
         value!({
             "operationId": about.name,
@@ -116,21 +122,18 @@ impl Parts {
         let name = resource.path.replace("/{id}", "_one").replace('/', "_");
         let answer = self.schema(&format!("{name}_answer"), (resource.answer)().as_value());
         let mut parameters = vec![value!({
-            "name": "project", "in": "path", "required": true, "schema": { "type": "string" },
+            "name": "project", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 },
             "description": "The project, by its name or key",
         })];
         if !resource.id.is_empty() {
             parameters.push(value!({
-                "name": "id", "in": "path", "required": true, "schema": { "type": "string" }, "description": "Which one",
+                "name": "id", "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 }, "description": "Which one",
             }));
         }
         for param in resource.params {
-            let schema = match param.sort {
-                Sort::Text => value!({ "type": "string" }),
-                Sort::Texts => value!({ "type": "array", "items": { "type": "string" } }),
-                Sort::Number => value!({ "type": "integer", "minimum": 1, "maximum": 1_000 }),
-                Sort::Flag => value!({ "type": "boolean" }),
-            };
+            let one = (param.schema)();
+            let schema =
+                if param.sort == Sort::Texts { value!({ "type": "array", "items": one, "maxItems": 20 }) } else { one };
             parameters.push(value!({ "name": param.name, "in": "query", "schema": schema, "description": param.what }));
         }
         let mut read = read(&name, resource.what, &parameters, &answer);
@@ -199,12 +202,19 @@ fn tagged(read: &mut Value) {
 fn paging() -> Vec<Value> {
     vec![
         value!({ "name": "limit", "in": "query", "schema": { "type": "integer", "minimum": 1, "maximum": 1_000 } }),
-        value!({ "name": "cursor", "in": "query", "schema": { "type": "string" } }),
+        value!({ "name": "cursor", "in": "query", "schema": { "type": "string", "minLength": 1 } }),
     ]
 }
 
 fn header(name: &str, what: &str, pattern: &str) -> Value {
-    value!({ "name": name, "in": "header", "schema": { "type": "string", "pattern": pattern }, "description": what })
+    let schema = value!({ "type": "string", "minLength": 1, "pattern": pattern });
+    value!({ "name": name, "in": "header", "schema": schema, "description": what })
+}
+
+/// A parameter with an example, where its pattern alone does not show what is meant.
+fn such_as(example: &str, mut parameter: Value) -> Value {
+    parameter["example"] = value!(example);
+    parameter
 }
 
 fn events() -> Value {
@@ -213,9 +223,9 @@ fn events() -> Value {
         "summary": "Events as they happen (server-sent events); `id` of each is where to go on from",
         "tags": ["live"],
         "parameters": [
-            { "name": "project", "in": "query", "schema": { "type": "array", "items": { "type": "string" } },
+            { "name": "project", "in": "query", "schema": { "type": "array", "items": { "type": "string", "minLength": 1 } },
               "description": "One or several projects" },
-            { "name": "since", "in": "query", "schema": { "type": "string" },
+            { "name": "since", "in": "query", "schema": { "type": "string", "minLength": 1 },
               "description": "The id of the last event seen, a number, or 0 for all there is" },
             header("last-event-id", "The same, as browsers send it", "^[!-~]{1,8000}$"),
         ],
@@ -261,6 +271,24 @@ mod tests {
             }
         });
         assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn what_a_parameter_may_be_is_of_the_sort_that_is_read() {
+        for param in RESOURCES.iter().flat_map(|resource| resource.params) {
+            let written = match param.sort {
+                Sort::Text | Sort::Texts => "string",
+                Sort::Number => "integer",
+                Sort::Flag => "boolean",
+            };
+            let schema = (param.schema)();
+            assert_eq!(schema["type"], written, "{}", param.name);
+            assert!(
+                schema.as_object().is_some_and(|fields| written == "boolean" || fields.len() > 1),
+                "{}",
+                param.name
+            );
+        }
     }
 
     #[test]

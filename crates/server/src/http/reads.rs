@@ -12,7 +12,7 @@ use tenure_kernel::{Call, Query};
 use super::door::{Asked, Caller};
 use super::segments::Segments;
 use super::tags::unless_seen;
-use super::{Answer, Server, Shared, json, no_such_address};
+use super::{Answer, Server, Shared, json, no_such_address, values};
 use crate::percent::decode_query;
 
 /// How the value of a parameter is written.
@@ -33,10 +33,19 @@ pub(super) struct Param {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) sort: Sort,
+    /// What one value of it may be, for whoever writes a client.
+    pub(super) schema: fn() -> Value,
 }
 
 const fn param(name: &'static str, sort: Sort, what: &'static str) -> Param {
-    Param { name, what, sort }
+    Param { name, what, sort, schema: values::anything }
+}
+
+impl Param {
+    /// The same, where not every value is one.
+    const fn of(self, schema: fn() -> Value) -> Param {
+        Param { schema, ..self }
+    }
 }
 
 /// Something that can be read.
@@ -55,7 +64,7 @@ pub(super) struct Resource {
     pub(super) answer: fn() -> Schema,
 }
 
-const LIMIT: Param = param("limit", Sort::Number, "Items on a page, 1 to 1000");
+const LIMIT: Param = param("limit", Sort::Number, "Items on a page, 1 to 1000").of(values::page);
 const CURSOR: Param = param("cursor", Sort::Text, "`next` of the page before");
 
 /// All that can be read of a project.
@@ -66,11 +75,11 @@ pub(super) const RESOURCES: &[Resource] = &[
         query: "list",
         id: "",
         params: &[
-            param("states", Sort::Texts, "Only in these states"),
-            param("all", Sort::Flag, "With done and cancelled ones"),
-            param("labels", Sort::Texts, "Only with all of these labels"),
-            param("assignee", Sort::Text, "Only for this agent"),
-            param("holder", Sort::Text, "Only held by this agent"),
+            param("states", Sort::Texts, "Only in these states").of(values::state),
+            param("all", Sort::Flag, "With done and cancelled ones").of(values::flag),
+            param("labels", Sort::Texts, "Only with all of these labels").of(values::label),
+            param("assignee", Sort::Text, "Only for this agent").of(values::name),
+            param("holder", Sort::Text, "Only held by this agent").of(values::name),
             LIMIT,
             CURSOR,
         ],
@@ -98,8 +107,8 @@ pub(super) const RESOURCES: &[Resource] = &[
         query: "holds",
         id: "",
         params: &[
-            param("holder", Sort::Text, "Only those of an agent"),
-            param("kind", Sort::Text, "Only those of a kind: task, path or name"),
+            param("holder", Sort::Text, "Only those of an agent").of(values::name),
+            param("kind", Sort::Text, "Only those of a kind: task, path or name").of(values::hold),
             LIMIT,
             CURSOR,
         ],
@@ -120,8 +129,8 @@ pub(super) const RESOURCES: &[Resource] = &[
         id: "",
         params: &[
             param("subject", Sort::Text, "Only about this"),
-            param("agent", Sort::Text, "Only by this agent"),
-            param("kind", Sort::Text, "Only of this kind"),
+            param("agent", Sort::Text, "Only by this agent").of(values::name),
+            param("kind", Sort::Text, "Only of this kind").of(values::event),
             param("since", Sort::Text, "After this number or cursor"),
             LIMIT,
         ],
@@ -141,9 +150,9 @@ pub(super) const RESOURCES: &[Resource] = &[
         query: "memories",
         id: "",
         params: &[
-            param("kind", Sort::Text, "Only of this kind"),
+            param("kind", Sort::Text, "Only of this kind").of(values::memory),
             param("scope", Sort::Text, "Only of this scope"),
-            param("pinned", Sort::Flag, "Only pinned ones"),
+            param("pinned", Sort::Flag, "Only pinned ones").of(values::flag),
             LIMIT,
             CURSOR,
         ],
@@ -178,7 +187,7 @@ pub(super) const RESOURCES: &[Resource] = &[
         what: "What a claim would choose now, and why",
         query: "next",
         id: "",
-        params: &[param("labels", Sort::Texts, "Only with all of these labels")],
+        params: &[param("labels", Sort::Texts, "Only with all of these labels").of(values::label)],
         answer: || schema_for!(shape::Next),
     },
     Resource {
@@ -186,7 +195,7 @@ pub(super) const RESOURCES: &[Resource] = &[
         what: "New mail of whoever asks; it stays new",
         query: "mail",
         id: "",
-        params: &[LIMIT],
+        params: &[param("limit", Sort::Number, "Messages, 1 to 100").of(values::mail)],
         answer: || schema_for!(shape::Inbox),
     },
 ];
