@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -266,6 +267,67 @@ fn an_answer_that_was_cut_off_is_had_by_its_last_event() {
         drop(up);
         lost(&client, &Up::start(&home, &["serve"]));
     }
+}
+
+/// The turn of a store in a file, taken by somebody else: what is asked for waits.
+struct Turn(Child);
+
+impl Turn {
+    fn take(home: &Home) -> Turn {
+        let lock = format!("{}-turn-b", home.database().display());
+        let mut flock = Command::new("flock");
+        flock.arg(lock).args(["sh", "-c", "echo held; read line"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut held = flock.spawn().expect("flock of util-linux is there");
+        let mut line = String::new();
+        BufReader::new(held.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Turn(held)
+    }
+
+    fn give_back(mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_call_that_is_cut_off_while_it_runs_is_carried_out_and_its_answer_is_had() {
+    let home = home(Engine::File);
+    let secret = token(&home, "person:bob", "worker", "web");
+    let up = Up::start(&home, &["serve"]);
+    let mut client = Client::connect(&up, &secret);
+    let turn = Turn::take(&home);
+    let call = client.tool("resume", &json!({}));
+    let mut stream = client.open(&up, "POST", "", Some(&call));
+    let last = format!("Last-Event-ID: {}\r\nConnection: close\r\n", until(&mut stream, "id:"));
+    drop(stream);
+    let mut again = client.open(&up, "GET", &last, None);
+    until(&mut again, "HTTP/1.1 200");
+    assert!(holders(&home).is_empty());
+    turn.give_back();
+    let mut said = String::new();
+    again.read_to_string(&mut said).unwrap();
+    assert_eq!(data(&said).unwrap_or_else(|| panic!("{said}"))["result"]["isError"], json!(false));
+    assert_eq!(holders(&home).len(), 1);
+}
+
+#[test]
+fn inv_l3_a_session_that_is_ended_while_a_call_runs_leaves_nothing_held() {
+    let home = home(Engine::File);
+    let secret = token(&home, "person:bob", "worker", "web");
+    let up = Up::start(&home, &["serve"]);
+    let mut client = Client::connect(&up, &secret);
+    let turn = Turn::take(&home);
+    let call = client.tool("resume", &json!({}));
+    let mut running = client.open(&up, "POST", "Connection: close\r\n", Some(&call));
+    until(&mut running, "id:");
+    let mut ending = client.open(&up, "DELETE", "Connection: close\r\n", None);
+    // The session is over here, and the call still runs.
+    running.read_to_string(&mut String::new()).unwrap();
+    turn.give_back();
+    until(&mut ending, "HTTP/1.1 204");
+    let events = home.events();
+    assert!(events.iter().any(|event| event.kind == "task.claimed"), "it was carried out: {events:?}");
+    assert!(holders(&home).is_empty(), "{:?}", holders(&home));
 }
 
 #[test]

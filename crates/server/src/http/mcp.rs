@@ -9,7 +9,7 @@ use tenure_core::access::WHOLE_STORE;
 use super::door::{AGENT, Asked, Caller};
 use super::ops::project_named;
 use super::reads::Given;
-use super::{Answer, Shared};
+use super::{Answer, Shared, sent};
 use crate::mcp::http::{Door, Visitor, is_without_sessions, not_the_store};
 
 /// `/mcp?project=P`
@@ -31,5 +31,6 @@ pub(super) async fn serve(
     let call = server.call(&caller, project, Some(&asked))?;
     let is_named = asked.header(AGENT)?.is_some() || is_without_sessions(&parts.headers);
     let visitor = Visitor::new(caller, call, is_named);
-    Ok(door.answer(visitor, Request::from_parts(parts, content)).await?)
+    let content = sent::whole(content, server.limits(), &parts.headers).await?;
+    Ok(door.answer(visitor, parts, content.into()).await?)
 }

@@ -140,11 +140,14 @@ impl Door {
     }
 
     /// Answers a request.
-    pub(crate) async fn answer(&self, visitor: Visitor, request: Request<Body>) -> Result<Response<Body>> {
+    pub(crate) async fn answer(
+        &self,
+        visitor: Visitor,
+        parts: request::Parts,
+        content: Bytes,
+    ) -> Result<Response<Body>> {
         let live = self.sessions.live().await;
         self.ready().retain(|id, _| live.contains(id));
-        let (parts, body) = request.into_parts();
-        let content = axum::body::to_bytes(body, self.server.limits().body).await.map_err(too_long)?;
         if is_without_sessions(&parts.headers) {
             return self.pass(&visitor, parts, content).await;
         }
@@ -328,12 +331,6 @@ impl Door {
 fn too_many() -> Error {
     Error::new(Kind::Busy, "overloaded", Stage::Lock, "there are as many sessions as the server takes")
         .hint("End sessions that are no longer used; quiet ones end by themselves.")
-}
-
-fn too_long(error: axum::Error) -> Error {
-    Error::usage("body_too_large", "the body is longer than the server takes, or broke off")
-        .hint("Send less at once.")
-        .cause(error)
 }
 
 /// As for a session that never was: the client begins a new one.
