@@ -183,7 +183,8 @@ impl Running {
     pub fn stop(self) {
         self.log.line("info", &[("message", "ending")]);
         let _ = self.end.send(true);
-        let _ = self.server.ending.send(true);
+        // Also whoever begins to listen from now on is told.
+        self.server.ending.send_replace(true);
         self.runtime.block_on(async {
             for door in self.doors {
                 let _ = door.await;

@@ -135,8 +135,18 @@ fn inv_i2_a_session_goes_on_after_a_restart_as_the_agent_it_was() {
         // One that has only looked has nothing to lose, and goes on all the same.
         let mut looks = Client::connect(&up, &secret);
         for signal in [Signal::KILL, Signal::TERM] {
+            let mut stream = looks.open(&up, "GET", "", None);
+            until(&mut stream, "HTTP/1.1 200");
             up.signal(signal);
             up.child.wait().unwrap();
+            if signal == Signal::TERM {
+                let mut rest = String::new();
+                stream.read_to_string(&mut rest).unwrap();
+                assert!(
+                    rest.ends_with("0\r\n\r\n"),
+                    "{engine:?}: a stream ends with its server, and is not cut: {rest:?}"
+                );
+            }
             assert_eq!(holders(&home), [agent.as_str()], "{engine:?} {signal:?}: what it holds is its own");
             up = Up::start(&home, &["serve"]);
             client.call(&up, "note", &json!({ "text": "still here" }));
