@@ -51,7 +51,8 @@ fn inv_t5_ten_thousand_questions_over_http_leave_the_files_as_they_are() {
     home.ok_as("a", &["reserve", "src/"]);
     home.ok(&["send", "a", "hello"]);
     home.ok(&["remember", "a fact"]);
-    let up = Up::start(&home, &["serve"]);
+    // As fast as they come: how often one principal asks is not what is looked at.
+    let up = Up::start(&home, &["serve", "--per-second", "1000000"]);
     let secret = token(&home, "person:bob", "viewer", "web");
     let description = up.ask("GET", "/api/v1/openapi.json", &[("Authorization", &bearer(&secret))], None);
     let paths: Vec<String> = description.body["paths"]
