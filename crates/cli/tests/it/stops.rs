@@ -17,7 +17,8 @@ use tenure_store::table::project;
 use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, Output};
 
-/// Waits until something is so.
+/// Waits until something is so. It looks every millisecond: what a server is to be stopped in may be over in a few, and the
+/// usual wait looks less often.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..60_000 {
         if is_so() {
