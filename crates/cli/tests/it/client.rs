@@ -75,6 +75,13 @@ impl Up {
         Reply::read(&String::from_utf8(said).unwrap())
     }
 
+    /// Asks for an op, on the version of a task that was read.
+    pub(crate) fn op(&self, secret: &str, op: &str, tag: Option<&str>, body: &Value) -> Reply {
+        let mut headers = vec![("Authorization", secret)];
+        headers.extend(tag.map(|tag| ("If-Match", tag)));
+        self.ask("POST", &format!("/api/v1/ops/{op}"), &headers, Some(body))
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -83,11 +83,7 @@ fn a_version_is_said_once_or_twice_alike_and_ops_answer_it() {
     let up = Up::start(&home, &["up"]);
     let secret = bearer(&token(&home, "person:bob", "worker", "web"));
     let auth = ("Authorization", secret.as_str());
-    let post = |op: &str, tag: Option<&str>, body: &Value| {
-        let mut headers = vec![auth];
-        headers.extend(tag.map(|tag| ("If-Match", tag)));
-        up.ask("POST", &format!("/api/v1/ops/{op}"), &headers, Some(body))
-    };
+    let post = |op: &str, tag: Option<&str>, body: &Value| up.op(&secret, op, tag, body);
     let added = post("add", None, &json!({ "title": "one" }));
     let (task, tag) = (text(&added.body["id"]), added.header("etag").expect("a task has a version").to_owned());
     let version = added.body["version"].as_i64().unwrap();

@@ -11,11 +11,7 @@ fn a_tag_is_of_all_that_was_read_and_an_edit_looks_at_its_version() {
     let up = Up::start(&home, &["up"]);
     let secret = bearer(&token(&home, "person:bob", "worker", "web"));
     let auth = ("Authorization", secret.as_str());
-    let post = |op: &str, tag: Option<&str>, body: &Value| {
-        let mut headers = vec![auth];
-        headers.extend(tag.map(|tag| ("If-Match", tag)));
-        up.ask("POST", &format!("/api/v1/ops/{op}"), &headers, Some(body))
-    };
+    let post = |op: &str, tag: Option<&str>, body: &Value| up.op(&secret, op, tag, body);
     let task = text(&post("add", None, &json!({ "title": "one" })).body["id"]);
     let path = format!("/api/v1/projects/web/tasks/{task}");
     let get = |seen: &str| up.ask("GET", &path, &[auth, ("If-None-Match", seen)], None);
