@@ -156,13 +156,13 @@ impl Postgres {
                  LOCK TABLE project IN EXCLUSIVE MODE",
                 LONG_ANSWER.as_millis()
             ))?;
-            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "", project::Lock::Read)?;
+            let Entered { identity, clock, .. } = self.enter(tx, "", project::Lock::Read)?;
             let found = project::schema(tx)?;
             if found > VERSION {
                 return Err(error::newer_schema(found, VERSION));
             }
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock, own_clock })
+            body(tx, Present { identity, projects, clock })
         })
     }
 
@@ -239,7 +239,7 @@ impl Postgres {
             Some(clock) if !self.options.own_clock => clock,
             _ => self.options.clock.now(),
         };
-        Ok(Entered { identity, project, clock, own_clock: self.options.own_clock })
+        Ok(Entered { identity, project, clock })
     }
 
     /// Reads may see one consistent state over several statements.

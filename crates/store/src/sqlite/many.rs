@@ -118,7 +118,7 @@ impl Sqlite {
             if entered.project.is_none() {
                 let row = project::Row::new(part.project(), self.draw(id::Sort::Project, 8), entered.clock);
                 project::insert(tx, &row)?;
-                entered.project = Some(row);
+                entered = self.enter(tx, &part.project().key)?;
             }
             part.write(tx, entered)
         }));

@@ -43,7 +43,7 @@ impl Sqlite {
         let mut tx = self.tx(connection);
         let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
         self.note_store(&identity);
-        let entered = Entered { identity, project, clock: self.options.clock.now(), own_clock: true };
+        let entered = Entered { identity, project, clock: self.options.clock.now() };
         let answer = body(&mut tx, entered);
         drop(open);
         answer
