@@ -432,4 +432,13 @@ impl Store {
             Engine::Postgres(engine) => engine.explain(sql, args),
         }
     }
+
+    /// The plan of a statement with what each part of it read, from a run in a transaction that is taken back: for tests
+    /// that count pages. `None` on SQLite, where [`Store::steps`] counts work.
+    pub fn explain_run(&self, sql: crate::Sql, args: &[crate::Value]) -> Result<Option<String>> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.explain_run(sql, args).map(Some),
+        }
+    }
 }
