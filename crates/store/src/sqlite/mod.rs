@@ -5,6 +5,7 @@
 
 mod bell;
 mod deciding;
+mod log;
 mod many;
 mod moved;
 mod place;
@@ -331,7 +332,7 @@ impl Sqlite {
                 self.check_place(Stage::Write)?;
                 connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit))?;
                 std::mem::forget(open);
-                self.check_place(Stage::Commit)?;
+                self.check_kept(connection)?;
                 Ok(answer)
             }
         }

@@ -100,7 +100,11 @@ impl Sqlite {
             },
         };
         match user_version(&connection)? {
-            0 => return self.read_nothing(look),
+            0 => {
+                // Its log is removed with the connection, which nobody keeps.
+                self.forget_log();
+                return self.read_nothing(look);
+            }
             older if older < VERSION => self.bring_up_to_date()?,
             _ => {}
         }

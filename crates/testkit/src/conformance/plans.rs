@@ -16,7 +16,7 @@ use tenure_store::{Row, Sql, Tx, Value, Verdict};
 
 use super::Case;
 use crate::fixture::{Engine, World};
-use crate::raw::{TABLES, both, execute};
+use crate::raw::{TABLES, execute};
 
 pub(super) const CASES: &[Case] = &[
     Case::only(&[Engine::File, Engine::Postgres], "inv_t13_every_hot_statement_is_a_range_of_an_index", hot_statements),
@@ -128,11 +128,11 @@ fn fill(world: &World) -> Vec<String> {
     ids
 }
 
-/// Lets PostgreSQL look at the tables of this world. Without their names it would look at those of all worlds, which other
-/// cases are just filling.
-fn analyse(world: &World) {
+/// Lets the engine look at the tables of this world. Without their names PostgreSQL would look at those of all worlds, which
+/// other cases are just filling.
+pub(super) fn analyse(world: &World) {
     let tables: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
-    both(&world.kernel, &format!("ANALYZE {}", tables.join(", ")));
+    execute(&world.kernel, "ANALYZE", &format!("ANALYZE {}", tables.join(", "))).unwrap();
 }
 
 /// The plans of statements, right after the rows came in and once the engine has looked at them. SQLite never looks.
@@ -388,9 +388,10 @@ fn pages(run: &str) -> (u64, u64) {
     };
     // The first line is the whole of it, so is the first that tells of pages.
     let all = run.lines().take_while(|line| *line != "Planning:").find(|line| line.contains("Buffers:")).unwrap_or("");
-    let rows = run.lines().filter(|line| line.contains("actual rows=")).map(|line| {
-        number(line, "actual rows=") * number(line, "loops=").max(1)
-    });
+    let rows = run
+        .lines()
+        .filter(|line| line.contains("actual rows="))
+        .map(|line| number(line, "actual rows=") * number(line, "loops=").max(1));
     (number(all, "hit=") + number(all, "read="), rows.max().unwrap_or(0))
 }
 
