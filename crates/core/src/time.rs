@@ -147,21 +147,21 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// How far a machine's own clock may be behind the last time used before it counts as set back.
+/// How far the clock may be behind the last time used before it counts as set back.
 pub const STEP: Span = Span::seconds(60);
 
-/// The time of a transaction, from a clock and the last time its project used, and by how much the clock was set back.
+/// The time of a transaction, from a clock and the last time its project used (`None`: it has no events yet), and by how
+/// much the clock was set back.
 ///
-/// Time does not run backwards: while the clock is behind by at most a minute, or is the clock that all machines share,
-/// the last time used stands in. A machine's own clock that is further behind was set back on purpose (or had been
-/// wrong before): it is believed, and the step is told.
-pub fn reading(clock: Time, last: Time, may_step: bool) -> (Time, Option<Span>) {
-    if clock >= last {
-        (clock, None)
-    } else if may_step && last - clock > STEP {
-        (clock, Some(last - clock))
-    } else {
-        (last, None)
+/// Time does not run backwards: while the clock is behind by at most a minute, the last time used stands in. A clock that
+/// is further behind was set back on purpose, or had been wrong before: it is believed, and the step is told. The rule is
+/// the same for the clock of one machine and for that of a database: either may have been wrong for one op, and a last
+/// time that lies years ahead would otherwise keep every hold alive and every token expired for years.
+pub fn reading(clock: Time, last: Option<Time>) -> (Time, Option<Span>) {
+    match last {
+        Some(last) if last - clock > STEP => (clock, Some(last - clock)),
+        Some(last) => (clock.max(last), None),
+        None => (clock, None),
     }
 }
 
@@ -208,11 +208,11 @@ mod tests {
     #[test]
     fn inv_t9_a_small_step_back_stands_still_and_a_large_one_is_told() {
         let last = Time(1_000_000_000_000);
-        assert_eq!(reading(last + Span(5), last, true), (last + Span(5), None));
-        assert_eq!(reading(last - STEP, last, true), (last, None));
+        assert_eq!(reading(last + Span(5), Some(last)), (last + Span(5), None));
+        assert_eq!(reading(last - STEP, Some(last)), (last, None));
         let hour_ago = last - Span::hours(1);
-        assert_eq!(reading(hour_ago, last, true), (hour_ago, Some(Span::hours(1))));
-        assert_eq!(reading(hour_ago, last, false), (last, None));
+        assert_eq!(reading(hour_ago, Some(last)), (hour_ago, Some(Span::hours(1))));
+        assert_eq!(reading(hour_ago, None), (hour_ago, None));
     }
 
     #[test]

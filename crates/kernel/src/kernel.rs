@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tenure_core::time::reading;
-use tenure_core::{Error, Kind, Result, Span, Stage, Time, event};
+use tenure_core::{Error, Kind, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
@@ -20,7 +19,7 @@ use crate::{line, mail, retain, settle};
 /// How long the answer to a self-drawn request id is kept.
 const KEEP_DRAWN: Span = Span::hours(1);
 /// How long the answer to a given request id is kept.
-const KEEP_GIVEN: Span = Span::days(7);
+pub(crate) const KEEP_GIVEN: Span = Span::days(7);
 /// How far the clock may have gone since the op before for old events to be dropped.
 const RETENTION_STEP: Span = Span::days(1);
 /// In how many projects what is due is settled at once.
@@ -113,12 +112,13 @@ impl Kernel {
         let fingerprint = checked(call, op)?;
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
+            let (now, _) = entered.reading();
             let Some(project) = entered.project else { return Ok(None) };
             let key = request::Key { project: &project.id, ..key_of(call, op) };
             let mut answers = tx.query_all(vec![request::get_call(&key), agent::get_call(&project.id, key.actor)])?;
             let agent = agent::one(answers.pop().unwrap_or_default())?;
             let kept = request::decode(answers.pop().unwrap_or_default())?;
-            let kept = kept.filter(|kept| kept.expires_at > entered.clock && access::may_replay(call, agent.as_ref()));
+            let kept = kept.filter(|kept| kept.expires_at > now && access::may_replay(call, agent.as_ref()));
             let kept = kept.filter(|kept| kept.fingerprint == fingerprint);
             Ok(kept.map(|kept| Reply { body: kept.response, replayed: true }))
         })
@@ -163,9 +163,8 @@ impl Kernel {
     ) -> Result<Verdict<Result<Reply>>> {
         offers.set(0);
         check_store(call, &entered)?;
-        let own_clock = entered.own_clock;
+        let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
-        let (now, stepped) = reading(entered.clock, project.last_time, own_clock && project.last_event > 0);
         let key = request::Key {
             project: &project.id,
             actor: &call.actor.name,
@@ -212,11 +211,7 @@ impl Kernel {
         unit.dead = dead;
         unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
-            let data = serde_json::json!({ "seconds": back.as_seconds() });
-            unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
-            hold::cap(unit.tx, &project_id, now)?;
-            agent::cap(unit.tx, &project_id, now, now - tenure_core::hold::TASK_TTL)?;
-            place::cap(unit.tx, &project_id, now)?;
+            settle::stepped_back(&mut unit, back)?;
         }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
@@ -286,12 +281,8 @@ impl Kernel {
         name: &project::Name,
         offers: &Cell<usize>,
     ) -> Result<Verdict<()>> {
+        let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
-        let (now, stepped) = reading(entered.clock, project.last_time, entered.own_clock && project.last_event > 0);
-        // A clock that was set back is for the next op to write down, which says who met it.
-        if stepped.is_some() {
-            return Ok(Verdict::Undo(()));
-        }
         let id = project.id.clone();
         let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
         let questions = vec![
@@ -303,6 +294,9 @@ impl Kernel {
             tx.query_all(questions)?.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
         let [due, quiet, in_line] = answers;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", now, project, None);
+        if let Some(back) = stepped {
+            settle::stepped_back(&mut unit, back)?;
+        }
         settle::holds(&mut unit, hold::many(due)?)?;
         settle::agents(&mut unit, agent::many(quiet)?)?;
         line::settle(&mut unit, place::many(in_line)?)?;
@@ -338,9 +332,7 @@ impl Kernel {
     ) -> Result<T> {
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
-            let last_time = entered.project.as_ref().map_or(Time(0), |project| project.last_time);
-            let seen = entered.project.as_ref().is_some_and(|project| project.last_event > 0);
-            let (now, _) = reading(entered.clock, last_time, entered.own_clock && seen);
+            let (now, _) = entered.reading();
             if let (Some(here), Some(project)) = (&call.checkout, &entered.project) {
                 let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
                 sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;

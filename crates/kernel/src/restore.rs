@@ -1,8 +1,8 @@
 //! `restore`: a backup becomes the content of a store, in one transaction.
 //!
 //! Nobody may go on as if nothing had happened: the store gets a new incarnation, so that old cursors are stale; numbers
-//! go on 2³² above everything that was ever handed out here, so that fences rise; all holds end, and no former holder
-//! may act late.
+//! go on where no history of this store was ever before ([`number::resumed`]), so that fences rise and none is handed out
+//! twice; all holds end, and no former holder may act late.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use tenure_core::hold::Ending;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
-use tenure_core::{Error, Kind, Result, Stage, Time, event, id};
+use tenure_core::{Error, Kind, Result, Stage, Time, event, id, number};
 use tenure_store::copy::{self, Backup, Existing, Progress};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
 use tenure_store::{Entered, Present, Tx, Verdict};
@@ -21,10 +21,8 @@ use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::mail::{self, Over};
 use crate::query::export::read_through;
+use crate::settle;
 use crate::unit::{Unit, people_only};
-
-/// By how much numbers go up: more than any project hands out between a backup and its restore.
-pub const GAP: i64 = 1 << 32;
 
 /// What happens to a store that has something in it.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +88,7 @@ impl Kernel {
                     projects += i64::from(row.is_switched_on());
                     ended_holds += self.begin_again(tx, call, &present, row, before)?;
                 }
-                forget_newer(tx, &present)?;
+                self.forget_newer(tx, &present)?;
                 Ok(Verdict::Commit(Restored {
                     store: backup.identity().id.clone(),
                     incarnation: incarnation.clone(),
@@ -121,10 +119,7 @@ impl Kernel {
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
         let handed_out = before.map_or(last_event, |before| before.last_event.max(last_event));
-        if handed_out == 0 {
-            return Ok(0);
-        }
-        row.last_event = above(handed_out)?;
+        row.last_event = self.resumed(handed_out, present.clock)?;
         row.counts = project::recount(tx, &row.id)?;
         if !row.is_switched_on() {
             row.first_event = row.last_event + 1;
@@ -133,13 +128,11 @@ impl Kernel {
         }
         // The backup may come from a machine whose clock was ahead: unlike the time that was used here, its time is no
         // floor, or nothing would lapse until the clock is there.
-        let floor = before.map_or(present.clock, |before| before.last_time);
-        let (here, set_back) = reading(present.clock, floor, present.own_clock);
-        let (now, ahead) = reading(here, last_time, true);
+        let (here, set_back) = reading(present.clock, before.and_then(project::Row::last_used));
+        let (now, ahead) = reading(here, Some(last_time));
         let stepped = ahead.or(set_back);
         if stepped.is_some() {
-            hold::cap(tx, &row.id, now)?;
-            agent::cap(tx, &row.id, now, now - tenure_core::hold::TASK_TTL)?;
+            settle::cap(tx, &row, now)?;
         }
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
@@ -162,6 +155,33 @@ impl Kernel {
         agent::clear_all_focus(tx, &project)?;
         project::save(tx, &row)?;
         Ok(ended)
+    }
+
+    /// The number that events go on after, when up to `handed_out` were handed out.
+    fn resumed(&self, handed_out: i64, clock: Time) -> Result<i64> {
+        let mut drawn = [0; 8];
+        self.entropy().fill(&mut drawn);
+        number::resumed(handed_out, clock, u64::from_le_bytes(drawn))
+            .ok_or_else(|| copy::bad("its numbers are beyond all measure"))
+    }
+
+    /// Projects that began after the backup are as if forgotten: their numbers are not handed out again.
+    fn forget_newer(&self, tx: &mut dyn Tx, present: &Present) -> Result<()> {
+        let kept: Vec<String> = copy::projects(tx)?.into_iter().map(|row| row.key).collect();
+        for before in present.projects.iter().filter(|before| before.last_event > 0 && !kept.contains(&before.key)) {
+            let last_event = self.resumed(before.last_event, present.clock)?;
+            let row = project::Row {
+                last_event,
+                first_event: last_event + 1,
+                events: 0,
+                counts: [0; 7],
+                waiting: 0,
+                ..before.clone()
+            };
+            project::insert(tx, &row)?;
+            project::save(tx, &row)?;
+        }
+        Ok(())
     }
 }
 
@@ -208,36 +228,8 @@ fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Repla
             .person("A person replaces what is there with --replace; a backup of it is taken first.")
             .detail("projects", used));
     };
-    let entered = Entered {
-        identity: present.identity.clone(),
-        project: None,
-        clock: present.clock,
-        own_clock: present.own_clock,
-    };
+    let entered = Entered { identity: present.identity.clone(), project: None, clock: present.clock };
     take(tx, &entered, path, Existing::Keep, &|_| {}).map(Some)
-}
-
-/// Projects that began after the backup are as if forgotten: their numbers are not handed out again.
-fn forget_newer(tx: &mut dyn Tx, present: &Present) -> Result<()> {
-    let kept: Vec<String> = copy::projects(tx)?.into_iter().map(|row| row.key).collect();
-    for before in present.projects.iter().filter(|before| before.last_event > 0 && !kept.contains(&before.key)) {
-        let last_event = above(before.last_event)?;
-        let row = project::Row {
-            last_event,
-            first_event: last_event + 1,
-            events: 0,
-            counts: [0; 7],
-            waiting: 0,
-            ..before.clone()
-        };
-        project::insert(tx, &row)?;
-        project::save(tx, &row)?;
-    }
-    Ok(())
-}
-
-fn above(number: i64) -> Result<i64> {
-    number.checked_add(GAP).ok_or_else(|| copy::bad("its numbers are beyond all measure"))
 }
 
 /// All holds that have not been ended.

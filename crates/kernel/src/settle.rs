@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use serde_json::json;
 use tenure_core::hold::{Ending, ends};
 use tenure_core::task::Status;
-use tenure_core::{Result, event, name};
-use tenure_store::table::{agent, hold, path, task};
+use tenure_core::{Result, Span, Time, event, name};
+use tenure_store::Tx;
+use tenure_store::table::{agent, hold, login, path, place, project, request, task, token, web_session};
 
+use crate::kernel::KEEP_GIVEN;
 use crate::line;
 use crate::locks;
 use crate::mail::Over;
@@ -16,6 +18,28 @@ use crate::unit::Unit;
 
 /// How many lapsed holds one write ends at the most, besides those it touches itself.
 pub(crate) const AT_MOST: usize = 64;
+
+/// Writes down that the clock was set back, and caps what was given under the clock that was ahead.
+pub(crate) fn stepped_back(unit: &mut Unit<'_>, back: Span) -> Result<()> {
+    let data = json!({ "seconds": back.as_seconds() });
+    unit.append(event::kind::CLOCK_STEPPED, "", "", None, &data)?;
+    cap(unit.tx, &unit.project, unit.now)
+}
+
+/// Lets nothing last longer than it would if it were given now: the clock it was given under was ahead. Tokens, sign-in
+/// links and web sessions belong to the whole store, and go with the project that stands for it.
+pub(crate) fn cap(tx: &mut dyn Tx, project: &project::Row, now: Time) -> Result<()> {
+    hold::cap(tx, &project.id, now)?;
+    agent::cap(tx, &project.id, now, now - tenure_core::hold::TASK_TTL)?;
+    place::cap(tx, &project.id, now)?;
+    request::cap(tx, &project.id, now + KEEP_GIVEN)?;
+    if project.key == project::WHOLE_STORE {
+        token::cap(tx, now)?;
+        login::cap(tx, now)?;
+        web_session::cap(tx, now)?;
+    }
+    Ok(())
+}
 
 /// Ends lapsed holds, given in the order of their expiry.
 pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::time::reading;
 use tenure_core::{Result, Span, Time};
 
 use crate::bell::Bell;
@@ -115,8 +116,13 @@ pub struct Entered {
     pub project: Option<project::Row>,
     /// The clock, read after the lock was taken.
     pub clock: Time,
-    /// Whether the clock is this machine's, which may be set back, or the database's, which all machines share.
-    pub own_clock: bool,
+}
+
+impl Entered {
+    /// The time of the transaction, and by how much the clock was set back; see [`reading`].
+    pub fn reading(&self) -> (Time, Option<Span>) {
+        reading(self.clock, self.project.as_ref().and_then(project::Row::last_used))
+    }
 }
 
 /// What a transaction that may change everything finds.
@@ -128,8 +134,6 @@ pub struct Present {
     pub projects: Vec<project::Row>,
     /// The clock, read after the lock was taken.
     pub clock: Time,
-    /// Whether the clock is this machine's; see [`Entered`].
-    pub own_clock: bool,
 }
 
 /// How large a store is, in bytes.
@@ -426,6 +430,15 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(engine) => engine.explain(sql, args),
             Engine::Postgres(engine) => engine.explain(sql, args),
+        }
+    }
+
+    /// The plan of a statement with what each part of it read, from a run in a transaction that is taken back: for tests
+    /// that count pages. `None` on SQLite, where [`Store::steps`] counts work.
+    pub fn explain_run(&self, sql: crate::Sql, args: &[crate::Value]) -> Result<Option<String>> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.explain_run(sql, args).map(Some),
         }
     }
 }

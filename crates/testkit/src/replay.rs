@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::Time;
 use tenure_core::event::kind;
+use tenure_core::number::GAP;
 use tenure_core::pattern::{Case, Pattern};
-use tenure_kernel::restore::GAP;
 use tenure_kernel::shape::Event;
 
 /// A hold as the log tells it.

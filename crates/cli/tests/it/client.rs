@@ -52,6 +52,12 @@ impl Up {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap()
     }
 
+    /// Tells the server to end, and waits for that.
+    pub(crate) fn end(&mut self) {
+        self.signal(Signal::TERM);
+        self.child.wait().unwrap();
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }

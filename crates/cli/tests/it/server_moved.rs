@@ -118,3 +118,66 @@ fn inv_t5_another_store_in_its_place_is_neither_read_nor_written() {
     scene.is_served();
     assert_eq!(scene.titles(), ["first", "second"]);
 }
+
+impl Scene {
+    /// A file of the database, by what its name ends with.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.home.database().into_os_string();
+        name.push(suffix);
+        name.into()
+    }
+
+    /// Kills the server as a crash would, and says what is there afterwards.
+    fn crash(self) -> Value {
+        self.up.signal(rustix::process::Signal::KILL);
+        drop(self.up);
+        self.home.ok(&["list"])["total"].clone()
+    }
+}
+
+#[test]
+fn inv_t10_a_log_that_was_removed_loses_nothing_that_was_acknowledged() {
+    let scene = Scene::new();
+    assert_eq!(scene.add("before").status, 200);
+    fs::remove_file(scene.beside("-wal")).unwrap();
+    for title in ["one", "two", "three"] {
+        let added = scene.add(title);
+        assert_eq!(added.status, 200, "{added:?}");
+    }
+    assert!(scene.beside("-wal").exists(), "the log has its name again");
+    assert_eq!(scene.titles().len(), 5);
+    assert_eq!(scene.crash(), 5, "what was acknowledged is there");
+}
+
+#[test]
+fn inv_t10_a_query_is_enough_to_save_what_a_removed_log_had() {
+    let scene = Scene::new();
+    assert_eq!(scene.add("acknowledged").status, 200);
+    fs::remove_file(scene.beside("-wal")).unwrap();
+    assert_eq!(scene.titles().len(), 2);
+    assert_eq!(scene.crash(), 2);
+}
+
+#[test]
+fn inv_t10_a_log_removed_with_its_index_stops_writes_and_an_orderly_end_saves_it() {
+    let scene = Scene::new();
+    assert_eq!(scene.add("acknowledged").status, 200);
+    fs::remove_file(scene.beside("-wal")).unwrap();
+    fs::remove_file(scene.beside("-shm")).unwrap();
+    scene.is_refused();
+    scene.is_refused();
+    let Scene { home, mut up, .. } = scene;
+    up.end();
+    drop(up);
+    assert_eq!(home.ok(&["list"])["total"], 2);
+}
+
+#[test]
+fn inv_t10_a_log_that_others_went_on_with_is_left_alone() {
+    let scene = Scene::new();
+    assert_eq!(scene.add("acknowledged").status, 200);
+    fs::remove_file(scene.beside("-wal")).unwrap();
+    fs::write(scene.beside("-wal"), b"the log of another program").unwrap();
+    scene.is_refused();
+    assert_eq!(fs::read(scene.beside("-wal")).unwrap(), b"the log of another program");
+}

@@ -1,7 +1,6 @@
 //! Who a secret belongs to and what it may, and the lists that people read of it.
 
 use tenure_core::access::{self, Grants, Scope};
-use tenure_core::time::reading;
 use tenure_core::{Result, Time, hold, id};
 use tenure_store::Tx;
 use tenure_store::table::{member, principal, project, token, web_session};
@@ -141,12 +140,7 @@ impl Kernel {
 
     /// Reads what belongs to the whole store, before it is known who asks.
     fn of_store<T>(&self, body: impl Fn(&mut dyn Tx, Time) -> Result<T>) -> Result<T> {
-        self.store().read(project::WHOLE_STORE, |tx, entered| {
-            let last = entered.project.as_ref().map_or(Time(0), |project| project.last_time);
-            let seen = entered.project.as_ref().is_some_and(|project| project.last_event > 0);
-            let (now, _) = reading(entered.clock, last, entered.own_clock && seen);
-            body(tx, now)
-        })
+        self.store().read(project::WHOLE_STORE, |tx, entered| body(tx, entered.reading().0))
     }
 }
 

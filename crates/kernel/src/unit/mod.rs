@@ -245,8 +245,9 @@ impl<'a> Unit<'a> {
         let issued = match sort {
             id::Sort::Task => self.project.last_task,
             id::Sort::Hold => self.project.holds_issued,
-            // A restore lets numbers jump by 2³², and no ids are issued for those in between.
-            _ => self.project.last_event % crate::restore::GAP,
+            // Not by the newest number: a restore lets it jump, and no ids are issued for the numbers in between. Where
+            // old events were dropped this is too few, and an id that is taken is drawn again a little more often.
+            _ => self.project.events.max(self.project.last_task).max(self.project.holds_issued),
         };
         self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
     }

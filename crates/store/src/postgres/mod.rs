@@ -49,9 +49,14 @@ const QUEUE: Sql = Sql::same("SELECT pg_advisory_xact_lock(hashtextextended($1, 
 /// Every statement on a hot path is a range of an index, in its order, joined row by row. Left to its statistics, which
 /// are missing right after many rows came in, the planner takes other ways (three to six times slower with 100,000 tasks
 /// that were not yet analysed). Joins go in the order they are written in. Compiling a statement that runs once never pays.
+///
+/// A page must come out of its index in order, so sorting is the last resort too. A statement that looks up a list and
+/// wants order is therefore written as a join from the list to the index: for `= ANY (…) ORDER BY …` an index that has the
+/// order would be walked from end to end.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; \
      SET LOCAL enable_mergejoin = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off; \
-     SET LOCAL enable_material = off; SET LOCAL join_collapse_limit = 1; SET LOCAL jit = off";
+     SET LOCAL enable_material = off; SET LOCAL join_collapse_limit = 1; SET LOCAL jit = off; \
+     SET LOCAL plan_cache_mode = force_custom_plan";
 
 pub(crate) struct Postgres {
     target: Target,
@@ -156,13 +161,13 @@ impl Postgres {
                  LOCK TABLE project IN EXCLUSIVE MODE",
                 LONG_ANSWER.as_millis()
             ))?;
-            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "", project::Lock::Read)?;
+            let Entered { identity, clock, .. } = self.enter(tx, "", project::Lock::Read)?;
             let found = project::schema(tx)?;
             if found > VERSION {
                 return Err(error::newer_schema(found, VERSION));
             }
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock, own_clock })
+            body(tx, Present { identity, projects, clock })
         })
     }
 
@@ -217,7 +222,13 @@ impl Postgres {
     }
 
     pub(crate) fn explain(&self, sql: Sql, args: &[Value]) -> Result<String> {
-        self.again(|_| self.transact(&self.begin_read(), |tx| tx.explain(sql, args).map(Verdict::Undo)))
+        self.again(|_| self.transact(&self.begin_read(), |tx| tx.explain("", sql, args).map(Verdict::Undo)))
+    }
+
+    pub(crate) fn explain_run(&self, sql: Sql, args: &[Value]) -> Result<String> {
+        const RUN: &str = "(ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)";
+        let begin = self.begin_write(self.patience());
+        self.again(|_| self.transact(&begin, |tx| tx.explain(RUN, sql, args).map(Verdict::Undo)))
     }
 
     pub(crate) fn round_trips(&self) -> u64 {
@@ -239,7 +250,7 @@ impl Postgres {
             Some(clock) if !self.options.own_clock => clock,
             _ => self.options.clock.now(),
         };
-        Ok(Entered { identity, project, clock, own_clock: self.options.own_clock })
+        Ok(Entered { identity, project, clock })
     }
 
     /// Reads may see one consistent state over several statements.

@@ -271,8 +271,8 @@ impl<'c> PostgresTx<'c> {
         self.send(Sent::Simple("ROLLBACK".to_owned()), Stage::Write).map(|_| ())
     }
 
-    pub(super) fn explain(&mut self, sql: Sql, args: &[Value]) -> Result<String> {
-        let text: &'static str = Box::leak(format!("EXPLAIN {}", sql.postgres).into_boxed_str());
+    pub(super) fn explain(&mut self, how: &str, sql: Sql, args: &[Value]) -> Result<String> {
+        let text: &'static str = Box::leak(format!("EXPLAIN {how} {}", sql.postgres).into_boxed_str());
         let rows = self.query(Sql::same(text), args)?;
         let lines = rows.into_iter().map(|mut row| row.text(0)).collect::<Result<Vec<_>>>()?;
         Ok(lines.join("\n"))

@@ -102,7 +102,7 @@ impl Sqlite {
         commit.map_err(|error| Apart::All(self.placed(error)))?;
         std::mem::forget(open);
         drop(deciding);
-        self.check_place(Stage::Commit).map_err(Apart::All)?;
+        self.check_kept(connection).map_err(Apart::All)?;
         for (at, answer) in drafts {
             all.answers[at] = Some(answer);
         }
@@ -118,7 +118,7 @@ impl Sqlite {
             if entered.project.is_none() {
                 let row = project::Row::new(part.project(), self.draw(id::Sort::Project, 8), entered.clock);
                 project::insert(tx, &row)?;
-                entered.project = Some(row);
+                entered = self.enter(tx, &part.project().key)?;
             }
             part.write(tx, entered)
         }));

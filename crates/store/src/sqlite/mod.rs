@@ -5,6 +5,7 @@
 
 mod bell;
 mod deciding;
+mod log;
 mod many;
 mod moved;
 mod place;
@@ -72,7 +73,7 @@ impl Sqlite {
             if entered.project.is_none() {
                 let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
                 project::insert(tx, &row)?;
-                entered.project = Some(row);
+                entered = self.enter(tx, &project.key)?;
             }
             body(tx, entered)
         })
@@ -80,9 +81,9 @@ impl Sqlite {
 
     pub(crate) fn rewrite<T>(&self, body: impl FnOnce(&mut dyn Tx, Present) -> Result<Verdict<T>>) -> Result<T> {
         self.in_turn(|tx| {
-            let Entered { identity, clock, own_clock, .. } = self.enter(tx, "")?;
+            let Entered { identity, clock, .. } = self.enter(tx, "")?;
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock, own_clock })
+            body(tx, Present { identity, projects, clock })
         })
     }
 
@@ -196,7 +197,7 @@ impl Sqlite {
     fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<Entered> {
         let (identity, project, _) = project::enter(tx, key, project::Lock::Write)?;
         self.note_store(&identity);
-        Ok(Entered { identity, project, clock: self.options.clock.now(), own_clock: true })
+        Ok(Entered { identity, project, clock: self.options.clock.now() })
     }
 
     /// The writing connection: opened, created and migrated as needed.
@@ -331,7 +332,7 @@ impl Sqlite {
                 self.check_place(Stage::Write)?;
                 connection.execute_batch("COMMIT").map_err(|error| error::sqlite(error, Stage::Commit))?;
                 std::mem::forget(open);
-                self.check_place(Stage::Commit)?;
+                self.check_kept(connection)?;
                 Ok(answer)
             }
         }

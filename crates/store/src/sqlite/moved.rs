@@ -4,7 +4,7 @@
 //! Looked at by stat, before each transaction and around its commit: opening the file to look, and closing it again, would
 //! drop SQLite's locks. A file that comes back is gone on with. In the place of one that is gone for good another file is
 //! opened if it is the same store (a backup that was put there); any other store was not meant, and is refused until the
-//! process is started anew.
+//! process is started anew. The log beside the file is watched the same way; see [`super::log`].
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -13,19 +13,22 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tenure_core::{Error, Kind, Result, Stage};
 
+use super::log::Log;
 use super::place::{self, Presence};
 use super::{Sqlite, user_version};
 use crate::error;
 use crate::store::Identity;
 
 /// How long the log of a file that was moved is waited for.
-const FOLD: Duration = Duration::from_millis(200);
+pub(super) const FOLD: Duration = Duration::from_millis(200);
 
 /// The file that connections were opened on.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     /// Device and inode.
     file: (u64, u64),
+    /// The log and its index, once the file has them.
+    pub(super) log: Option<Log>,
     /// Which store it is, empty until somebody asked it.
     store: String,
     /// Whether what its log has is in the file: done once, when it is found to be moved.
@@ -38,7 +41,7 @@ impl Sqlite {
         self.opened().map(|opened| opened.file)
     }
 
-    fn opened(&self) -> Option<Opened> {
+    pub(super) fn opened(&self) -> Option<Opened> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -46,8 +49,14 @@ impl Sqlite {
     pub(super) fn note_file(&self, path: &Path) -> Result<()> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         match (place::file_id(path), &*opened) {
-            (Some(file), None) => *opened = Some(Opened { file, store: String::new(), is_whole: false }),
-            (Some(file), Some(known)) if known.file == file => {}
+            (Some(file), None) => {
+                *opened = Some(Opened { file, log: Log::of(path), store: String::new(), is_whole: false });
+            }
+            (Some(file), Some(known)) if known.file == file => {
+                if let Some(known) = opened.as_mut().filter(|known| known.log.is_none()) {
+                    known.log = Log::of(path);
+                }
+            }
             _ => return Err(moved(path, Stage::Open)),
         }
         Ok(())
@@ -62,17 +71,18 @@ impl Sqlite {
         }
     }
 
-    /// Refuses where the file that is open is not the one at its path.
+    /// Refuses where the file that is open, or its log, is not the one at its path.
     pub(super) fn check_place(&self, stage: Stage) -> Result<()> {
-        match &self.path {
-            Some(path) if self.is_moved() => Err(moved(path, stage)),
-            _ => Ok(()),
+        let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return Ok(()) };
+        match (place::file_id(path) == Some(opened.file), opened.log) {
+            (false, _) => Err(moved(path, stage)),
+            (true, Some(log)) if !log.is_at(path) => Err(super::log::gone(path, stage)),
+            (true, _) => Ok(()),
         }
     }
 
     pub(super) fn is_moved(&self) -> bool {
-        let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return false };
-        place::file_id(path) != Some(opened.file)
+        self.check_place(Stage::Read).is_err()
     }
 
     /// Makes sure that the file that is open is the one at its path: where another stands there that is the same store, it
@@ -81,7 +91,10 @@ impl Sqlite {
         let (Some(path), Some(opened)) = (&self.path, self.opened()) else { return Ok(()) };
         let now = place::file_id(path);
         if now == Some(opened.file) {
-            return Ok(());
+            return match opened.log {
+                Some(log) if !log.is_at(path) => self.save_log(path, log, writer),
+                _ => Ok(()),
+            };
         }
         self.make_whole(&opened, writer.as_ref());
         if now.is_none() {
@@ -103,10 +116,9 @@ impl Sqlite {
     /// taken for that of the next file there. A best effort: others may be reading.
     fn make_whole(&self, opened: &Opened, writer: Option<&Connection>) {
         let Some(connection) = writer.filter(|_| !opened.is_whole) else { return };
-        let _ = connection.busy_timeout(FOLD);
-        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        let _ = connection.busy_timeout(self.options.patience);
-        if let (Ok(0), Some(opened)) = (busy, self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()) {
+        if self.fold(connection)
+            && let Some(opened) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+        {
             opened.is_whole = true;
         }
     }

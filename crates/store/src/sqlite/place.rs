@@ -285,7 +285,7 @@ fn appearing() -> MutexGuard<'static, ()> {
     APPEARING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name: OsString = path.into();
     name.push(suffix);
     name.into()

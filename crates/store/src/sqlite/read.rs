@@ -43,7 +43,7 @@ impl Sqlite {
         let mut tx = self.tx(connection);
         let (identity, project, _) = project::enter(&mut tx, key, project::Lock::Read)?;
         self.note_store(&identity);
-        let entered = Entered { identity, project, clock: self.options.clock.now(), own_clock: true };
+        let entered = Entered { identity, project, clock: self.options.clock.now() };
         let answer = body(&mut tx, entered);
         drop(open);
         answer
@@ -100,7 +100,11 @@ impl Sqlite {
             },
         };
         match user_version(&connection)? {
-            0 => return self.read_nothing(look),
+            0 => {
+                // Its log is removed with the connection, which nobody keeps.
+                self.forget_log();
+                return self.read_nothing(look);
+            }
             older if older < VERSION => self.bring_up_to_date()?,
             _ => {}
         }

@@ -239,9 +239,10 @@ pub fn longest_call(project: &str, agents: &[String], now: Time) -> (Sql, Vec<Va
     let sql = Sql::pair(
         "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
            AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
-        "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at > $3
-           AND holder = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))
-         GROUP BY holder ORDER BY holder",
+        "SELECT h.holder, MAX(h.ttl) FROM (SELECT DISTINCT value FROM json_array_elements_text(CAST($2 AS JSON))) p
+         CROSS JOIN LATERAL (SELECT holder, ttl FROM hold
+            WHERE project = $1 AND holder = p.value AND ended_at = 0 AND +expires_at > $3 OFFSET 0) h
+         GROUP BY h.holder ORDER BY h.holder",
     );
     (sql, vec![project.into(), list(agents), now.into()])
 }
@@ -278,7 +279,7 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
 /// Ends a hold.
 pub fn end(tx: &mut dyn Tx, project: &str, id: &str, at: Time, how: Ending) -> Result<()> {
     let sql =
-        Sql::same("UPDATE hold SET ended_at = $3, ended_how = $4 WHERE project = $1 AND id = $2 AND ended_at = 0");
+        Sql::same("UPDATE hold SET ended_at = $3, ended_how = $4 WHERE project = $1 AND id = $2 AND +ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into(), at.into(), how.as_str().into()])
 }
 
@@ -290,7 +291,7 @@ pub fn ask(tx: &mut dyn Tx, project: &str, id: &str) -> Result<()> {
 
 /// Gives a hold a new end and, with it, the time to live that later renewals use.
 pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, expires_at: Time, ttl: Span) -> Result<()> {
-    let sql = Sql::same("UPDATE hold SET expires_at = $3, ttl = $4 WHERE project = $1 AND id = $2 AND ended_at = 0");
+    let sql = Sql::same("UPDATE hold SET expires_at = $3, ttl = $4 WHERE project = $1 AND id = $2 AND +ended_at = 0");
     tx.defer(sql, vec![project.into(), id.into(), expires_at.into(), ttl.0.into()])
 }
 

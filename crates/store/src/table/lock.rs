@@ -54,7 +54,7 @@ pub fn count(tx: &mut dyn Tx, project: &str, holder: &str, now: Time) -> Result<
 pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "UPDATE hold SET expires_at = $3, ttl = $4, reason = $5, renewal = $6, place = ''
-         WHERE project = $1 AND id = $2 AND ended_at = 0",
+         WHERE project = $1 AND id = $2 AND +ended_at = 0",
     );
     let args = vec![
         project.into(),
@@ -70,7 +70,7 @@ pub fn take(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
 /// Gives a lock a new end, the time to live that later renewals use, and what it is for.
 pub fn renew(tx: &mut dyn Tx, project: &str, id: &str, (expires_at, ttl): (Time, Span), reason: &str) -> Result<()> {
     let sql = Sql::same(
-        "UPDATE hold SET expires_at = $3, ttl = $4, reason = $5 WHERE project = $1 AND id = $2 AND ended_at = 0",
+        "UPDATE hold SET expires_at = $3, ttl = $4, reason = $5 WHERE project = $1 AND id = $2 AND +ended_at = 0",
     );
     tx.defer(sql, vec![project.into(), id.into(), expires_at.into(), ttl.0.into(), reason.into()])
 }

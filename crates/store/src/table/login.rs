@@ -64,3 +64,11 @@ pub fn prune(tx: &mut dyn Tx, before: Time) -> Result<()> {
 pub fn clear(tx: &mut dyn Tx) -> Result<()> {
     tx.defer(Sql::same("DELETE FROM login"), Vec::new())
 }
+
+/// Lets links that were made after an instant, under a clock that was ahead, last from that instant on.
+pub fn cap(tx: &mut dyn Tx, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE login SET created_at = $1, expires_at = $1 + (expires_at - created_at) WHERE created_at > $1",
+    );
+    tx.defer(sql, vec![now.into()])
+}

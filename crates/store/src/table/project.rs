@@ -1,5 +1,6 @@
 //! The project's row, which its writers lock, and the store's.
 
+use tenure_core::number::GAP;
 use tenure_core::{Result, Time};
 
 use crate::store::Identity;
@@ -106,6 +107,11 @@ impl Row {
         self.events > 0
     }
 
+    /// The time of the last op, if one has left an event: a row that is only there to be locked has seen no time.
+    pub fn last_used(&self) -> Option<Time> {
+        (self.last_event > 0).then_some(self.last_time)
+    }
+
     /// The number of tasks in a class.
     pub fn count(&self, class: Class) -> i64 {
         self.counts[class as usize]
@@ -191,14 +197,24 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
 }
 
 /// Makes the row unless somebody else just did.
+///
+/// In a store that was restored its numbers begin where those of the other projects have got to: a project with this key may
+/// have been lost with the store, and its fences must not be handed out again.
 pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued,
              tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked, tasks_done, tasks_cancelled, created_at)
-         VALUES ($1, $2, $3, $4, 1, 0, $5, 0, 0, 0, 0, 0, 0, 0, 0, 0, $5) ON CONFLICT DO NOTHING",
+         SELECT $1, $2, $3, $4, COALESCE(MAX(last_event), 0) + 1, COALESCE(MAX(last_event), 0), $5, 0, 0, 0, 0, 0, 0, 0, 0,
+             0, $5 FROM project WHERE last_event > $6 ON CONFLICT DO NOTHING",
     );
-    let args =
-        [(&row.id).into(), (&row.key).into(), (&row.label).into(), row.schema_version.into(), row.created_at.into()];
+    let args = [
+        (&row.id).into(),
+        (&row.key).into(),
+        (&row.label).into(),
+        row.schema_version.into(),
+        row.created_at.into(),
+        GAP.into(),
+    ];
     tx.execute(sql, &args).map(|_| ())
 }
 

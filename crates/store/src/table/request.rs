@@ -73,3 +73,9 @@ pub fn prune(tx: &mut dyn Tx, project: &str, now: Time) -> Result<()> {
     );
     tx.defer(sql, vec![project.into(), now.into()])
 }
+
+/// Keeps no answer longer than until an instant.
+pub fn cap(tx: &mut dyn Tx, project: &str, until: Time) -> Result<()> {
+    let sql = Sql::same("UPDATE request SET expires_at = $2 WHERE project = $1 AND expires_at > $2");
+    tx.defer(sql, vec![project.into(), until.into()])
+}

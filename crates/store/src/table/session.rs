@@ -21,11 +21,18 @@ pub struct Row {
     pub again: bool,
 }
 
-const OF_PROCESS: Sql = Sql::same(
+/// On PostgreSQL the tool is compared as an expression: an index that begins with it reads every session of the tool while
+/// nothing is known about how many there are.
+const OF_PROCESS: Sql = Sql::pair(
     "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
             COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool = $7
+     ORDER BY s.session LIMIT 1000",
+    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
+            COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
+     FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
+     WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool || '' = $7
      ORDER BY s.session LIMIT 1000",
 );
 

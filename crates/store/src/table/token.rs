@@ -134,3 +134,11 @@ pub fn revoked(tx: &mut dyn Tx) -> Result<Vec<(String, Time, String)>> {
     let sql = Sql::same("SELECT id, revoked_at, revoked_by FROM token WHERE revoked_at > 0 ORDER BY id");
     tx.query(sql, &[])?.into_iter().map(|mut row| Ok((row.text(0)?, row.time(1)?, row.text(2)?))).collect()
 }
+
+/// Lets tokens that were made after an instant, under a clock that was ahead, last from that instant on.
+pub fn cap(tx: &mut dyn Tx, now: Time) -> Result<()> {
+    let sql = Sql::same(
+        "UPDATE token SET created_at = $1, expires_at = $1 + (expires_at - created_at) WHERE created_at > $1",
+    );
+    tx.defer(sql, vec![now.into()])
+}

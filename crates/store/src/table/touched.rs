@@ -60,8 +60,8 @@ pub fn by_others(
          WHERE t.checkout = $2 AND t.agent <> $3 ORDER BY t.last_at DESC, t.path, t.agent, t.task LIMIT 1000",
         "SELECT t.path, t.agent, t.last_at FROM json_array_elements_text(CAST($4 AS JSON)) j CROSS JOIN LATERAL
            (SELECT path, agent, last_at, task, checkout FROM touched
-            WHERE project = $1 AND path = j.value AND last_at > $5 OFFSET 0) t
-         WHERE t.checkout = $2 AND t.agent <> $3 ORDER BY t.last_at DESC, t.path, t.agent, t.task LIMIT 1000",
+            WHERE project = $1 AND path = j.value OFFSET 0) t
+         WHERE t.last_at > $5 AND t.checkout = $2 AND t.agent <> $3 ORDER BY t.last_at DESC, t.path, t.agent, t.task LIMIT 1000",
     );
     let args = [project.into(), checkout.into(), agent.into(), list(paths), since.into()];
     tx.query(sql, &args)?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()

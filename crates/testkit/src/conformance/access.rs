@@ -411,7 +411,7 @@ fn found_by_index(world: &World) {
         let postgres = format!("INSERT INTO {} FROM generate_series(1, 20000) n", rows.replace("HASH", hashes[1]));
         execute(&world.kernel, &sqlite, &postgres).unwrap();
     }
-    execute(&world.kernel, "ANALYZE", "ANALYZE").unwrap();
+    super::plans::analyse(world);
     for sql in [
         "SELECT id FROM token WHERE hash = $1",
         "SELECT name FROM principal WHERE name = $1",

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
+use tenure_core::number::GAP;
 use tenure_core::{Kind, Result};
 use tenure_kernel::op::{add, claim, done};
-use tenure_kernel::restore::GAP;
 use tenure_kernel::{Call, Kernel, Op, RequestId};
 use tenure_store::Location;
 use tenure_store::copy::Existing;

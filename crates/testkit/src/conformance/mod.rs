@@ -12,6 +12,7 @@ mod backups;
 mod bulk;
 mod choice;
 mod clock;
+mod clock_ahead;
 mod commits;
 mod cursors;
 mod damage;
@@ -118,6 +119,7 @@ pub fn cases() -> Vec<&'static Case> {
         transitions::CASES,
         atomicity::CASES,
         clock::CASES,
+        clock_ahead::CASES,
         commits::CASES,
         cursors::CASES,
         damage::CASES,
