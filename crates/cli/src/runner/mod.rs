@@ -196,13 +196,9 @@ fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
     let shown = cut(&words.first().map(|program| program.to_string_lossy()).unwrap_or_default(), 120);
     let reason = match why {
         NotStarted::Late => {
-            return Error::refused(
-                Kind::Stale,
-                "lock_lost",
-                "the lock was granted too late to run anything under it",
-            )
-            .entity(cut(&hold.subject, 120))
-            .hint("Give it a longer --ttl, or try again.");
+            return Error::refused(Kind::Stale, "lock_lost", "the lock was granted too late to run anything under it")
+                .entity(cut(&hold.subject, 120))
+                .hint("Give it a longer --ttl, or try again.");
         }
         NotStarted::NoKeeper => "the process that keeps it was ended".to_owned(),
         NotStarted::System(number) => std::io::Error::from_raw_os_error(number).to_string(),

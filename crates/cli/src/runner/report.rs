@@ -11,13 +11,7 @@ use crate::context::Context;
 use crate::failure;
 
 /// Says how a command ended, and returns the exit code.
-pub(super) fn over(
-    context: &Context<'_>,
-    hold: &Hold,
-    end: &End,
-    released: &Result<()>,
-    why: Option<Error>,
-) -> u8 {
+pub(super) fn over(context: &Context<'_>, hold: &Hold, end: &End, released: &Result<()>, why: Option<Error>) -> u8 {
     let out = context.out;
     let shown = cut(&hold.subject, 120);
     let status = match (end.status, end.cause) {
@@ -26,7 +20,9 @@ pub(super) fn over(
             return ended(context, hold, Error::refused(Kind::Stale, "lock_lost", message), why);
         }
         (None, _) | (_, Some(Cause::KeeperGone)) => {
-            let message = format!("the keeper of the command under the lock {shown} was killed or does not answer, and the command was ended");
+            let message = format!(
+                "the keeper of the command under the lock {shown} was killed or does not answer, and the command was ended"
+            );
             return ended(context, hold, Error::new(Kind::Storage, "keeper_lost", Stage::Write, message), why);
         }
         (Some(status), None | Some(Cause::Asked)) => status,

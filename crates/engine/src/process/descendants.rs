@@ -5,12 +5,14 @@
 //! other users. `/proc` and the cgroup say whom to signal.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, test_kill_process_group, wait, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, test_kill_process_group, wait,
+    waitid,
 };
 
 use super::cgroup::Cgroup;
@@ -21,9 +23,10 @@ use super::system::send;
 /// How many processes are named; the rest are counted.
 const NAMED: usize = 10;
 
-/// How many times all processes are stopped before they are killed. One that starts another in place of a killed one has
-/// no time to do so when both are stopped before; each round stops what was started during the last one.
-const STOPS: usize = 20;
+/// How many looks a kill takes at most to find what is started during the last one.
+const LOOKS: usize = 100;
+/// How many looks in a row have to find nothing new: one look may miss a process whose parent exits meanwhile.
+const QUIET: usize = 3;
 
 /// The processes of one command, seen by a process above it.
 #[derive(Debug)]
@@ -76,22 +79,20 @@ impl Descendants {
         !cfg!(target_os = "linux") && self.own_group && test_kill_process_group(self.command).is_ok()
     }
 
-    /// Those that live.
+    /// Those that live. Processes come and go meanwhile, so one look may miss some.
     pub(super) fn live(&self) -> Vec<(i64, Stat)> {
         let me = i64::from(std::process::id());
-        let table = table();
-        let mut found: BTreeSet<i64> = BTreeSet::new();
-        if self.is_reaper {
-            found.extend(below(&table, me));
+        let mut found = if self.is_reaper {
+            below(me)
         } else {
-            let marked = table.keys().filter(|pid| **pid != me && is_marked(**pid, &self.mark));
-            let roots: Vec<i64> = marked.copied().collect();
-            found.extend(roots.iter().flat_map(|root| below(&table, *root)));
-            found.extend(roots);
-        }
+            let table = table();
+            let marked: Vec<i64> =
+                table.keys().copied().filter(|pid| *pid != me && is_marked(*pid, &self.mark)).collect();
+            marked.iter().flat_map(|root| below_in(&table, *root)).chain(marked.iter().copied()).collect()
+        };
         found.extend(self.cgroup.iter().flat_map(Cgroup::pids));
         found.remove(&me);
-        let seen = found.into_iter().filter_map(|pid| Some((pid, *table.get(&pid).or(stat(pid).as_ref())?)));
+        let seen = found.into_iter().filter_map(|pid| Some((pid, stat(pid)?)));
         seen.filter(|(_, stat)| stat.lives()).collect()
     }
 
@@ -131,21 +132,31 @@ impl Descendants {
         self.live().iter().for_each(|(pid, stat)| send(*pid, stat.started, signal));
     }
 
-    /// Kills all: at once through the cgroup, and one by one what is outside of it.
+    /// Kills all: at once through the cgroup, and one by one what is outside of it. All are stopped before the first of
+    /// them is killed: a process that starts another in place of a killed one has no time to do so. One that has got the
+    /// signal cannot fork any more, so looks that find nothing new have found all.
     pub(super) fn kill(&self) {
         if let Some(cgroup) = &self.cgroup {
             // What it does not reach is reached below.
             let _ = cgroup.kill();
         }
-        for _ in 0..STOPS {
-            let live = self.live();
-            let mut moving = live.iter().filter(|(_, stat)| !stat.is_stopped()).peekable();
-            if moving.peek().is_none() {
+        let (mut stopped, mut quiet) = (BTreeSet::new(), 0);
+        for _ in 0..LOOKS {
+            quiet += 1;
+            for (pid, Stat { started, .. }) in self.live() {
+                if stopped.insert((pid, started)) {
+                    send(pid, started, Signal::STOP);
+                    quiet = 0;
+                }
+            }
+            if quiet == QUIET {
                 break;
             }
-            moving.for_each(|(pid, stat)| send(*pid, stat.started, Signal::STOP));
         }
-        self.signal_all(Signal::KILL);
+        if !cfg!(target_os = "linux") {
+            self.signal_group(Signal::KILL);
+        }
+        stopped.iter().for_each(|(pid, started)| send(*pid, *started, Signal::KILL));
     }
 }
 
@@ -175,7 +186,8 @@ pub(super) fn rest(time: Duration) {
 
 /// Waits until something can be read, at most so long.
 pub(super) fn wait_for(on: &mut [PollFd<'_>], time: Duration) {
-    let time = Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() };
+    let time =
+        Timespec { tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX), tv_nsec: time.subsec_nanos().into() };
     // Whatever ends the wait, its caller looks again.
     let _ = poll(on, Some(&time));
 }
@@ -199,17 +211,39 @@ fn table() -> BTreeMap<i64, Stat> {
     pids.filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
-/// All below a process.
-fn below(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
+/// All below a process. Asking each for its children takes a twentieth of the time that reading all of `/proc` takes,
+/// and a process that starts the next one and exits is there for a moment only. Not every kernel can be asked.
+fn below(root: i64) -> BTreeSet<i64> {
+    if !Path::new("/proc/self/task").join(std::process::id().to_string()).join("children").exists() {
+        return below_in(&table(), root);
+    }
+    collect(root, children)
+}
+
+fn below_in(table: &BTreeMap<i64, Stat>, root: i64) -> BTreeSet<i64> {
     let mut children: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     table.iter().for_each(|(pid, stat)| children.entry(stat.parent).or_default().push(*pid));
+    collect(root, |pid| children.remove(&pid).unwrap_or_default())
+}
+
+fn collect(root: i64, mut children: impl FnMut(i64) -> Vec<i64>) -> BTreeSet<i64> {
     let mut found = BTreeSet::new();
     let mut open = vec![root];
     while let Some(pid) = open.pop() {
-        // A table that was read while processes came and went may have a circle.
-        open.extend(children.get(&pid).into_iter().flatten().filter(|child| found.insert(**child)));
+        // What was read while processes came and went may have a circle.
+        open.extend(children(pid).into_iter().filter(|child| found.insert(*child)));
     }
     found
+}
+
+/// The children of a process: those of each of its threads.
+#[expect(clippy::disallowed_methods, reason = "files of the system")]
+fn children(pid: i64) -> Vec<i64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Whether a process was started with a mark in its environment.
@@ -227,4 +261,65 @@ fn is_marked(pid: i64, mark: &str) -> bool {
 fn name(pid: i64) -> Option<String> {
     let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
     Some(String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    fn sleeper(mark: &str) -> (Child, i64, i64) {
+        let mut command = Command::new("sleep");
+        command.arg("600").env(super::super::MARKER, mark).stdin(Stdio::null());
+        let child = command.spawn().unwrap();
+        let pid = i64::from(child.id());
+        (child, pid, stat(pid).unwrap().started)
+    }
+
+    fn state(pid: i64) -> u8 {
+        stat(pid).unwrap().state
+    }
+
+    #[test]
+    fn inv_r14_a_signal_never_reaches_a_later_process_of_the_same_number() {
+        let (mut child, pid, started) = sleeper("");
+        send(pid, started - 1, Signal::KILL);
+        // Signals of one process arrive in order: had it been sent, the next one would find it dead.
+        send(pid, started, Signal::STOP);
+        while state(pid) != b'T' {
+            assert_ne!(state(pid), b'Z', "killed by the start time of another");
+            rest(Duration::from_millis(1));
+        }
+        send(pid, started, Signal::KILL);
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(9));
+    }
+
+    #[test]
+    fn marks_are_found_whole_and_among_others() {
+        let (mut child, pid, _) = sleeper("1-2-3:44-5-6");
+        // The environment is there once `exec` is done.
+        while !is_marked(pid, "1-2-3") {
+            rest(Duration::from_millis(1));
+        }
+        assert!(is_marked(pid, "44-5-6"));
+        assert!(!is_marked(pid, "1-2") && !is_marked(pid, "4-5-6") && !is_marked(pid, ""));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn children_are_listed_alike_by_both_looks() {
+        let (mut child, pid, _) = sleeper("");
+        let me = i64::from(std::process::id());
+        assert!(below(me).contains(&pid) && below_in(&table(), me).contains(&pid));
+        assert_eq!(stat(pid).unwrap().parent, me);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_circle_in_what_was_read_ends() {
+        assert_eq!(collect(1, |pid| vec![pid % 3 + 1]), BTreeSet::from([1, 2, 3]));
+    }
 }

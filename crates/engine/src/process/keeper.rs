@@ -16,8 +16,8 @@ use rustix::process::{Pid, Signal};
 use super::cgroup::Cgroup;
 use super::clock::{Trust, since_boot};
 use super::descendants::{Descendants, wait_for};
-use super::ending::Ending;
 use super::end::{Cause, End, Processes, Status};
+use super::ending::Ending;
 use super::launch;
 use super::protocol::{Go, Heard, Line, Order, Refusal, Report};
 use super::signals::{self, Passed};
@@ -102,14 +102,8 @@ impl Keeper {
             }
             joined.ok().map(|()| cgroup)
         });
-        let mut descendants = Descendants {
-            command: pid,
-            own_group: group.is_none(),
-            cgroup,
-            mark,
-            is_reaper,
-            status: None,
-        };
+        let mut descendants =
+            Descendants { command: pid, own_group: group.is_none(), cgroup, mark, is_reaper, status: None };
         if since_boot() >= trust.term_at {
             descendants.clear();
             refuse(Refusal::Late);

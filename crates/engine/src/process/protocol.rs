@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
-    sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -160,11 +160,7 @@ impl Line {
 }
 
 /// Says something over a socket.
-pub(super) fn say(
-    socket: &UnixStream,
-    message: &impl Serialize,
-    descriptor: Option<BorrowedFd<'_>>,
-) -> io::Result<()> {
+pub(super) fn say(socket: &UnixStream, message: &impl Serialize, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -192,8 +188,11 @@ mod tests {
     #[test]
     fn messages_arrive_as_they_were_sent_and_the_end_is_told() {
         let (a, mut b) = pair();
-        let trust =
-            Trust { term_at: Duration::from_nanos(7), kill_at: Duration::from_secs(9), ends_at: Duration::from_secs(11) };
+        let trust = Trust {
+            term_at: Duration::from_nanos(7),
+            kill_at: Duration::from_secs(9),
+            ends_at: Duration::from_secs(11),
+        };
         let orders = [
             Order::Start { trust, group: Some(7), cgroup: Some("x".into()), mark: "m".into() },
             Order::Trust { number: 3, trust },

@@ -18,11 +18,6 @@ impl Stat {
     pub(super) fn lives(self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x') || self.threads > 1
     }
-
-    /// Whether it is stopped, so that it cannot fork.
-    pub(super) fn is_stopped(self) -> bool {
-        matches!(self.state, b'T' | b't')
-    }
 }
 
 /// Reads a process's state; `None` when it is not there or not ours to see.

@@ -44,8 +44,10 @@ enum Verdict {
     Fine,
     /// It has said how it all ended.
     Over(Event),
-    /// It is gone, does not answer or is late.
+    /// It does not answer or is late.
     Failed(Cause),
+    /// It is gone.
+    Gone,
 }
 
 impl Watch {
@@ -57,7 +59,12 @@ impl Watch {
                     self.bury_keeper();
                     break event;
                 }
-                Verdict::Failed(cause) => break self.take_over(cause),
+                Verdict::Failed(cause) => {
+                    // A command that has ended before the keeper is killed has ended by itself.
+                    let by_itself = self.command.as_ref().is_some_and(|(pid, _)| has_ended(*pid));
+                    break self.take_over(cause, by_itself);
+                }
+                Verdict::Gone => break self.take_over(Cause::KeeperGone, false),
             }
             let strike_at = self.orders.state().trust.strike_at();
             let wait = strike_at.saturating_sub(since_boot()).clamp(Duration::from_millis(1), SLICE);
@@ -85,7 +92,7 @@ impl Watch {
         loop {
             match self.line.hear::<Report>(false) {
                 Heard::Nothing => return None,
-                Heard::Closed => return Some(Verdict::Failed(Cause::KeeperGone)),
+                Heard::Closed => return Some(Verdict::Gone),
                 Heard::Message(Report::Starting { pid, cgroup }) => {
                     self.command = raw(pid).map(|pid| (pid, cgroup));
                     self.orders.heard(0);
@@ -111,10 +118,7 @@ impl Watch {
     }
 
     /// Does what the keeper would have done.
-    fn take_over(&mut self, cause: Cause) -> Event {
-        let is_ended = |pid: Pid| stat(i64::from(pid.as_raw_nonzero().get())).is_none_or(|stat| !stat.lives());
-        // A command that has ended before the keeper is ended has ended by itself.
-        let by_itself = self.command.as_ref().is_some_and(|(pid, _)| is_ended(*pid));
+    fn take_over(&mut self, cause: Cause, by_itself: bool) -> Event {
         self.bury_keeper();
         if let Some(Verdict::Over(event)) = self.hear() {
             return event;
@@ -130,7 +134,7 @@ impl Watch {
         };
         descendants.reap();
         let was_ended = self.exited.is_some_and(|(_, cause)| cause.is_some());
-        // The end of the keeper kills the command, if it still runs then.
+        // The end of the keeper kills the command, if it still runs then: that status proves nothing.
         let other_end = descendants.status.is_some_and(|status| status != Status::Signal(9));
         let end = if (by_itself || other_end) && !was_ended && cause != Cause::Lost {
             descendants.reap();
@@ -148,4 +152,8 @@ impl Watch {
         descendants.leave_cgroup();
         Event::Over(end)
     }
+}
+
+fn has_ended(pid: Pid) -> bool {
+    stat(i64::from(pid.as_raw_nonzero().get())).is_none_or(|stat| !stat.lives())
 }
