@@ -58,9 +58,15 @@ impl Contest {
             .into_command();
         let file = |name: &str| std::fs::File::create(home.path(name)).unwrap();
         command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
-        let first = command.spawn().unwrap();
-        wait_until("the command runs", || home.path("ready").exists());
-        Contest { home, first }
+        let contest = Contest { first: command.spawn().unwrap(), home };
+        wait_until("the command runs", || contest.home.path("ready").exists());
+        if cgroup.is_empty() && cgroups() {
+            wait_until("it has its cgroup or has ended", || {
+                let state = contest.command();
+                state.is_none_or(|pid| cgroup_of(pid).contains("/tenure-"))
+            });
+        }
+        contest
     }
 
     fn runner(&self) -> u32 {
@@ -68,12 +74,26 @@ impl Contest {
     }
 
     fn keeper(&self) -> u32 {
-        children(self.runner()).into_iter().find(|pid| words_of(*pid).contains(" keeper ")).expect("a keeper")
+        self.find_keeper().expect("a keeper")
+    }
+
+    fn find_keeper(&self) -> Option<u32> {
+        children(self.runner()).into_iter().find(|pid| words_of(*pid).contains(" keeper "))
     }
 
     /// The process that the keeper started.
-    fn command(&self) -> u32 {
-        children(self.keeper()).into_iter().find(|pid| words_of(*pid).contains("flock -s 9")).expect("a command")
+    fn command(&self) -> Option<u32> {
+        let keeper = self.find_keeper()?;
+        children(keeper).into_iter().find(|pid| words_of(*pid).contains("flock -s 9"))
+    }
+
+    /// The directory of the command's cgroup.
+    fn cgroup_dir(&self) -> std::path::PathBuf {
+        let seen = cgroup_of(self.command().unwrap());
+        let own = seen.lines().find_map(|line| line.strip_prefix("0::")).unwrap();
+        let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+        let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2")).unwrap();
+        format!("{}{own}", mount.split(' ').nth(1).unwrap()).into()
     }
 
     /// When the lock ends, if it is not renewed.
@@ -287,7 +307,7 @@ fn inv_r14_runner_and_keeper_killed_at_once_take_the_command_with_them() {
 fn inv_r14_a_stopped_command_can_be_ended() {
     let script = "setsid bash -c 'touch ../ready; sleep 600' & wait";
     each_of(&[("stopped", script)], |contest| {
-        signal(contest.command(), "-STOP");
+        signal(contest.command().unwrap(), "-STOP");
         signal(contest.runner(), "-TERM");
         contest.next_holder_is_alone();
         assert_eq!(contest.end().0, Some(143));
@@ -298,7 +318,7 @@ fn inv_r14_a_stopped_command_can_be_ended() {
 fn inv_r14_a_killed_command_leaves_its_status_and_names_what_goes_on() {
     let script = "setsid bash -c 'touch ../ready; exec sleep 600' & wait";
     each_of(&[("killed", script)], |contest| {
-        signal(contest.command(), "-KILL");
+        signal(contest.command().unwrap(), "-KILL");
         let (code, said) = contest.end();
         assert_eq!((code, &said["data"]["signal"]), (Some(137), &Value::from(9)), "{said}");
         assert_eq!(said["data"]["leftovers"][0]["name"], "sleep", "{said}");
@@ -310,7 +330,7 @@ fn inv_r14_a_killed_command_leaves_its_status_and_names_what_goes_on() {
 fn inv_u2_a_stopped_keeper_does_not_change_the_exit_status() {
     let script = "touch ../ready; while [ ! -e ../go ]; do sleep 0.05; done; exit 7";
     each_of(&[("ends by itself", script)], |contest| {
-        let (keeper, command) = (contest.keeper(), contest.command());
+        let (keeper, command) = (contest.keeper(), contest.command().unwrap());
         signal(keeper, "-STOP");
         std::fs::write(contest.home.path("go"), "").unwrap();
         wait_until("the command has ended", || stat(command).is_some_and(|stat| stat.starts_with('Z')));
@@ -337,35 +357,36 @@ fn inv_r14_leftovers_are_named_whatever_they_are_called_and_left_alone() {
 
 #[test]
 fn inv_r14_no_cgroup_is_left_behind() {
-    let Some(dir) = cgroups() else { return };
-    let left = || {
-        let names = std::fs::read_dir(&dir).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with("tenure-")).collect::<Vec<_>>()
-    };
+    if !cgroups() {
+        return;
+    }
     let mut contest = Contest::start("setsid bash -c 'touch ../ready; exec sleep 600' & wait", "");
-    let own = format!("tenure-{}-", contest.runner());
-    let made = || left().iter().any(|name| name.starts_with(&own));
-    assert!(made());
-    signal(contest.command(), "-KILL");
+    let dir = contest.cgroup_dir();
+    assert!(dir.exists(), "{}", dir.display());
+    signal(contest.command().unwrap(), "-KILL");
     contest.end();
-    assert!(contest.lives() && !made(), "what goes on does so outside");
+    assert!(contest.lives() && !dir.exists(), "what goes on does so outside");
     for party in [Contest::runner, Contest::keeper] {
         let contest = Contest::start(SHAPES[2].1, "");
-        let own = format!("tenure-{}-", contest.runner());
+        let dir = contest.cgroup_dir();
+        assert!(dir.exists());
         signal(party(&contest), "-KILL");
-        wait_until("its cgroup is gone", || !left().iter().any(|name| name.starts_with(&own)));
+        wait_until("its cgroup is gone", || !dir.exists());
     }
 }
 
-/// The cgroup of this process, where commands can have one of their own.
-fn cgroups() -> Option<std::path::PathBuf> {
-    let home = Home::new(Engine::File);
-    let seen = home.run(&["lock", "x", "--agent", "a", "--", "cat", "/proc/self/cgroup"]).stdout;
-    let own = seen.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let (above, name) = own.rsplit_once('/')?;
-    let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
-    let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"))?.split(' ').nth(1)?;
-    name.starts_with("tenure-").then(|| format!("{mount}{above}").into())
+/// Whether commands can have a cgroup of their own here.
+fn cgroups() -> bool {
+    static ASKED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *ASKED.get_or_init(|| {
+        let home = Home::direct(Engine::File);
+        home.add("one");
+        home.run(&["doctor"]).stdout.contains("by a cgroup")
+    })
+}
+
+fn cgroup_of(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default()
 }
 
 #[test]

@@ -170,6 +170,23 @@ impl Descendants {
         self.leave_cgroup();
     }
 
+    /// Moves all into a cgroup. Those that start after the move of their parent are in it; a few looks find the others.
+    pub(super) fn enclose(&self, cgroup: &Cgroup) -> bool {
+        for _ in 0..LOOKS {
+            let inside: BTreeSet<i64> = cgroup.pids().into_iter().collect();
+            let outside = self.live().into_iter().map(|(pid, _)| pid).filter(|pid| !inside.contains(pid));
+            let moved: Vec<bool> = outside.map(|pid| cgroup.join(pid).is_ok() || stat(pid).is_none()).collect();
+            if moved.is_empty() {
+                return true;
+            }
+            if !moved.contains(&true) {
+                return false;
+            }
+        }
+        // What escapes it is still found as a descendant.
+        true
+    }
+
     /// Removes the cgroup. What still runs goes on in the one above.
     pub(super) fn leave_cgroup(&self) {
         if let Some(cgroup) = &self.cgroup {

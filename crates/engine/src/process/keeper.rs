@@ -29,6 +29,10 @@ pub(super) const ROLE: &str = "keeper";
 /// No wait is longer: a timer does not count the time that the machine was asleep.
 const SLICE: Duration = Duration::from_secs(1);
 
+/// A command that has run so long gets a cgroup. Moving a process makes the system wait for all processors, about 12 ms:
+/// more than all else that the start of a short command costs.
+const ENCLOSE_AFTER: Duration = Duration::from_millis(200);
+
 /// Keeps the command that the words name, for the runner at the other end of standard input.
 pub(super) fn run(words: &[OsString]) -> ExitCode {
     // For `ps`: the file was started by another name.
@@ -54,6 +58,8 @@ struct Keeper {
     attended: bool,
     /// The launcher, until the command executes.
     launcher: Option<Line>,
+    /// When the command gets a cgroup of its own, and its name.
+    enclose: Option<(Duration, String)>,
     trust: Trust,
     descendants: Descendants,
     /// Readable when the command has ended.
@@ -95,23 +101,15 @@ impl Keeper {
         };
         let pid = Pid::from_child(&child);
         let number = i64::from(pid.as_raw_nonzero().get());
-        let cgroup = cgroup.and_then(|name| Cgroup::make(&name)).and_then(|cgroup| {
-            let joined = cgroup.join(number);
-            if joined.is_err() {
-                cgroup.remove();
-            }
-            joined.ok().map(|()| cgroup)
-        });
         let mut descendants =
-            Descendants { command: pid, own_group: group.is_none(), cgroup, mark, is_reaper, status: None };
+            Descendants { command: pid, own_group: group.is_none(), cgroup: None, mark, is_reaper, status: None };
         if since_boot() >= trust.term_at {
             descendants.clear();
             refuse(Refusal::Late);
             return None;
         }
         // From here on the command may run, so the runner has to know of it first.
-        let dir = descendants.cgroup.as_ref().map(|cgroup| cgroup.dir().to_owned());
-        let _ = runner.say(&Report::Starting { pid: number, cgroup: dir }, None);
+        let _ = runner.say(&Report::Starting { pid: number }, None);
         let _ = launcher.say(&Go, Some(input.as_fd()));
         drop(input);
         // What the command and its caller read and write is not held open from here.
@@ -127,6 +125,7 @@ impl Keeper {
             runner,
             attended: true,
             launcher: Some(launcher),
+            enclose: cgroup.map(|name| (since_boot() + ENCLOSE_AFTER, name)),
             trust,
             descendants,
             command,
@@ -172,6 +171,9 @@ impl Keeper {
         if self.ending.is_none() && since_boot() >= self.trust.term_at {
             self.begin(Cause::Lost);
         }
+        if self.ending.is_none() && self.enclose.as_ref().is_some_and(|(at, _)| since_boot() >= *at) {
+            self.enclose();
+        }
         let Some(ending) = &mut self.ending else { return false };
         if no_child {
             self.over(Processes::default());
@@ -181,6 +183,19 @@ impl Keeper {
             self.say(&Report::Surviving(surviving));
         }
         false
+    }
+
+    /// Moves the command and all that it has started into a cgroup, if one can be made.
+    fn enclose(&mut self) {
+        let Some(cgroup) = self.enclose.take().and_then(|(_, name)| Cgroup::make(&name)) else { return };
+        // The runner has to know of it first: it removes it where this process is killed.
+        self.say(&Report::Cgroup { dir: cgroup.dir().to_owned() });
+        if self.descendants.enclose(&cgroup) {
+            self.descendants.cgroup = Some(cgroup);
+        } else {
+            cgroup.empty();
+            cgroup.remove();
+        }
     }
 
     fn was_asked(&self, status: Status) -> bool {
@@ -212,7 +227,10 @@ impl Keeper {
             Some(ending) => ending.pause(),
             // Without a descriptor of the command its end is looked for.
             None if self.command.is_none() => Duration::from_millis(20),
-            None => self.trust.term_at.saturating_sub(now),
+            None => {
+                let enclose_at = self.enclose.as_ref().map_or(Duration::MAX, |(at, _)| *at);
+                self.trust.term_at.min(enclose_at).saturating_sub(now)
+            }
         };
         let mut on = Vec::new();
         if self.attended {

@@ -107,6 +107,7 @@ impl Kept {
             is_reaper,
             patience: spec.patience,
             command: None,
+            cgroup: None,
             exited: None,
             tell,
         };

@@ -45,7 +45,9 @@ pub(super) enum Order {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
     /// The command is about to execute. Before this nothing of it has run.
-    Starting { pid: i64, cgroup: Option<PathBuf> },
+    Starting { pid: i64 },
+    /// It is about to be moved into this cgroup.
+    Cgroup { dir: PathBuf },
     /// It does not, and nothing of it is left.
     NotStarted(Refusal),
     /// An order was heard.

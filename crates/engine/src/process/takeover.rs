@@ -31,8 +31,10 @@ pub(super) struct Watch {
     pub(super) mark: String,
     pub(super) is_reaper: bool,
     pub(super) patience: Duration,
-    /// The command and its cgroup, once the keeper has named them.
-    pub(super) command: Option<(Pid, Option<PathBuf>)>,
+    /// The command, once the keeper has named it.
+    pub(super) command: Option<Pid>,
+    /// Its cgroup, once it has one.
+    pub(super) cgroup: Option<PathBuf>,
     /// How the command ended, and whether it was ended.
     pub(super) exited: Option<(Status, Option<Cause>)>,
     pub(super) tell: Sender<Event>,
@@ -61,7 +63,7 @@ impl Watch {
                 }
                 Verdict::Failed(cause) => {
                     // A command that has ended before the keeper is killed has ended by itself.
-                    let by_itself = self.command.as_ref().is_some_and(|(pid, _)| has_ended(*pid));
+                    let by_itself = self.command.is_some_and(has_ended);
                     break self.take_over(cause, by_itself);
                 }
                 Verdict::Gone => break self.take_over(Cause::KeeperGone, false),
@@ -93,10 +95,11 @@ impl Watch {
             match self.line.hear::<Report>(false) {
                 Heard::Nothing => return None,
                 Heard::Closed => return Some(Verdict::Gone),
-                Heard::Message(Report::Starting { pid, cgroup }) => {
-                    self.command = raw(pid).map(|pid| (pid, cgroup));
+                Heard::Message(Report::Starting { pid }) => {
+                    self.command = raw(pid);
                     self.orders.heard(0);
                 }
+                Heard::Message(Report::Cgroup { dir }) => self.cgroup = Some(dir),
                 Heard::Message(Report::Heard { number }) => self.orders.heard(number),
                 Heard::Message(Report::Exited { status, cause }) => self.exited = Some((status, cause)),
                 Heard::Message(Report::Surviving(surviving)) => _ = self.tell.send(Event::Surviving(surviving)),
@@ -123,11 +126,11 @@ impl Watch {
         if let Some(Verdict::Over(event)) = self.hear() {
             return event;
         }
-        let Some((command, dir)) = self.command.clone() else { return Event::NotStarted(NotStarted::NoKeeper) };
+        let Some(command) = self.command else { return Event::NotStarted(NotStarted::NoKeeper) };
         let mut descendants = Descendants {
             command,
             own_group: self.own_group,
-            cgroup: dir.map(Cgroup::at),
+            cgroup: self.cgroup.take().map(Cgroup::at),
             mark: self.mark.clone(),
             is_reaper: self.is_reaper,
             status: self.exited.map(|(status, _)| status),
