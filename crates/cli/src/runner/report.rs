@@ -25,7 +25,7 @@ pub(super) fn over(context: &Context<'_>, hold: &Hold, end: &End, released: &Res
             );
             return ended(context, hold, Error::new(Kind::Storage, "keeper_lost", Stage::Write, message), why);
         }
-        (Some(status), None | Some(Cause::Asked)) => status,
+        (Some(status), None | Some(Cause::Signal)) => status,
     };
     if end.leftovers.count > 0 {
         let count = end.leftovers.count;

@@ -41,8 +41,8 @@ pub enum Cause {
     RunnerGone,
     /// The keeper is gone, or no longer answers.
     KeeperGone,
-    /// A signal to the runner asked for it.
-    Asked,
+    /// A signal ended the command itself, or one to the runner asked for it.
+    Signal,
 }
 
 /// A process of a command.

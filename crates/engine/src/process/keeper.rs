@@ -67,8 +67,6 @@ struct Keeper {
     ending: Option<Ending>,
     /// Whether a signal was passed on that asks for an end.
     asked: bool,
-    /// Whether the keyboard sent a signal to the command.
-    interrupted: bool,
     /// Whether the runner knows the status of the command.
     reported: bool,
 }
@@ -131,7 +129,6 @@ impl Keeper {
             command,
             ending: None,
             asked: false,
-            interrupted: false,
             reported: false,
         })
     }
@@ -157,8 +154,8 @@ impl Keeper {
             let cause = self.ending.as_ref().map(|ending| ending.cause);
             self.say(&Report::Exited { status, cause });
             self.reported = true;
-            if self.ending.is_none() && self.was_asked(status) {
-                self.begin(Cause::Asked);
+            if self.ending.is_none() && self.was_signalled(status) {
+                self.begin(Cause::Signal);
             }
             // The look that finds the end of the command sees nothing else.
             return self.look();
@@ -198,8 +195,11 @@ impl Keeper {
         }
     }
 
-    fn was_asked(&self, status: Status) -> bool {
-        self.asked || (self.interrupted && status.exit_code() > 128)
+    /// Whether the command has ended other than by itself: then nothing of it is left running. A signal of the keyboard
+    /// reaches the command before this process hears of it, so the status tells.
+    fn was_signalled(&self, status: Status) -> bool {
+        let by_keyboard = !self.descendants.own_group && matches!(status.exit_code(), 130 | 131);
+        self.asked || status.signal().is_some() || by_keyboard
     }
 
     /// Begins to end everything.
@@ -282,7 +282,7 @@ impl Keeper {
     fn pass(&mut self, passed: Passed) {
         let own_group = self.descendants.own_group;
         match passed {
-            Passed::Interrupt | Passed::Quit if !own_group => self.interrupted = true,
+            Passed::Interrupt | Passed::Quit if !own_group => {}
             Passed::Terminate => {
                 self.asked = true;
                 self.descendants.terminate();

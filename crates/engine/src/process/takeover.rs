@@ -17,7 +17,6 @@ use super::end::{Cause, End, Processes, Status};
 use super::ending::Ending;
 use super::kept::{Event, NotStarted, Orders};
 use super::protocol::{Heard, Line, Refusal, Report};
-use super::stat::stat;
 
 /// No wait is longer: a timer does not count the time that the machine was asleep, and trust may be renewed meanwhile.
 const SLICE: Duration = Duration::from_millis(250);
@@ -61,12 +60,8 @@ impl Watch {
                     self.bury_keeper();
                     break event;
                 }
-                Verdict::Failed(cause) => {
-                    // A command that has ended before the keeper is killed has ended by itself.
-                    let by_itself = self.command.is_some_and(has_ended);
-                    break self.take_over(cause, by_itself);
-                }
-                Verdict::Gone => break self.take_over(Cause::KeeperGone, false),
+                Verdict::Failed(cause) => break self.take_over(cause),
+                Verdict::Gone => break self.take_over(Cause::KeeperGone),
             }
             let strike_at = self.orders.state().trust.strike_at();
             let wait = strike_at.saturating_sub(since_boot()).clamp(Duration::from_millis(1), SLICE);
@@ -121,7 +116,7 @@ impl Watch {
     }
 
     /// Does what the keeper would have done.
-    fn take_over(&mut self, cause: Cause, by_itself: bool) -> Event {
+    fn take_over(&mut self, cause: Cause) -> Event {
         self.bury_keeper();
         if let Some(Verdict::Over(event)) = self.hear() {
             return event;
@@ -136,27 +131,30 @@ impl Watch {
             status: self.exited.map(|(status, _)| status),
         };
         descendants.reap();
-        let was_ended = self.exited.is_some_and(|(_, cause)| cause.is_some());
-        // The end of the keeper kills the command, if it still runs then: that status proves nothing.
-        let other_end = descendants.status.is_some_and(|status| status != Status::Signal(9));
-        let end = if (by_itself || other_end) && !was_ended && cause != Cause::Lost {
-            descendants.reap();
-            End { status: descendants.status, cause: None, leftovers: descendants.named() }
-        } else {
-            let mut ending = Ending::begin(&descendants, cause, self.orders.state().trust);
-            while !descendants.are_gone() {
-                if let Some(surviving) = ending.go_on(&descendants) {
-                    let _ = self.tell.send(Event::Surviving(surviving));
-                }
-                rest(ending.pause());
+        let cause = match (self.exited, descendants.status) {
+            (Some((_, Some(cause))), _) => Some(cause),
+            (_, Some(Status::Code(_))) if cause == Cause::KeeperGone => None,
+            // The end of the keeper kills the command, if it still runs then: that status proves nothing.
+            (_, Some(Status::Signal(signal))) if cause == Cause::KeeperGone && signal != 9 => Some(Cause::Signal),
+            _ => Some(cause),
+        };
+        let end = match cause {
+            None => {
+                descendants.reap();
+                End { status: descendants.status, cause, leftovers: descendants.named() }
             }
-            End { status: descendants.status, cause: Some(cause), leftovers: Processes::default() }
+            Some(why) => {
+                let mut ending = Ending::begin(&descendants, why, self.orders.state().trust);
+                while !descendants.are_gone() {
+                    if let Some(surviving) = ending.go_on(&descendants) {
+                        let _ = self.tell.send(Event::Surviving(surviving));
+                    }
+                    rest(ending.pause());
+                }
+                End { status: descendants.status, cause, leftovers: Processes::default() }
+            }
         };
         descendants.leave_cgroup();
         Event::Over(end)
     }
-}
-
-fn has_ended(pid: Pid) -> bool {
-    stat(i64::from(pid.as_raw_nonzero().get())).is_none_or(|stat| !stat.lives())
 }
