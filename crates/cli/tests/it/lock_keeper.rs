@@ -414,9 +414,9 @@ fn inv_r14_children_that_a_runner_had_before_are_not_touched() {
         // The shell becomes the runner, and its child the runner's.
         let tenure = crate::home::TENURE;
         let inner = "exec 9>> ../alive; flock -s 9; setsid bash -c 'touch ../ready; sleep 600' & wait";
-        let outer = format!("sleep 600 & echo $! > ../mine; exec \"$0\" lock deploy --ttl 2s --json -- bash -c \"$1\"");
+        let outer = "sleep 600 & echo $! > ../mine; exec \"$0\" lock deploy --ttl 2s --json -- bash -c \"$1\"";
         let mut shell = home.clean("bash".as_ref());
-        shell.args(["-c", &outer, tenure, inner]).env("TENURE_AGENT", "a").env("TENURE_CGROUP", cgroup);
+        shell.args(["-c", outer, tenure, inner]).env("TENURE_AGENT", "a").env("TENURE_CGROUP", cgroup);
         let file = |name: &str| std::fs::File::create(home.path(name)).unwrap();
         shell.stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
         let mut contest = Contest { first: shell.spawn().unwrap(), home };

@@ -110,12 +110,7 @@ impl Keeper {
         let _ = runner.say(&Report::Starting { pid: number }, None);
         let _ = launcher.say(&Go, Some(input.as_fd()));
         drop(input);
-        // What the command and its caller read and write is not held open from here.
-        if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
-            let _ = rustix::stdio::dup2_stdin(&null);
-            let _ = rustix::stdio::dup2_stdout(&null);
-            let _ = rustix::stdio::dup2_stderr(&null);
-        }
+        let_go_of_output();
         // The keeper ends when its work is done. This comes after the start, so that the command has the caller's handling.
         let _ = signals::listen(|_| ());
         let command = system::open(pid);
@@ -301,6 +296,16 @@ impl Keeper {
     fn say(&self, report: &Report) {
         // A runner that is gone is noticed by what it no longer says.
         let _ = self.runner.say(report, None);
+    }
+}
+
+/// What the command and its caller read and write is not held open by the keeper.
+#[expect(clippy::disallowed_methods, reason = "a file of the system")]
+fn let_go_of_output() {
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
     }
 }
 
