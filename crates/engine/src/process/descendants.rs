@@ -280,7 +280,8 @@ fn name(pid: i64) -> Option<String> {
     Some(String::from_utf8_lossy(name.strip_suffix(b"\n").unwrap_or(&name)).into_owned())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::process::{Child, Command, Stdio};
 
