@@ -19,8 +19,12 @@ mod wait;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let env = env::Env::capture();
     let words = env::arguments();
+    // A process that a runner started for itself has nothing to do with settings.
+    if let Some(exit) = tenure_engine::process::inner_role(&words) {
+        return exit;
+    }
+    let env = env::Env::capture();
     // Before anything that can fail: whatever becomes of a hook, its tool must not take it for a refusal.
     if hook::is_meant(&words) {
         return hook::run(&words, &env);

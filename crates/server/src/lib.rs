@@ -10,6 +10,5 @@ mod percent;
 pub mod queue;
 pub mod reach;
 pub mod serve;
-pub mod signals;
 mod socket;
 pub mod wire;

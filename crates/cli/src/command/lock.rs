@@ -138,17 +138,3 @@ struct Args {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
-
-/// The process that ends a command if its runner cannot.
-pub(super) const GUARDIAN: Spec = Spec {
-    name: runner::NAME,
-    aliases: &[],
-    group: Group::Hidden,
-    about: "Watches the command of a lock (started by `lock` itself)",
-    examples: &[],
-    args: |command| command,
-    run: |_, _| {
-        runner::guard();
-        Ok(0)
-    },
-};

@@ -134,7 +134,6 @@ pub(crate) const ALL: &[Spec] = &[
     hook::SPEC,
     reference::SPEC,
     demo::WORKER,
-    lock::GUARDIAN,
 ];
 
 /// Reads a command's arguments out of what clap matched.

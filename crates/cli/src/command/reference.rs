@@ -169,6 +169,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("TENURE_FORCE_HTTP", "`1`: speak to a server on another machine without TLS"),
     ("TENURE_SOCKET", "`off`: never use the server beside an embedded store"),
     ("TENURE_FORMAT", "`json`: as `--json`"),
+    ("TENURE_CGROUP", "`off`: no command under a lock gets a cgroup of its own; see docs/processes.md"),
     ("TENURE_OFF", "`1`: no guard of this process looks at anything; see docs/guards.md"),
     ("TENURE_WORKER", "`1`: a session that begins takes a task at once; see docs/hooks.md"),
     ("TENURE_LOG", "`1`: `tenure mcp` says on standard error what was called, by whom and how it ended"),

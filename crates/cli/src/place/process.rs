@@ -3,6 +3,7 @@
 //! Linux only, through `/proc`; elsewhere nothing is ever proven.
 
 use tenure_core::agent::Process;
+pub(crate) use tenure_engine::process::stat;
 
 use crate::env::Env;
 
@@ -33,24 +34,6 @@ impl HostFacts {
     pub(crate) fn process(self, pid: i64, started: i64) -> Process {
         Process { host: self.host, boot: self.boot, pidns: self.pidns, pid, started }
     }
-}
-
-/// The part of `/proc/PID/stat` that tells processes apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stat {
-    pub(crate) state: u8,
-    pub(crate) parent: i64,
-    /// In clock ticks since boot.
-    pub(crate) started: i64,
-}
-
-/// Reads a process's state; `None` when it is not there or not ours to see.
-#[expect(clippy::disallowed_methods, reason = "a file of the system")]
-pub(crate) fn stat(pid: i64) -> Option<Stat> {
-    if pid <= 0 {
-        return None;
-    }
-    parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// The processes above this one, the nearest first: pid and start time. Ends where the system no longer tells. Each costs
@@ -97,37 +80,12 @@ fn no_such_process(pid: i64) -> bool {
     rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
 }
 
-// The second field is the command name in parentheses and may itself hold spaces and parentheses, so fields are counted
-// from the last one: state is the third, the parent the fourth, the start time the 22nd.
-fn parse(stat: &[u8]) -> Option<Stat> {
-    let end = stat.iter().rposition(|&byte| byte == b')')?;
-    let rest = str::from_utf8(&stat[end + 1..]).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = *fields.next()?.as_bytes().first()?;
-    let parent = fields.next()?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some(Stat { state, parent, started })
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
     use std::process::{Command, Stdio};
 
     use super::*;
-
-    #[test]
-    fn the_command_name_may_hold_anything() {
-        let line = |name: &[u8]| {
-            let rest = b" S 41 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21\n";
-            [b"7 (".as_slice(), name, b")", rest].concat()
-        };
-        for name in [b"sh".as_slice(), b"a b", b"x) Z 1 (y", b")))", b"\xff("] {
-            assert_eq!(parse(&line(name)), Some(Stat { state: b'S', parent: 41, started: 4242 }), "{name:?}");
-        }
-        assert_eq!(parse(b""), None);
-        assert_eq!(parse(b"7 (sh) S 1 2"), None);
-    }
 
     #[cfg(target_os = "linux")]
     #[test]

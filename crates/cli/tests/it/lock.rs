@@ -123,7 +123,7 @@ fn inv_r14_the_exit_code_is_that_of_the_command() {
         let document: Value = serde_json::from_str(document).unwrap();
         assert_eq!((told.code, out), (3, "out --json"));
         assert_eq!((&document["ok"], &document["data"]["exit"]), (&json!(true), &json!(3)));
-        assert_eq!(keys(&document["data"]), "exit hold released signal");
+        assert_eq!(keys(&document["data"]), "exit hold leftovers released signal");
         home.replayed();
         assert!(home.ok(&["holds"])["items"].as_array().unwrap().is_empty());
     }

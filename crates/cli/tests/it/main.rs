@@ -33,6 +33,7 @@ mod hooks;
 mod identity;
 mod landlock;
 mod lock;
+mod lock_keeper;
 mod lock_waiting;
 mod mail;
 mod mcp;

@@ -247,7 +247,13 @@ fn holds() {
 #[test]
 fn doctor() {
     let mut world = World::direct();
-    insta::assert_snapshot!(world.run(&["doctor"]));
+    // How processes are ended depends on the machine.
+    let shown = world.run(&["doctor"]);
+    let lines = shown.lines().map(|line| match line.split_once(" are ended ") {
+        Some((before, _)) if line.starts_with("processes ") => format!("{before} are ended …"),
+        _ => line.to_owned(),
+    });
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::output::table::table;
 use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
 use crate::place::Location;
+use crate::runner;
 
 pub(super) const SPEC: Spec = Spec {
     name: "doctor",
@@ -144,7 +145,22 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     checks.extend(rows(context, store));
     checks.push(hooks(context));
     checks.push(guards(context));
+    checks.push(processes(context));
     checks
+}
+
+/// How the command of `lock NAME -- COMMAND` is ended with all that it has started.
+fn processes(context: &Context<'_>) -> Check {
+    let how = if !cfg!(target_os = "linux") {
+        "by their process group: what leaves it is not found"
+    } else if !runner::wants_cgroup(context.env) {
+        "by looking for their descendants, since TENURE_CGROUP is off"
+    } else if tenure_engine::process::cgroup_holds() {
+        "by a cgroup of their own"
+    } else {
+        "by looking for their descendants: no cgroup is writable here"
+    };
+    ok("processes", format!("commands under a lock are ended {how}"))
 }
 
 /// What can be seen of a server from here.
@@ -174,6 +190,7 @@ fn server(context: &Context<'_>) -> Vec<Check> {
     });
     checks.push(hooks(context));
     checks.push(guards(context));
+    checks.push(processes(context));
     checks.push(remark("store", "it is looked at where the server runs: `tenure doctor` there", None));
     checks
 }

@@ -1,18 +1,19 @@
 //! Signals of this process, for a runner that passes them on to its command.
 
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A signal that is passed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Passed {
-    /// `SIGINT`.
+    /// SIGINT.
     Interrupt,
-    /// `SIGTERM`.
+    /// SIGTERM.
     Terminate,
-    /// `SIGHUP`.
+    /// SIGHUP.
     HangUp,
-    /// `SIGQUIT`.
+    /// SIGQUIT.
     Quit,
 }
 

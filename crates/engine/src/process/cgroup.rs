@@ -1,0 +1,162 @@
+//! A cgroup of its own for a command, where the cgroup of the caller is writable (cgroup v2, Linux): everything in it is
+//! ended by one write, whatever it does meanwhile, and also what belongs to another user.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::stat::stat;
+
+/// Directories of this prefix are made by keepers: `tenure-PID-STARTED-…`, with the runner's pid and start time.
+pub(super) const PREFIX: &str = "tenure-";
+
+/// A cgroup that a keeper has made. Its directory is removed at the end of the run.
+#[derive(Clone, Debug)]
+pub(super) struct Cgroup {
+    dir: PathBuf,
+}
+
+impl Cgroup {
+    /// Makes one below the cgroup of this process, and removes empty ones of runs whose processes were all killed.
+    pub(super) fn make(name: &str) -> Option<Cgroup> {
+        let own = own_dir()?;
+        sweep(&own);
+        let dir = own.join(name);
+        std::fs::create_dir(&dir).ok()?;
+        let cgroup = Cgroup { dir };
+        if cgroup.dir.join("cgroup.kill").exists() {
+            return Some(cgroup);
+        }
+        cgroup.remove();
+        None
+    }
+
+    /// The cgroup of a run, as its keeper named it.
+    pub(super) fn at(dir: PathBuf) -> Cgroup {
+        Cgroup { dir }
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Moves a process in.
+    pub(super) fn join(&self, pid: i64) -> io::Result<()> {
+        std::fs::write(self.dir.join("cgroup.procs"), pid.to_string())
+    }
+
+    /// Sends SIGKILL to everything inside.
+    pub(super) fn kill(&self) -> io::Result<()> {
+        std::fs::write(self.dir.join("cgroup.kill"), "1")
+    }
+
+    /// The processes inside.
+    #[expect(clippy::disallowed_methods, reason = "a file of the system")]
+    pub(super) fn pids(&self) -> Vec<i64> {
+        let read = std::fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
+        read.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
+    }
+
+    /// Moves what is left inside to the cgroup above.
+    pub(super) fn empty(&self) {
+        let Some(above) = self.dir.parent() else { return };
+        // A process may fork between the look and the move, so this is done until nothing is left.
+        for _ in 0..100 {
+            let inside = self.pids();
+            if inside.is_empty() {
+                return;
+            }
+            for pid in inside {
+                let _ = std::fs::write(above.join("cgroup.procs"), pid.to_string());
+            }
+        }
+    }
+
+    /// Removes it. A process that ended a moment ago may still be counted.
+    pub(super) fn remove(&self) {
+        for _ in 0..100 {
+            match std::fs::remove_dir(&self.dir) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && self.pids().is_empty() => {
+                    super::descendants::rest(std::time::Duration::from_millis(2));
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Whether a command can be given a cgroup of its own on this machine.
+pub fn holds() -> bool {
+    own_dir().is_some()
+}
+
+/// The directory of this process's own cgroup, if processes can be moved below it.
+#[expect(clippy::disallowed_methods, reason = "files of the system")]
+fn own_dir() -> Option<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let dir = locate(&mounts, &groups)?;
+    let writable = |path: &Path| access(path, Access::WRITE_OK).is_ok();
+    (writable(&dir) && writable(&dir.join("cgroup.procs"))).then_some(dir)
+}
+
+/// Finds the directory by the mount of cgroup v2 and the line of this process.
+fn locate(mounts: &str, groups: &str) -> Option<PathBuf> {
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    mounts.lines().find_map(|line| {
+        let (before, after) = line.split_once(" - ")?;
+        if after.split(' ').next() != Some("cgroup2") {
+            return None;
+        }
+        let mut fields = before.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        // Paths with blanks are written with escapes, which no system uses here; such a mount is not used.
+        if point.contains('\\') || group.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let below = if root == "/" { group } else { group.strip_prefix(root)? };
+        if !below.is_empty() && !below.starts_with('/') {
+            return None;
+        }
+        Some(Path::new(point).join(below.trim_start_matches('/')))
+    })
+}
+
+/// Removes the empty cgroups of runs whose runner is gone. Those that are not empty cannot be removed.
+fn sweep(own: &Path) {
+    for entry in std::fs::read_dir(own).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
+        let mut numbers = rest.split('-').map(str::parse::<i64>);
+        let (Some(Ok(pid)), Some(Ok(started))) = (numbers.next(), numbers.next()) else { continue };
+        if stat(pid).is_none_or(|stat| stat.started != started) {
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_cgroup_is_found_below_its_mount() {
+        let unified = "25 1 0:22 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n";
+        let of = |mounts, groups| locate(mounts, groups);
+        assert_eq!(of(unified, "0::/user.slice/a\n"), Some("/sys/fs/cgroup/user.slice/a".into()));
+        assert_eq!(of(unified, "0::/\n"), Some("/sys/fs/cgroup/".into()));
+        let hybrid = "30 1 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n31 1 0:27 / /sys/fs/cgroup/unified rw - cgroup2 x rw\n";
+        assert_eq!(of(hybrid, "4:cpu:/a\n0::/b\n"), Some("/sys/fs/cgroup/unified/b".into()));
+        let inside = "25 1 0:22 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(of(inside, "0::/docker/1/x\n"), Some("/sys/fs/cgroup/x".into()));
+        assert_eq!(of(inside, "0::/elsewhere\n"), None);
+        assert_eq!(of(inside, "0::/docker/12\n"), None);
+        assert_eq!(of(unified, "0::/../outside\n"), None);
+        assert_eq!(of(unified, "1:cpu:/\n"), None);
+        assert_eq!(of("", "0::/\n"), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Time as deadlines count it: a clock that cannot be set, and that goes on while the machine sleeps.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use tenure_core::{Span, lock};
+
+/// The time since the machine was started, asleep or not.
+pub fn since_boot() -> Duration {
+    #[cfg(target_os = "linux")]
+    const CLOCK: ClockId = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: ClockId = ClockId::Monotonic;
+    let time = clock_gettime(CLOCK);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Until when a lock is trusted after a request for it: nothing that the store has granted ends before its time to live
+/// has passed since the request was *sent*.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// From then on the command is asked to end (SIGTERM).
+    pub term_at: Duration,
+    /// From then on it is killed by its keeper.
+    pub kill_at: Duration,
+    /// From then on the lock may be another's.
+    pub ends_at: Duration,
+}
+
+impl Trust {
+    /// What is trusted after a request that was sent at `sent`.
+    pub fn from(sent: Duration, ttl: Span) -> Trust {
+        let (ends, margin) = (sent + duration(ttl), duration(lock::margin(ttl)));
+        Trust { term_at: ends - margin, kill_at: ends - margin / 2, ends_at: ends }
+    }
+
+    /// The time between asking and killing.
+    pub fn grace(self) -> Duration {
+        self.kill_at.saturating_sub(self.term_at)
+    }
+
+    /// When a runner no longer leaves the killing to the keeper: late enough for a keeper that does its work, and with
+    /// three quarters of the remaining time to do it.
+    pub(super) fn strike_at(self) -> Duration {
+        self.kill_at + self.ends_at.saturating_sub(self.kill_at) / 4
+    }
+}
+
+/// A span as a duration.
+pub fn duration(span: Span) -> Duration {
+    Duration::from_micros(u64::try_from(span.0).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inv_r14_trust_counts_from_the_instant_before_the_request_was_sent() {
+        let trust = Trust::from(Duration::from_secs(100), Span::seconds(60));
+        assert_eq!((trust.term_at, trust.kill_at), (Duration::from_secs(150), Duration::from_secs(155)));
+        assert_eq!((trust.grace(), trust.ends_at), (Duration::from_secs(5), Duration::from_secs(160)));
+        assert!(trust.kill_at < trust.strike_at() && trust.strike_at() < trust.ends_at);
+        assert!(since_boot() > Duration::ZERO);
+    }
+}

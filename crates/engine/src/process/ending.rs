@@ -1,0 +1,56 @@
+//! Ending a command with all of its descendants: asked first, killed after a grace, until none is left.
+
+use std::time::Duration;
+
+use super::clock::{Trust, since_boot};
+use super::descendants::Descendants;
+use super::end::{Cause, Processes};
+
+/// Processes that still live so long after they were killed are told of.
+const TELL_AFTER: Duration = Duration::from_millis(500);
+/// And told of again.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// An end that is under way.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) cause: Cause,
+    kill_at: Duration,
+    kills: u32,
+    tell_at: Duration,
+}
+
+impl Ending {
+    /// Asks all to end. They are killed after the grace, or when trust is over.
+    pub(super) fn begin(descendants: &Descendants, cause: Cause, trust: Trust) -> Ending {
+        descendants.terminate();
+        let kill_at = trust.kill_at.min(since_boot() + trust.grace());
+        Ending { cause, kill_at, kills: 0, tell_at: kill_at + TELL_AFTER }
+    }
+
+    /// Kills what is left when it is time. Returns what survives, now and then.
+    pub(super) fn go_on(&mut self, descendants: &Descendants) -> Option<Processes> {
+        let now = since_boot();
+        if now < self.kill_at {
+            return None;
+        }
+        descendants.kill();
+        self.kills += 1;
+        if now < self.tell_at {
+            return None;
+        }
+        self.tell_at = now + TELL_EVERY;
+        Some(descendants.named())
+    }
+
+    /// How long to wait before the next look. The end of a process that is no child is not signalled, so that is short;
+    /// what has survived many kills is waiting for a device or belongs to another user.
+    pub(super) fn pause(&self) -> Duration {
+        match self.kills {
+            0 => self.kill_at.saturating_sub(since_boot()).min(Duration::from_millis(5)),
+            1..50 => Duration::from_millis(2),
+            50..100 => Duration::from_millis(50),
+            _ => Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The keeper: parent of the command and subreaper of all that it starts. It never touches the store.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, Signal};
+
+use super::cgroup::Cgroup;
+use super::clock::{Trust, since_boot};
+use super::descendants::{Descendants, wait_for};
+use super::end::{Cause, End, Processes, Status};
+use super::ending::Ending;
+use super::launch;
+use super::protocol::{Go, Heard, Line, Order, Refusal, Report};
+use super::signals::{self, Passed};
+use super::system;
+
+/// What this program is called with.
+pub(super) const ROLE: &str = "keeper";
+
+/// No wait is longer: a timer does not count the time that the machine was asleep.
+const SLICE: Duration = Duration::from_secs(1);
+
+/// A command that has run so long gets a cgroup. Moving a process makes the system wait for all processors, about 12 ms:
+/// more than all else that the start of a short command costs.
+const ENCLOSE_AFTER: Duration = Duration::from_millis(200);
+
+/// Keeps the command that the words name, for the runner at the other end of standard input.
+pub(super) fn run(words: &[OsString]) -> ExitCode {
+    // For `ps`: the file was started by another name.
+    let _ = std::fs::write("/proc/self/comm", "tenure");
+    let Ok(mut runner) = Line::inherited() else { return ExitCode::FAILURE };
+    let is_reaper = system::become_subreaper();
+    let Heard::Message(Order::Start { trust, group, cgroup, mark }) = runner.hear::<Order>(true) else {
+        return ExitCode::FAILURE;
+    };
+    let Some(input) = runner.take_descriptor() else { return ExitCode::FAILURE };
+    match Keeper::start(runner, words, trust, group, cgroup, mark, is_reaper, input) {
+        Some(mut keeper) => {
+            keeper.keep();
+            ExitCode::SUCCESS
+        }
+        None => ExitCode::FAILURE,
+    }
+}
+
+struct Keeper {
+    runner: Line,
+    /// Whether the runner is still there.
+    attended: bool,
+    /// The launcher, until the command executes.
+    launcher: Option<Line>,
+    /// When the command gets a cgroup of its own, and its name.
+    enclose: Option<(Duration, String)>,
+    trust: Trust,
+    descendants: Descendants,
+    /// Readable when the command has ended.
+    command: Option<OwnedFd>,
+    ending: Option<Ending>,
+    /// Whether a signal was passed on that asks for an end.
+    asked: bool,
+    /// Whether the runner knows the status of the command.
+    reported: bool,
+}
+
+impl Keeper {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one order")]
+    fn start(
+        runner: Line,
+        words: &[OsString],
+        trust: Trust,
+        group: Option<i32>,
+        cgroup: Option<String>,
+        mark: String,
+        is_reaper: bool,
+        input: OwnedFd,
+    ) -> Option<Keeper> {
+        let refuse = |refusal: Refusal| _ = runner.say(&Report::NotStarted(refusal), None);
+        let spawned = UnixStream::pair().and_then(|(ours, theirs)| {
+            let mut launcher = Command::new(program()?);
+            launcher.arg0("tenure").arg(launch::ROLE).args(words).stdin(OwnedFd::from(theirs));
+            launcher.process_group(group.unwrap_or(0));
+            Ok((Line::new(ours), launcher.spawn()?))
+        });
+        let (launcher, child) = match spawned {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                refuse(Refusal::System(error.raw_os_error().unwrap_or(0)));
+                return None;
+            }
+        };
+        let pid = Pid::from_child(&child);
+        let number = i64::from(pid.as_raw_nonzero().get());
+        let mut descendants =
+            Descendants { command: pid, own_group: group.is_none(), cgroup: None, mark, is_reaper, status: None };
+        if since_boot() >= trust.term_at {
+            descendants.clear();
+            refuse(Refusal::Late);
+            return None;
+        }
+        // From here on the command may run, so the runner has to know of it first.
+        let _ = runner.say(&Report::Starting { pid: number }, None);
+        let _ = launcher.say(&Go, Some(input.as_fd()));
+        drop(input);
+        let_go_of_output();
+        // The keeper ends when its work is done. This comes after the start, so that the command has the caller's handling.
+        let _ = signals::listen(|_| ());
+        let command = system::open(pid);
+        Some(Keeper {
+            runner,
+            attended: true,
+            launcher: Some(launcher),
+            enclose: cgroup.map(|name| (since_boot() + ENCLOSE_AFTER, name)),
+            trust,
+            descendants,
+            command,
+            ending: None,
+            asked: false,
+            reported: false,
+        })
+    }
+
+    /// Keeps the command until it is over.
+    fn keep(&mut self) {
+        loop {
+            if let Some(refusal) = self.hear_launcher() {
+                return self.refuse(refusal);
+            }
+            if self.look() {
+                return;
+            }
+            self.wait();
+            self.hear_runner();
+        }
+    }
+
+    /// Looks at children and deadlines. True when there is nothing more to do.
+    fn look(&mut self) -> bool {
+        let no_child = self.descendants.are_gone();
+        if let (Some(status), false) = (self.descendants.status, self.reported) {
+            let cause = self.ending.as_ref().map(|ending| ending.cause);
+            self.say(&Report::Exited { status, cause });
+            self.reported = true;
+            if self.ending.is_none() && self.was_signalled(status) {
+                self.begin(Cause::Signal);
+            }
+            // The look that finds the end of the command sees nothing else.
+            return self.look();
+        }
+        if self.ending.is_none() && self.reported {
+            // What the command has left running stays, and is named.
+            self.over(if no_child { Processes::default() } else { self.descendants.named() });
+            return true;
+        }
+        if self.ending.is_none() && since_boot() >= self.trust.term_at {
+            self.begin(Cause::Lost);
+        }
+        if self.ending.is_none() && self.enclose.as_ref().is_some_and(|(at, _)| since_boot() >= *at) {
+            self.enclose();
+        }
+        let Some(ending) = &mut self.ending else { return false };
+        if no_child {
+            self.over(Processes::default());
+            return true;
+        }
+        if let Some(surviving) = ending.go_on(&self.descendants) {
+            self.say(&Report::Surviving(surviving));
+        }
+        false
+    }
+
+    /// Moves the command and all that it has started into a cgroup, if one can be made.
+    fn enclose(&mut self) {
+        let Some(cgroup) = self.enclose.take().and_then(|(_, name)| Cgroup::make(&name)) else { return };
+        // The runner has to know of it first: it removes it where this process is killed.
+        self.say(&Report::Cgroup { dir: cgroup.dir().to_owned() });
+        if self.descendants.enclose(&cgroup) {
+            self.descendants.cgroup = Some(cgroup);
+        } else {
+            cgroup.empty();
+            cgroup.remove();
+        }
+    }
+
+    /// Whether the command has ended other than by itself: then nothing of it is left running. A signal of the keyboard
+    /// reaches the command before this process hears of it, so the status tells.
+    fn was_signalled(&self, status: Status) -> bool {
+        let by_keyboard = !self.descendants.own_group && matches!(status.exit_code(), 130 | 131);
+        self.asked || status.signal().is_some() || by_keyboard
+    }
+
+    /// Begins to end everything.
+    fn begin(&mut self, cause: Cause) {
+        if self.ending.is_none() {
+            self.ending = Some(Ending::begin(&self.descendants, cause, self.trust));
+        }
+    }
+
+    fn over(&mut self, leftovers: Processes) {
+        self.descendants.leave_cgroup();
+        let cause = self.ending.as_ref().map(|ending| ending.cause);
+        self.say(&Report::Over(End { status: self.descendants.status, cause, leftovers }));
+    }
+
+    /// The command does not run, and does not count as one that ran.
+    fn refuse(&mut self, refusal: Refusal) {
+        self.descendants.clear();
+        self.say(&Report::NotStarted(refusal));
+    }
+
+    fn wait(&self) {
+        let now = since_boot();
+        let until = match &self.ending {
+            Some(ending) => ending.pause(),
+            // Without a descriptor of the command its end is looked for.
+            None if self.command.is_none() => Duration::from_millis(20),
+            None => {
+                let enclose_at = self.enclose.as_ref().map_or(Duration::MAX, |(at, _)| *at);
+                self.trust.term_at.min(enclose_at).saturating_sub(now)
+            }
+        };
+        let mut on = Vec::new();
+        if self.attended {
+            on.push(PollFd::new(self.runner.socket(), PollFlags::IN));
+        }
+        if let Some(launcher) = &self.launcher {
+            on.push(PollFd::new(launcher.socket(), PollFlags::IN));
+        }
+        if let (Some(command), None) = (&self.command, self.descendants.status) {
+            on.push(PollFd::new(command, PollFlags::IN));
+        }
+        wait_for(&mut on, until.clamp(Duration::from_millis(1), SLICE));
+    }
+
+    /// What the launcher says, which is nothing where the command executes.
+    fn hear_launcher(&mut self) -> Option<Refusal> {
+        match self.launcher.as_mut()?.hear::<Refusal>(false) {
+            Heard::Nothing => None,
+            Heard::Message(refusal) => Some(refusal),
+            Heard::Closed => {
+                self.launcher = None;
+                None
+            }
+        }
+    }
+
+    fn hear_runner(&mut self) {
+        while self.attended {
+            match self.runner.hear::<Order>(false) {
+                Heard::Nothing => return,
+                Heard::Message(Order::Trust { number, trust }) => {
+                    self.trust = trust;
+                    self.say(&Report::Heard { number });
+                }
+                Heard::Message(Order::Lost { number }) => {
+                    self.begin(Cause::Lost);
+                    self.say(&Report::Heard { number });
+                }
+                Heard::Message(Order::Signal(passed)) => self.pass(passed),
+                Heard::Message(Order::Start { .. }) | Heard::Closed => {
+                    self.attended = false;
+                    self.begin(Cause::RunnerGone);
+                }
+            }
+        }
+    }
+
+    /// Passes a signal of the runner on. Those of the keyboard have reached a command in the same group already.
+    fn pass(&mut self, passed: Passed) {
+        let own_group = self.descendants.own_group;
+        match passed {
+            Passed::Interrupt | Passed::Quit if !own_group => {}
+            Passed::Terminate => {
+                self.asked = true;
+                self.descendants.terminate();
+            }
+            Passed::Interrupt | Passed::Quit | Passed::HangUp => {
+                self.asked = true;
+                self.descendants.signal_group(match passed {
+                    Passed::Interrupt => Signal::INT,
+                    Passed::Quit => Signal::QUIT,
+                    Passed::HangUp | Passed::Terminate => Signal::HUP,
+                });
+            }
+        }
+    }
+
+    fn say(&self, report: &Report) {
+        // A runner that is gone is noticed by what it no longer says.
+        let _ = self.runner.say(report, None);
+    }
+}
+
+/// What the command and its caller read and write is not held open by the keeper.
+#[expect(clippy::disallowed_methods, reason = "a file of the system")]
+fn let_go_of_output() {
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}
+
+/// This very program, whatever became of its file.
+pub(super) fn program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
+}

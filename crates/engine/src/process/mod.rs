@@ -1,0 +1,64 @@
+//! Commands that are kept: started by a keeper, ended with all of their descendants, their exit status never guessed.
+//!
+//! Three processes take part. The *runner* is the caller ([`Kept`]): it knows until when the command may run, and says so
+//! again and again. The *keeper* ([`keeper`]) is the parent of the command and the subreaper of everything below it: it ends
+//! the command at the deadline or when the runner is gone, and reports the exit status. The *command* is started through a
+//! launcher ([`launch`]), so that the keeper knows it before it executes. `docs/processes.md` has the protocol and the failure
+//! modes.
+
+mod cgroup;
+mod clock;
+mod descendants;
+mod end;
+mod ending;
+mod keeper;
+mod kept;
+mod launch;
+mod protocol;
+mod stat;
+mod system;
+mod takeover;
+
+pub mod signals;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use cgroup::holds as cgroup_holds;
+pub use clock::{Trust, duration, since_boot};
+pub use end::{Cause, End, Process, Processes, Status};
+pub use kept::{Event, Kept, NotStarted};
+pub use stat::{Stat, stat};
+
+/// A command to be kept.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The program of the command and its arguments.
+    pub words: Vec<OsString>,
+    /// What is added to the environment of the command.
+    pub environment: Vec<(&'static str, OsString)>,
+    /// The value of [`MARKER`] in the environment of this process.
+    pub marker: Option<OsString>,
+    /// Whether the command has a process group of its own. A command that reads from a terminal has none: a terminal
+    /// stops a process that reads from the background.
+    pub own_group: bool,
+    /// Whether a cgroup is used where one can be made.
+    pub cgroup: bool,
+    /// Until when the command may run, unless that is said anew.
+    pub trust: Trust,
+    /// How long the keeper may leave an order unanswered before the runner takes over.
+    pub patience: std::time::Duration,
+}
+
+/// The variable that marks every process of a kept command: the marks of all commands around it, separated by colons.
+pub const MARKER: &str = "TENURE_KEEPER";
+
+/// Does what this program was started for by a runner or a keeper. `None` for the words of any other call.
+pub fn inner_role(words: &[OsString]) -> Option<ExitCode> {
+    let (role, rest) = words.split_first()?;
+    match role.to_str()? {
+        keeper::ROLE => Some(keeper::run(rest)),
+        launch::ROLE => Some(launch::run(rest)),
+        _ => None,
+    }
+}

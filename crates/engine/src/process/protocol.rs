@@ -1,0 +1,235 @@
+//! What runner, keeper and launcher say to each other: one JSON document a line, over a pair of sockets. The first order
+//! carries the standard input of the command as a descriptor, since the keeper's own is the socket.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::clock::Trust;
+use super::end::{Cause, End, Processes, Status};
+use super::signals::Passed;
+
+/// From the runner to the keeper.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// Starts the command: the first order, with its standard input.
+    Start {
+        trust: Trust,
+        /// The process group that the command joins; one of its own where there is none.
+        group: Option<i32>,
+        /// The name of the cgroup, where one is to be made.
+        cgroup: Option<String>,
+        mark: String,
+    },
+    /// The command may run until later. Answered.
+    Trust { number: u64, trust: Trust },
+    /// What the command runs under is lost: it ends now. Answered.
+    Lost { number: u64 },
+    /// The runner got a signal.
+    Signal(Passed),
+}
+
+/// From the keeper to the runner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// The command is about to execute. Before this nothing of it has run.
+    Starting { pid: i64 },
+    /// It is about to be moved into this cgroup.
+    Cgroup { dir: PathBuf },
+    /// It does not, and nothing of it is left.
+    NotStarted(Refusal),
+    /// An order was heard.
+    Heard { number: u64 },
+    /// The command has ended; others may still run.
+    Exited { status: Status, cause: Option<Cause> },
+    /// These were killed and still live.
+    Surviving(Processes),
+    /// It is over: everything is gone, or was left on purpose.
+    Over(End),
+}
+
+/// Why a command was not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Refusal {
+    /// The system refused, with this error number.
+    System(i32),
+    /// Its deadline has passed already.
+    Late,
+}
+
+/// From the keeper to the launcher: execute. Carries the standard input of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Go;
+
+/// One end of a connection. Descriptors that come with a message are kept until they are taken.
+#[derive(Debug)]
+pub(super) struct Line {
+    socket: UnixStream,
+    read: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
+}
+
+/// What was heard.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Heard<T> {
+    Message(T),
+    /// Nothing yet.
+    Nothing,
+    /// The other end is closed.
+    Closed,
+}
+
+/// No message is longer; an end that says more is not one of ours.
+const LONGEST: usize = 1 << 20;
+
+impl Line {
+    pub(super) fn new(socket: UnixStream) -> Line {
+        Line { socket, read: Vec::new(), descriptors: Vec::new() }
+    }
+
+    /// The end that this process was started with as its standard input.
+    pub(super) fn inherited() -> io::Result<Line> {
+        Ok(Line::new(rustix::stdio::stdin().try_clone_to_owned()?.into()))
+    }
+
+    /// Says something without waiting: an end that does not read is as good as gone.
+    pub(super) fn say(&self, message: &impl Serialize, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        say(&self.socket, message, descriptor)
+    }
+
+    pub(super) fn socket(&self) -> &UnixStream {
+        &self.socket
+    }
+
+    /// The next message. Waits for it where `wait` says so.
+    pub(super) fn hear<T: DeserializeOwned>(&mut self, wait: bool) -> Heard<T> {
+        loop {
+            if let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                // A line that cannot be read ends the conversation: both ends are one program.
+                return serde_json::from_slice(&line).map_or(Heard::Closed, Heard::Message);
+            }
+            match self.receive(wait) {
+                Ok(0) => return Heard::Closed,
+                Ok(_) if self.read.len() > LONGEST => return Heard::Closed,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Heard::Nothing,
+                Err(_) => return Heard::Closed,
+            }
+        }
+    }
+
+    fn receive(&mut self, wait: bool) -> rustix::io::Result<usize> {
+        let mut bytes = [0; 4096];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        #[cfg(target_os = "linux")]
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        #[cfg(not(target_os = "linux"))]
+        let flags = RecvFlags::empty();
+        let flags = if wait { flags } else { flags | RecvFlags::DONTWAIT };
+        let mut parts = [io::IoSliceMut::new(&mut bytes)];
+        let count = recvmsg(&self.socket, &mut parts, &mut control, flags)?.bytes;
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = message {
+                for descriptor in received {
+                    rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
+                    self.descriptors.push(descriptor);
+                }
+            }
+        }
+        self.read.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    /// A descriptor that came with a message.
+    pub(super) fn take_descriptor(&mut self) -> Option<OwnedFd> {
+        self.descriptors.pop()
+    }
+}
+
+/// Says something over a socket.
+pub(super) fn say(socket: &UnixStream, message: &impl Serialize, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors: Vec<BorrowedFd<'_>> = descriptor.into_iter().collect();
+    if !descriptors.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    }
+    let sent = sendmsg(socket.as_fd(), &[io::IoSlice::new(&line)], &mut control, SendFlags::DONTWAIT)?;
+    if sent == line.len() { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn pair() -> (Line, Line) {
+        let (a, b) = UnixStream::pair().unwrap();
+        (Line::new(a), Line::new(b))
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent_and_the_end_is_told() {
+        let (a, mut b) = pair();
+        let trust = Trust {
+            term_at: Duration::from_nanos(7),
+            kill_at: Duration::from_secs(9),
+            ends_at: Duration::from_secs(11),
+        };
+        let orders = [
+            Order::Start { trust, group: Some(7), cgroup: Some("x".into()), mark: "m".into() },
+            Order::Trust { number: 3, trust },
+            Order::Lost { number: 4 },
+            Order::Signal(Passed::HangUp),
+        ];
+        assert_eq!(b.hear::<Order>(false), Heard::Nothing);
+        orders.iter().for_each(|order| a.say(order, None).unwrap());
+        for order in orders {
+            assert_eq!(b.hear::<Order>(true), Heard::Message(order));
+        }
+        drop(a);
+        assert_eq!(b.hear::<Order>(false), Heard::Closed);
+    }
+
+    #[test]
+    fn a_descriptor_travels_with_its_message_and_no_further() {
+        let (a, mut b) = pair();
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        a.say(&Go, Some(theirs.as_fd())).unwrap();
+        drop(theirs);
+        assert_eq!(b.hear::<Go>(true), Heard::Message(Go));
+        let got = b.take_descriptor().unwrap();
+        assert!(rustix::io::fcntl_getfd(&got).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
+        UnixStream::from(got).write_all(b"here").unwrap();
+        let mut read = String::new();
+        ours.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "here");
+        assert!(b.take_descriptor().is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_the_conversation() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        a.write_all(b"{\"unknown\":1}\n").unwrap();
+        assert_eq!(Line::new(b).hear::<Order>(true), Heard::Closed);
+    }
+}

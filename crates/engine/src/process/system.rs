@@ -1,0 +1,69 @@
+//! What only some systems have. On Linux: subreapers, parent-death signals and process descriptors. Elsewhere a command is
+//! its process group.
+
+pub(super) use here::{become_subreaper, die_with_parent, open, send};
+
+#[cfg(target_os = "linux")]
+mod here {
+    use std::os::fd::OwnedFd;
+
+    use rustix::io::Errno;
+    use rustix::process::{
+        Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal, set_child_subreaper,
+        set_parent_process_death_signal,
+    };
+
+    use crate::process::descendants::raw;
+    use crate::process::stat::stat;
+
+    /// Makes this process the parent of every descendant whose own parent ends.
+    pub(crate) fn become_subreaper() -> bool {
+        // Any number but zero switches it on.
+        set_child_subreaper(Some(getpid())).is_ok()
+    }
+
+    /// Lets the system kill this process when its parent ends; kept across `exec`, not across `fork`.
+    pub(crate) fn die_with_parent() {
+        // Without it the runner and the keeper still end the command.
+        let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    }
+
+    /// A descriptor that can be read from when the process has ended.
+    pub(crate) fn open(pid: Pid) -> Option<OwnedFd> {
+        pidfd_open(pid, PidfdFlags::empty()).ok()
+    }
+
+    /// Sends a signal to a process, unless its number is another's by now: a descriptor of it is opened first, so that it
+    /// stays the process that was looked at.
+    pub(crate) fn send(pid: i64, started: i64, signal: Signal) {
+        let Some(number) = raw(pid) else { return };
+        let is_same = || stat(pid).is_some_and(|stat| stat.started == started);
+        // It may be gone, or belong to another user: what is left is seen by the next look.
+        match pidfd_open(number, PidfdFlags::empty()) {
+            Ok(descriptor) if is_same() => drop(pidfd_send_signal(descriptor, signal)),
+            Ok(_) | Err(Errno::SRCH) => {}
+            // A system without descriptors of processes.
+            Err(_) if is_same() => drop(kill_process(number, signal)),
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod here {
+    use std::os::fd::OwnedFd;
+
+    use rustix::process::{Pid, Signal};
+
+    pub(crate) fn become_subreaper() -> bool {
+        false
+    }
+
+    pub(crate) fn die_with_parent() {}
+
+    pub(crate) fn open(_: Pid) -> Option<OwnedFd> {
+        None
+    }
+
+    pub(crate) fn send(_: i64, _: i64, _: Signal) {}
+}
