@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::client::{Reply, Up, home};
 use crate::configured::{Logged, configure};
@@ -24,7 +24,8 @@ fn guess(up: &Up, headers: &[(&str, &str)]) -> u16 {
 
 fn sign_in(up: &Up, headers: &[(&str, &str)]) -> u16 {
     let link = "link=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-    let mut head = format!("POST /login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n", link.len());
+    let mut head =
+        format!("POST /login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n", link.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -95,7 +96,7 @@ fn inv_c1_other_proxies_are_believed_from_the_signal_on_and_bad_ones_never() {
     assert!(!addresses(&home).contains(&"203.0.113.9".to_owned()));
     configure(&home, "proxies = [\"127.0.0.0/8\"]\n");
     server.up.signal(Signal::HUP);
-    assert_eq!(server.told("read anew")["from_the_next_start"], json!(""));
+    assert!(server.told("read anew")["from_the_next_start"].is_null());
     assert_eq!(says(&server), 401);
     wait_until("the client is shown", || addresses(&home).contains(&"203.0.113.9".to_owned()));
     for bad in ["\"127.0.0.0/33\"", "\"everybody\"", "\"10.0.0.0/8/8\"", "7"] {

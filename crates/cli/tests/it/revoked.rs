@@ -46,7 +46,8 @@ fn inv_s3_a_wait_for_a_turn_ends_with_the_token_it_was_made_with() {
     let secret = bearer(&text(&made["secret"]));
     let admin = bearer(&token(&home, "person:ann", "admin", "*"));
     home.ok_as("a", &["lock", "deploy"]);
-    std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n[wait]\nplace = \"5m\"\ncall = \"1s\"\n").unwrap();
+    std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n[wait]\nplace = \"5m\"\ncall = \"1s\"\n")
+        .unwrap();
     let refused = home.refused_as("b", &["lock", "deploy", "--wait"]);
     let place = text(refused.detail("id"));
     let path = format!("/api/v1/wait?project=web&place={place}");

@@ -26,9 +26,8 @@ fn long_tasks(home: &Home, count: usize) {
 
 fn asks(up: &Up, secret: &str) -> TcpStream {
     let mut stream = up.connect();
-    let head = format!(
-        "GET /api/v1/projects/web/tasks?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: {secret}\r\n\r\n"
-    );
+    let head =
+        format!("GET /api/v1/projects/web/tasks?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: {secret}\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     stream
 }
@@ -72,9 +71,8 @@ fn inv_u10_a_client_that_does_not_read_is_cut_off() {
     let secret = bearer(&token(&home, "person:bob", "viewer", "web"));
     // More than the buffers of a connection take: asked for again and again on one, and never read.
     let mut stream = up.connect();
-    let ask = format!(
-        "GET /api/v1/projects/web/tasks?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: {secret}\r\n\r\n"
-    );
+    let ask =
+        format!("GET /api/v1/projects/web/tasks?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: {secret}\r\n\r\n");
     for _ in 0..8 {
         stream.write_all(ask.as_bytes()).unwrap();
     }
@@ -82,7 +80,8 @@ fn inv_u10_a_client_that_does_not_read_is_cut_off() {
     let under_way = || {
         let said = up.ask("GET", "/metrics", &[("Authorization", &admin)], None);
         let text = said.body.as_str().unwrap_or_default().to_owned();
-        let line = text.lines().find_map(|line| line.strip_prefix("tenure_http_unsent_bytes ")).unwrap_or("-").to_owned();
+        let line =
+            text.lines().find_map(|line| line.strip_prefix("tenure_http_unsent_bytes ")).unwrap_or("-").to_owned();
         line.parse::<f64>().unwrap()
     };
     wait_until("an answer waits to be read", || under_way() > 0.0);
@@ -99,8 +98,7 @@ fn inv_u10_answers_that_are_not_read_take_so_much_memory_and_no_more() {
     let home = home(Engine::File);
     long_tasks(&home, 70);
     let up = Up::start(&home, &["serve", "--seconds", "300"]);
-    let [greedy, other] =
-        ["person:bob", "person:carl"].map(|name| bearer(&token(&home, name, "viewer", "web")));
+    let [greedy, other] = ["person:bob", "person:carl"].map(|name| bearer(&token(&home, name, "viewer", "web")));
     let mut unread = Vec::new();
     let refused = (0..100).find(|_| {
         let mut stream = asks(&up, &greedy);

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::hold::lapsed;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Result, Time, id, name};
-use tenure_store::{Tx, Within};
 use tenure_store::table::{agent, hold};
+use tenure_store::{Tx, Within};
 
 use super::{PAGE_BYTES, Scene, bad_cursor, check, fitting, limit};
 use crate::call::Call;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Rank, merge};
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, id, name, text};
-use tenure_store::{Tx, Within};
 use tenure_store::table::{dep, hold, project, task};
+use tenure_store::{Tx, Within};
 
 use super::{Scene, bad_cursor, limit};
 use crate::call::Call;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
-use tenure_store::{Tx, Within};
 use tenure_store::table::event;
+use tenure_store::{Tx, Within};
 
 use super::{PAGE_BYTES, Scene, bad_cursor, limit};
 use crate::call::Call;

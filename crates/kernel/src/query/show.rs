@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::event::About;
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
-use tenure_store::{Tx, Within};
 use tenure_store::table::{dep, hold, note, task};
+use tenure_store::{Tx, Within};
 
 use super::list::views;
 use super::thing::{self, Checkout, TaskNote};

@@ -65,9 +65,7 @@ pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Reque
     }
     let owner = response.extensions().get::<Owner>().map_or_else(|| client.share(), |owner| owner.0.clone());
     let may_refuse = reads || response.extensions().get::<Question>().is_some();
-    response = server
-        .counted(&owner, may_refuse, response)
-        .unwrap_or_else(|error| problem::response(&error, &id));
+    response = server.counted(&owner, may_refuse, response).unwrap_or_else(|error| problem::response(&error, &id));
     let headers = response.headers_mut();
     headers.insert(REQUEST, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

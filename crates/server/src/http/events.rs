@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 
 use super::door::{Asked, Caller};
 use super::limits::Place;
-use super::revocation::{self, Over};
 use super::ops::project_named;
 use super::reads::Given;
+use super::revocation::{self, Over};
 use super::{Answer, HEARTBEAT, Server, Shared, json};
 use crate::feed::{Listening, Places, Told};
 

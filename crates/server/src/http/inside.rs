@@ -113,7 +113,11 @@ impl Drop for Seat<'_> {
 }
 
 fn gave_way() -> Error {
-    Error::new(Kind::Busy, "overloaded", Stage::Arguments, "the body did not arrive before newer requests needed its place")
-        .hint("Nothing was done. Send the body together with the head.")
+    Error::new(
+        Kind::Busy,
+        "overloaded",
+        Stage::Arguments,
+        "the body did not arrive before newer requests needed its place",
+    )
+    .hint("Nothing was done. Send the body together with the head.")
 }
-

@@ -172,7 +172,8 @@ mod tests {
         for _ in 0..20 {
             doors.count(Line::Strangers, "a", 1.0, start).unwrap();
         }
-        let count = |caller: &str, ms: u64| doors.count(Line::Strangers, caller, 1.0, start + Duration::from_millis(ms));
+        let count =
+            |caller: &str, ms: u64| doors.count(Line::Strangers, caller, 1.0, start + Duration::from_millis(ms));
         assert_eq!(count("a", 0).unwrap_err().code(), "too_many_requests");
         count("b", 0).unwrap();
         for line in [Line::Principals, Line::SignIns] {

@@ -61,7 +61,8 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: 
         };
         let _ = stream.set_nodelay(true);
         let seat = silent.enter();
-        let serving = graceful.watch(connection(Worded::new(stream, server.limits().time), peer, app.clone(), seat.clone()));
+        let serving =
+            graceful.watch(connection(Worded::new(stream, server.limits().time), peer, app.clone(), seat.clone()));
         tokio::spawn(async move {
             tokio::select! {
                 _ = serving => {}

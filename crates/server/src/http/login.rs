@@ -86,7 +86,14 @@ async fn sign_in(
 ) -> Result<()> {
     let link = link_in(server, parts, asked, content).await;
     let is_good = match &link {
-        Ok(link) => server.blocking({ let link = link.clone(); move |kernel| kernel.is_login_link(&link) }).await?,
+        Ok(link) => {
+            server
+                .blocking({
+                    let link = link.clone();
+                    move |kernel| kernel.is_login_link(&link)
+                })
+                .await?
+        }
         Err(error) if error.kind() == Kind::Denied => false,
         Err(_) => return link.map(drop),
     };

@@ -90,7 +90,12 @@ impl Proxies {
 
     /// From the right the first address that is no trusted proxy, or the one furthest left where all are. `None` where
     /// something that is no address comes first: it was a trusted proxy that wrote it, or let it pass.
-    fn first_untrusted(&self, headers: &HeaderMap, name: &HeaderName, read: fn(&str) -> Option<IpAddr>) -> Option<IpAddr> {
+    fn first_untrusted(
+        &self,
+        headers: &HeaderMap,
+        name: &HeaderName,
+        read: fn(&str) -> Option<IpAddr>,
+    ) -> Option<IpAddr> {
         let mut client = None;
         let lines: Vec<_> = headers.get_all(name).iter().collect();
         // Several lines are one list, in their order.
@@ -217,7 +222,9 @@ mod tests {
         assert!(trusts("192.0.2.77/24", "192.0.2.1"), "the bits beyond count for nothing");
         assert!(trusts("::ffff:10.0.0.0/104", "10.9.9.9") && trusts("::ffff:10.0.0.1", "10.0.0.1"));
         assert!(trusts("2001:db8::/33", "2001:db8:7fff::1") && !trusts("2001:db8::/33", "2001:db8:8000::1"));
-        for bad in ["", "everybody", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/", "::/129", "10.0.0", "a/8"] {
+        for bad in
+            ["", "everybody", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/", "::/129", "10.0.0", "a/8"]
+        {
             assert_eq!(Proxies::parse([bad]).unwrap_err().code(), "bad_proxy", "{bad}");
         }
     }

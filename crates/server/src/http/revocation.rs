@@ -120,7 +120,13 @@ pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body,
 }
 
 /// The same for a stream of events of some projects.
-pub(super) fn until_revoked(server: &Arc<Server>, caller: Caller, projects: Vec<String>, body: Body, place: Place) -> Body {
+pub(super) fn until_revoked(
+    server: &Arc<Server>,
+    caller: Caller,
+    projects: Vec<String>,
+    body: Body,
+    place: Place,
+) -> Body {
     let server = server.clone();
     let over = async move {
         over(&server, &caller, &projects).await;

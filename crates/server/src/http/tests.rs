@@ -264,7 +264,9 @@ fn inv_s1_no_body_that_is_waited_for_keeps_anybody_else_out() {
         Some(("authorization", good.clone())),
     ];
     for route in ROUTES {
-        for (method, shown) in [Method::GET, Method::POST, Method::DELETE].iter().flat_map(|m| shown.iter().map(move |s| (m, s))) {
+        for (method, shown) in
+            [Method::GET, Method::POST, Method::DELETE].iter().flat_map(|m| shown.iter().map(move |s| (m, s)))
+        {
             let waiting = Arc::new(AtomicUsize::new(0));
             let ask = |_| {
                 let mut request = Request::builder().method(method).uri(address(route.path));
@@ -277,7 +279,8 @@ fn inv_s1_no_body_that_is_waited_for_keeps_anybody_else_out() {
             };
             let asking: Vec<_> = (0..PLACES * 2).map(ask).collect();
             // Each is answered, turned away, or waits for its body.
-            while waiting.load(Ordering::SeqCst) + asking.iter().filter(|one| one.is_finished()).count() < asking.len() {
+            while waiting.load(Ordering::SeqCst) + asking.iter().filter(|one| one.is_finished()).count() < asking.len()
+            {
                 std::thread::yield_now();
             }
             let (status, said) = world.ask(&Method::GET, "/api/v1/whoami", Some(("authorization", &good)));

@@ -29,9 +29,13 @@ fn long() -> String {
 
 /// A page that is no longer than it may be.
 fn fits<T: Serialize>(page: T) -> T {
-    let size = serde_json::to_string(&page).unwrap().len();
-    assert!(size < PAGE, "{size} bytes");
-    page
+    fits_in(PAGE, page)
+}
+
+fn fits_in<T: Serialize>(most: usize, answer: T) -> T {
+    let size = serde_json::to_string(&answer).unwrap().len();
+    assert!(size < most, "{size} bytes");
+    answer
 }
 
 fn tasks(world: &World) {
@@ -46,10 +50,10 @@ fn tasks(world: &World) {
         key: None,
         line: 0,
     };
-    let added = world.run("person:ann", Op::AddMany(add_many::Request { items: (0..150).map(item).collect() })).unwrap();
-    let ids: Vec<String> =
-        added["items"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect();
-    for (at, id) in ids.iter().enumerate() {
+    let added =
+        world.run("person:ann", Op::AddMany(add_many::Request { items: (0..150).map(item).collect() })).unwrap();
+    for (at, id) in added["ids"].as_array().unwrap().iter().enumerate() {
+        let id = id.as_str().unwrap();
         match at % 6 {
             0 => drop(world.cancel("person:ann", id).unwrap()),
             1 => drop(world.done("a", id).unwrap()),
@@ -136,11 +140,13 @@ fn shown(world: &World) {
         world.note("person:ann", &root, &long()).unwrap();
     }
     for n in 0..90 {
-        let request = add::Request { after: vec![root.clone()], description: long(), ..add::Request::titled(&n.to_string()) };
+        let request =
+            add::Request { after: vec![root.clone()], description: long(), ..add::Request::titled(&n.to_string()) };
         world.run("person:ann", Op::Add(request)).unwrap();
     }
     let call = world.call("b");
-    let task = fits(world.kernel.show(&call, &root).unwrap());
+    // With its 20 newest events, which say what was noted.
+    let task = fits_in(PAGE + 20 * LONG, world.kernel.show(&call, &root).unwrap());
     // The newest are shown, oldest first.
     assert!((50..100).contains(&task.notes.len()), "{} notes", task.notes.len());
     assert_eq!(task.notes.last().unwrap().id, world.kernel.show(&call, &root).unwrap().notes.last().unwrap().id);
@@ -154,7 +160,9 @@ fn shown(world: &World) {
 
 fn read(world: &World) {
     for n in 0..5 {
-        world.run("person:ann", Op::Add(add::Request { description: long(), ..add::Request::titled(&n.to_string()) })).unwrap();
+        world
+            .run("person:ann", Op::Add(add::Request { description: long(), ..add::Request::titled(&n.to_string()) }))
+            .unwrap();
     }
     let name = tenure_store::table::project::Name { key: "name:p".into(), label: "p".into() };
     let sizes = |bytes: usize| {
@@ -166,9 +174,13 @@ fn read(world: &World) {
             Ok(Verdict::Undo((found.rows.len(), found.cut, count)))
         })
     };
-    for (bytes, expected) in
-        [(usize::MAX, (5, false)), (0, (1, true)), (LONG / 2, (1, true)), (3 * LONG + 100, (3, true)), (6 * LONG, (5, false))]
-    {
+    for (bytes, expected) in [
+        (usize::MAX, (5, false)),
+        (0, (1, true)),
+        (LONG / 2, (1, true)),
+        (3 * LONG + 100, (3, true)),
+        (6 * LONG, (5, false)),
+    ] {
         let (rows, cut, count) = sizes(bytes).unwrap();
         assert_eq!((rows, cut, count), (expected.0, expected.1, 5), "{bytes}");
     }
