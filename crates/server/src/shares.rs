@@ -67,23 +67,23 @@ pub(crate) fn remove<K: Eq + std::hash::Hash>(kept: &mut HashMap<K, BTreeSet<u64
 
 /// An amount that owners take parts of and give back.
 #[derive(Clone, Debug)]
-pub(crate) struct Budget(Arc<Taken>);
+pub(crate) struct Budget(Arc<Mutex<Amounts>>);
 
 #[derive(Debug)]
-struct Taken {
-    bounds: Bounds,
-    amounts: Mutex<Amounts>,
-}
-
-#[derive(Debug, Default)]
 struct Amounts {
+    bounds: Bounds,
     all: usize,
     owners: HashMap<String, usize>,
 }
 
 impl Budget {
     pub(crate) fn new(bounds: Bounds) -> Budget {
-        Budget(Arc::new(Taken { bounds, amounts: Mutex::default() }))
+        Budget(Arc::new(Mutex::new(Amounts { bounds, all: 0, owners: HashMap::new() })))
+    }
+
+    /// Other bounds from now on. What is taken stays taken.
+    pub(crate) fn follow(&self, bounds: Bounds) {
+        self.amounts().bounds = bounds;
     }
 
     /// A part, where there is room for it. Somebody who has nothing yet gets one of any size, unless all is taken.
@@ -104,7 +104,7 @@ impl Budget {
     }
 
     fn amounts(&self) -> MutexGuard<'_, Amounts> {
-        self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,8 +126,8 @@ pub(crate) struct Part {
 impl Part {
     /// Takes more, where there is room for it.
     pub(crate) fn grow(&mut self, amount: usize) -> bool {
-        let bounds = self.budget.0.bounds;
         let mut amounts = self.budget.amounts();
+        let bounds = amounts.bounds;
         let own = amounts.owners.get(&self.owner).copied().unwrap_or_default();
         let fits = own == 0 || own + amount <= bounds.of_one;
         if !fits || amounts.all + amount > bounds.all && amounts.all > 0 {

@@ -192,7 +192,7 @@ async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::R
         }
         Asked::Query(query) => {
             let call = request.call.call;
-            let body = server.blocking(move |kernel| kernel.answer(&call, &query)).await?;
+            let body = server.answer_to(call, query).await?;
             Ok(Reply { body, replayed: false })
         }
     }

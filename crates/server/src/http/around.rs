@@ -17,7 +17,7 @@ use tenure_store::{Entropy as _, OsEntropy};
 
 use super::client::Client;
 use super::inside::Inside as Has;
-use super::unsent::{Owner, Question};
+use super::unsent::Question;
 use super::{Carried, Inside, Server, problem};
 
 /// The header with the id that the log has the request under.
@@ -63,9 +63,8 @@ pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Reque
     } else if let Some(Inside(error)) = response.extensions().get::<Inside>() {
         log_cause(&server, &id, error);
     }
-    let owner = response.extensions().get::<Owner>().map_or_else(|| client.share(), |owner| owner.0.clone());
     let may_refuse = reads || response.extensions().get::<Question>().is_some();
-    response = server.counted(&owner, may_refuse, response).unwrap_or_else(|error| problem::response(&error, &id));
+    response = server.counted(client, may_refuse, response).unwrap_or_else(|error| problem::response(&error, &id));
     let headers = response.headers_mut();
     headers.insert(REQUEST, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -42,7 +42,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header, request};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 pub(crate) use self::door::Caller;
 pub use self::limits::Limits;
@@ -59,6 +59,9 @@ use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::serve::Snapshot;
 use crate::shares::Budget;
+
+/// Exports at once.
+const EXPORTS: usize = 2;
 
 /// What all doors of one server share.
 pub struct Server {
@@ -77,6 +80,10 @@ pub struct Server {
     pub(crate) bodies: Budget,
     /// The bytes of answers that their clients have not read.
     pub(crate) unsent: Budget,
+    /// The same of those who have not shown who they are.
+    pub(crate) unsent_to_strangers: Budget,
+    /// Each is in memory as a whole, more than once.
+    exports: Semaphore,
     pub(crate) strangers: inside::Strangers,
     /// The peers whose word about their clients is believed.
     proxies: RwLock<Arc<Proxies>>,
@@ -100,8 +107,10 @@ impl Server {
             reloads: Default::default(),
             log,
             offers: Mutex::new(Pending::new(ops::OFFERS)),
-            bodies: Budget::new(sent::BODIES),
+            bodies: Budget::new(sent::bounds(snapshot.limits)),
             unsent: Budget::new(unsent::UNSENT),
+            unsent_to_strangers: Budget::new(unsent::TO_STRANGERS),
+            exports: Semaphore::new(EXPORTS),
             strangers: inside::Strangers::default(),
             proxies: RwLock::new(Arc::new(snapshot.proxies.clone())),
             denials: denials::Denials::default(),
@@ -131,6 +140,7 @@ impl Server {
     /// Follows another configuration from now on.
     pub(crate) fn follow(&self, snapshot: &Snapshot) {
         self.doors.follow(snapshot.limits);
+        self.bodies.follow(sent::bounds(snapshot.limits));
         *self.proxies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot.proxies.clone());
         *self.revision.write().unwrap_or_else(PoisonError::into_inner) = snapshot.revision.as_str().into();
     }
@@ -154,8 +164,17 @@ impl Server {
         let (what, project) = (query.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
-        let outcome = self.blocking(move |kernel| kernel.answer(&call, &query)).await;
+        let outcome = self.answer_to(call, query).await;
         self.noted(caller, what, &project, outcome).await
+    }
+
+    /// The answer to a query.
+    pub(crate) async fn answer_to(&self, call: Call, query: Query) -> Result<String> {
+        let _turn = match query {
+            Query::Export(_) => self.exports.acquire().await.ok(),
+            _ => None,
+        };
+        self.blocking(move |kernel| kernel.answer(&call, &query)).await
     }
 
     /// When a request that comes now is given up.

@@ -8,11 +8,17 @@ use axum::http::header;
 use axum::http::request::Parts;
 use tenure_core::{Error, Kind, Result, Stage};
 
-use super::{Caller, Server};
+use super::{Caller, Limits, Server};
 use crate::shares::{Bounds, Part};
 
-/// Most bytes of bodies at once. With what each counts from its beginning, it bounds how many are awaited too.
-pub(crate) const BODIES: Bounds = Bounds { all: 512 * 1024 * 1024, of_one: 128 * 1024 * 1024 };
+/// Most bytes of bodies at once, and some of the longest fit in any case. With what each counts from its beginning, it
+/// bounds how many are awaited too.
+pub(super) fn bounds(limits: Limits) -> Bounds {
+    const MIB: usize = 1024 * 1024;
+    let some = |number: usize| limits.body.saturating_add(AWAITED).saturating_mul(number);
+    Bounds { all: some(8).max(512 * MIB), of_one: some(2).max(128 * MIB) }
+}
+
 /// What a body counts before anything of it came: one principal has at most 2,048 that it does not send.
 const AWAITED: usize = 64 * 1024;
 

@@ -10,16 +10,19 @@ use hyper::body::{Frame, SizeHint};
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::Server;
+use super::client::Client;
 use crate::shares::{Bounds, Part};
 
 /// Most bytes that wait.
 pub(crate) const UNSENT: Bounds = Bounds { all: 256 * 1024 * 1024, of_one: 64 * 1024 * 1024 };
+/// The same of those who have not shown who they are: what they do not read takes nothing from others.
+pub(crate) const TO_STRANGERS: Bounds = Bounds { all: 32 * 1024 * 1024, of_one: 4 * 1024 * 1024 };
 /// Answers up to this size are not counted: all connections together have fewer bytes of them.
 const SMALL: u64 = 16 * 1024;
 /// How much is handed over at once. What was handed over waits in the buffers of the connection, and is not counted.
 const CHUNK: usize = 32 * 1024;
 
-/// Whose answer it is, for whoever counts it.
+/// The principal whose answer it is.
 #[derive(Clone)]
 pub(super) struct Owner(pub(super) String);
 
@@ -29,14 +32,18 @@ pub(super) struct Question;
 
 impl Server {
     /// Counts the bytes of an answer until they are sent. One that may be withheld is refused where there are too many.
-    pub(super) fn counted(&self, owner: &str, may_refuse: bool, response: Response<Body>) -> Result<Response<Body>> {
+    pub(super) fn counted(&self, client: Client, may_refuse: bool, response: Response<Body>) -> Result<Response<Body>> {
         // Streams are made while they are read, and have bounds of their own.
         let Some(size) = response.body().size_hint().exact().filter(|size| *size > SMALL) else { return Ok(response) };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let part = match self.unsent.take(owner, size) {
+        let (budget, owner) = match response.extensions().get::<Owner>() {
+            Some(Owner(principal)) => (&self.unsent, principal.clone()),
+            None => (&self.unsent_to_strangers, client.share()),
+        };
+        let part = match budget.take(&owner, size) {
             Some(part) => part,
             None if may_refuse => return Err(too_many()),
-            None => self.unsent.take_anyway(owner, size),
+            None => budget.take_anyway(&owner, size),
         };
         Ok(response.map(|body| Body::new(Unsent { body, rest: Bytes::new(), _part: part })))
     }
