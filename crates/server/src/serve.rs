@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::http::{self, Limits, Server};
+use crate::http::{self, Limits, Proxies, Server};
 use crate::log::Log;
 use crate::reach::place;
 use crate::socket::{Listening, Served};
@@ -29,6 +29,8 @@ const SETTLE: Duration = Duration::from_secs(5);
 pub struct Snapshot {
     /// What it takes.
     pub limits: Limits,
+    /// The peers whose word about their clients is believed.
+    pub proxies: Proxies,
     /// Changes when the contents of the configuration do.
     pub revision: String,
 }
@@ -137,8 +139,7 @@ impl Running {
                     .cause(error)
             })?;
             address = listener.local_addr().ok();
-            let app = http::router(server.clone());
-            doors.push(runtime.spawn(http::serve(listener, app, ends.clone())));
+            doors.push(runtime.spawn(http::serve(listener, server.clone(), ends.clone())));
         }
         runtime.spawn(settle(server.clone(), ends));
         drop(inside);

@@ -23,12 +23,15 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::http::Server;
+use crate::shares::Part;
 use crate::wire::{self, Asked, Hello, NOT_RUN};
 
 /// Most connections at once; more wait in the kernel's line.
 const CONNECTIONS: usize = 1_024;
 /// How long an answer is of use to a client that does not say.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may read nothing of its answer.
+const UNREAD: Duration = Duration::from_secs(30);
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
 
@@ -154,14 +157,26 @@ async fn converse(
             line = lines.next() => line?,
         };
         let Some(line) = line else { return Ok(()) };
-        let mut answer = wire::answer(answered(server, &stream, &line).await);
+        let answered = answered(server, &stream, &line).await;
+        drop(line);
+        let (mut answer, _part) = counted(server, answered);
         answer.push('\n');
         write(&stream, answer.as_bytes()).await?;
     }
 }
 
-async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> Result<Reply> {
-    let request = wire::Request::read(line)?;
+/// The answer to a request, and whether it was a question.
+async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> (Result<Reply>, bool) {
+    match wire::Request::read(line) {
+        Ok(request) => {
+            let is_question = request.query.is_some();
+            (carried_out(server, stream, request).await, is_question)
+        }
+        Err(error) => (Err(error), false),
+    }
+}
+
+async fn carried_out(server: &Server, stream: &Arc<UnixStream>, request: wire::Request) -> Result<Reply> {
     let patience = request.call.deadline_ms.map_or(PATIENCE, Duration::from_millis);
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     let deadline = Instant::now() + patience.min(PATIENCE * 6);
@@ -177,8 +192,29 @@ async fn answered(server: &Server, stream: &Arc<UnixStream>, line: &[u8]) -> Res
         }
         Asked::Query(query) => {
             let call = request.call.call;
-            let body = server.blocking(move |kernel| kernel.answer(&call, &query)).await?;
+            let body = server.answer_to(call, query).await?;
             Ok(Reply { body, replayed: false })
+        }
+    }
+}
+
+/// An answer whose bytes count until they are sent. One to a question is withheld where too many wait to be read: the
+/// client goes to the store by itself.
+fn counted(server: &Server, answered: (Result<Reply>, bool)) -> (String, Part) {
+    /// Whose answers those over the socket are: all of one user.
+    const OWNER: &str = "";
+    let (answered, is_question) = answered;
+    let answer = wire::answer(answered);
+    match server.unsent.take(OWNER, answer.len()) {
+        Some(part) => (answer, part),
+        None if is_question => {
+            let answer = wire::answer(Err(not_run()));
+            let part = server.unsent.take_anyway(OWNER, answer.len());
+            (answer, part)
+        }
+        None => {
+            let part = server.unsent.take_anyway(OWNER, answer.len());
+            (answer, part)
         }
     }
 }
@@ -242,11 +278,14 @@ impl Lines {
     }
 }
 
+/// Writes all of it. A client that reads nothing for too long is given up.
 async fn write(stream: &UnixStream, mut bytes: &[u8]) -> std::io::Result<()> {
     while !bytes.is_empty() {
         match stream.try_write(bytes) {
             Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => stream.writable().await?,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                tokio::time::timeout(UNREAD, stream.writable()).await.map_err(|_| std::io::ErrorKind::TimedOut)??;
+            }
             Err(error) => return Err(error),
         }
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use tenure_core::Result;
 
 use crate::store::{Body, Entered, Verdict};
-use crate::tx::{Row, Sql, Tx, Value};
+use crate::tx::{Row, Sql, Tx, Value, Within};
 use crate::world::{Faults, Moment};
 
 /// Runs a write whose moments may fail. `write` is the engine's, with its own retries inside: what strikes here is not
@@ -47,6 +47,11 @@ impl Tx for Struck<'_> {
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
         self.faults.strike(Moment::Statement)?;
         self.tx.query(sql, args)
+    }
+
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.query_within(sql, args, bytes)
     }
 
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {

@@ -19,5 +19,5 @@ pub use bell::Bell;
 pub use postgres::redact;
 pub use sqlite::Queue;
 pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};
-pub use tx::{Row, Sql, Tx, Value};
+pub use tx::{Row, Sql, Tx, Value, Within};
 pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};

@@ -124,9 +124,57 @@ impl Row {
         self.int(column).map(Time)
     }
 
+    /// How many bytes its values have.
+    pub(crate) fn bytes(&self) -> usize {
+        let size = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Int(_) | Value::NullInt => 8,
+        };
+        self.0.iter().map(size).sum()
+    }
+
     /// Whether a column is null.
     pub fn is_null(&self, column: usize) -> bool {
         matches!(self.0.get(column), Some(Value::NullInt))
+    }
+}
+
+/// Rows that were read as far as their bytes fit.
+#[derive(Clone, Debug)]
+pub struct Within<T> {
+    /// Those that fit, in their order.
+    pub rows: Vec<T>,
+    /// Whether there is at least one more.
+    pub cut: bool,
+}
+
+impl<T> Within<T> {
+    /// The same rows, each as something else.
+    pub fn try_map<U>(self, make: impl FnMut(T) -> Result<U>) -> Result<Within<U>> {
+        Ok(Within { rows: self.rows.into_iter().map(make).collect::<Result<_>>()?, cut: self.cut })
+    }
+}
+
+/// Counts rows until they have enough bytes.
+pub(crate) struct Room {
+    bytes: usize,
+    taken: usize,
+}
+
+impl Room {
+    pub(crate) fn of(bytes: usize) -> Room {
+        Room { bytes, taken: 0 }
+    }
+
+    /// Whether a row still fits; the first always does.
+    pub(crate) fn takes(&mut self, row: usize) -> bool {
+        // A row without any bytes would take no room for good.
+        let after = self.taken.saturating_add(row.max(1));
+        let fits = self.taken == 0 || after <= self.bytes;
+        if fits {
+            self.taken = after;
+        }
+        fits
     }
 }
 
@@ -140,6 +188,10 @@ pub trait Tx {
 
     /// Runs a query. Rows come in the order of its ORDER BY, which ends in a unique key.
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>>;
+
+    /// Runs a query and stops reading before the row that would make its rows more than so many bytes; the first row is
+    /// read whatever it has. What follows is never in memory all at once.
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>>;
 
     /// Runs several queries over the same state, in one round trip where the engine has them.
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>>;

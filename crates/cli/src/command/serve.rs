@@ -35,7 +35,7 @@ pub(super) const UP: Spec = Spec {
     run: |context, matches| {
         let args: UpArgs = read(matches)?;
         let person = context.people_only("`up`")?;
-        let flags = Serve::given(args.listen.as_deref(), [None; 5])?;
+        let flags = Serve::given(args.listen.as_deref(), &[], [None; 5])?;
         let listen = if args.no_http { None } else { Some(listens(context, &flags)?) };
         if let Some(far) = listen.filter(|listen| !listen.ip().is_loopback()) {
             return Err(Error::usage("not_this_machine", format!("{far} is open to other machines"))
@@ -59,7 +59,7 @@ pub(super) const SERVE: Spec = Spec {
     run: |context, matches| {
         let args: ServeArgs = read(matches)?;
         let numbers = [args.body_mib, args.seconds, args.at_once, args.listeners, args.per_second];
-        let flags = Serve::given(args.listen.as_deref(), numbers)?;
+        let flags = Serve::given(args.listen.as_deref(), &args.proxies, numbers)?;
         let listen = listens(context, &flags)?;
         let told = if context.out.is_told_quiet() { Told::Errors } else { Told::All };
         run(context, context.own_kernel("`serve`")?, Some(listen), &flags, (None, told))
@@ -81,6 +81,9 @@ struct ServeArgs {
     /// Where to listen for HTTP [default: 127.0.0.1:7133]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// A proxy whose word about its clients' addresses is believed, as ADDRESS or ADDRESS/BITS; may be repeated
+    #[arg(long = "proxy", value_name = "ADDRESS")]
+    proxies: Vec<String>,
     /// Longest body of a request, in MiB [default: 8]
     #[arg(long, value_name = "MIB")]
     body_mib: Option<u64>,
@@ -152,7 +155,8 @@ fn run(
 
 /// What the server follows: the flags over the configuration.
 fn snapshot(flags: &Serve, config: &Config) -> Snapshot {
-    Snapshot { limits: flags.clone().over(&config.serve).limits(), revision: config.revision.clone() }
+    let serve = flags.clone().over(&config.serve);
+    Snapshot { limits: serve.limits(), proxies: serve.proxies(), revision: config.revision.clone() }
 }
 
 /// Reads the configuration anew. What a server cannot change while it runs is named.

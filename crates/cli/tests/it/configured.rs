@@ -10,14 +10,14 @@ use crate::client::{Up, bearer, home, token};
 use crate::home::{Engine, Home, text};
 
 /// A server whose log is read.
-struct Logged {
-    up: Up,
+pub(crate) struct Logged {
+    pub(crate) up: Up,
     log: BufReader<ChildStderr>,
 }
 
 impl Logged {
     /// Starts it with nothing but what the configuration and the flags say.
-    fn start(home: &Home, args: &[&str]) -> Logged {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Logged {
         let mut command = home.call(args).into_command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child: Child = command.spawn().unwrap();
@@ -26,7 +26,7 @@ impl Logged {
     }
 
     /// The next line that is about something.
-    fn told(&mut self, about: &str) -> Value {
+    pub(crate) fn told(&mut self, about: &str) -> Value {
         let mut line = String::new();
         loop {
             line.clear();
@@ -38,7 +38,7 @@ impl Logged {
     }
 }
 
-fn configure(home: &Home, serve: &str) {
+pub(crate) fn configure(home: &Home, serve: &str) {
     std::fs::write(home.path("repo/tenure.toml"), format!("project = \"web\"\n[serve]\n{serve}")).unwrap();
 }
 

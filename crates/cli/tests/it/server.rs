@@ -165,14 +165,14 @@ fn versions_pages_and_problems_over_http() {
 }
 
 /// A listener: the ids and numbers of the events that come.
-struct Listener {
-    stream: BufReader<TcpStream>,
+pub(crate) struct Listener {
+    pub(crate) stream: BufReader<TcpStream>,
     /// The place that it begins after.
     began: String,
 }
 
 impl Listener {
-    fn new(up: &Up, secret: &str, query: &str, last: Option<&str>) -> Listener {
+    pub(crate) fn new(up: &Up, secret: &str, query: &str, last: Option<&str>) -> Listener {
         let mut stream = up.connect();
         let last = last.map_or(String::new(), |last| format!("Last-Event-ID: {last}\r\n"));
         let head = format!(
@@ -192,13 +192,13 @@ impl Listener {
     }
 
     /// Whether the stream ends; what comes before that is passed over.
-    fn is_over(&mut self) -> bool {
+    pub(crate) fn is_over(&mut self) -> bool {
         let mut rest = String::new();
         self.stream.read_to_string(&mut rest).is_ok()
     }
 
     /// The next event: its id and its document.
-    fn next(&mut self) -> (String, Value) {
+    pub(crate) fn next(&mut self) -> (String, Value) {
         let (mut id, mut line) = (String::new(), String::new());
         loop {
             line.clear();
@@ -347,8 +347,44 @@ fn inv_i3_what_was_offered_is_confirmed_by_the_next_request_of_whoever_got_it() 
     assert_eq!(inbox(&carl, "claude-1", "k2").status, 403);
     assert_eq!(inbox(&bob, "claude-1", "k1").body, got.body);
     assert_eq!(home.ok_as("claude-1", &["inbox", "--peek"])["items"].as_array().unwrap().len(), 1);
-    inbox(&bob, "claude-1", "k3");
+    assert_eq!(inbox(&bob, "claude-1", "k3").body["items"], json!([]), "read already");
     assert_eq!(inbox(&bob, "claude-1", "k4").body["items"], json!([]));
+}
+
+#[test]
+fn inv_m6_a_message_is_in_one_answer_over_http_and_again_only_where_that_was_lost() {
+    for engine in Engine::ALL {
+        let home = home(engine);
+        let up = Up::start(&home, &["serve"]);
+        let bob = bearer(&token(&home, "person:bob", "worker", "web"));
+        let ask = |op: &str, key: Option<&str>| {
+            let mut headers = vec![("Authorization", bob.as_str()), ("Tenure-Agent", "claude-1")];
+            headers.extend(key.map(|key| ("Idempotency-Key", key)));
+            up.ask("POST", &format!("/api/v1/ops/{op}"), &headers, Some(&json!({})))
+        };
+        let texts = |reply: &Reply| {
+            let items = reply.body["items"].as_array().unwrap().iter();
+            items.map(|item| (text(&item["text"]), item["again"] == true)).collect::<Vec<_>>()
+        };
+        let new = |said: &str| vec![(said.to_owned(), false)];
+        assert_eq!(ask("inbox", None).status, 200);
+        home.ok(&["send", "claude-1", "one"]);
+        assert_eq!(texts(&ask("inbox", None)), new("one"), "{engine:?}");
+        assert_eq!(texts(&ask("inbox", None)), [], "{engine:?}: shown, and asked again since");
+        // An answer that was lost: the same request again has the same bytes, and confirms nothing of what it had.
+        home.ok(&["send", "claude-1", "two"]);
+        let lost = ask("inbox", Some("k1"));
+        assert_eq!(texts(&lost), new("two"));
+        assert_eq!(ask("inbox", Some("k1")).body, lost.body);
+        assert_eq!(home.ok_as("claude-1", &["inbox", "--peek"])["items"][0]["text"], "two", "{engine:?}");
+        // So does a retry of an older request, whose answer may be all that was lost.
+        assert_eq!(ask("inbox", Some("k0")).status, 200);
+        home.ok(&["send", "claude-1", "three"]);
+        assert_eq!(texts(&ask("inbox", None)), new("three"));
+        assert_eq!(ask("inbox", Some("k0")).header("idempotency-replayed"), Some("true"));
+        assert_eq!(home.ok_as("claude-1", &["inbox", "--peek"])["items"][0]["text"], "three", "{engine:?}");
+        assert_eq!(texts(&ask("inbox", None)), []);
+    }
 }
 
 #[test]

@@ -4,12 +4,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Span, Time, access, event, hold};
+use tenure_core::text::cut;
+use tenure_core::{Error, Kind, Result, Span, Time, access, event};
 use tenure_store::table::{login, principal, web_session};
 
 use crate::access::in_store;
 use crate::shape;
 use crate::unit::Unit;
+
+/// How much of an address is kept.
+const FROM: usize = 200;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +28,9 @@ pub struct Request {
     /// How long the session lives, 1 second to 30 days; 12 hours without it.
     #[serde(default)]
     pub expires_in_s: Option<i64>,
+    /// Where it was taken, as the door saw it; empty if unknown.
+    #[serde(default)]
+    pub from: String,
 }
 
 impl Request {
@@ -42,8 +49,7 @@ impl Request {
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::LoginTaken> {
     in_store(unit, "taking a link")?;
     let link = login::get(unit.tx, &request.link)?;
-    let link =
-        link.filter(|link| link.used_at.0 == 0 && !hold::lapsed(unit.now, link.expires_at)).ok_or_else(refused)?;
+    let link = link.filter(|link| link.is_good(unit.now)).ok_or_else(refused)?;
     let whose = principal::get(unit.tx, &link.principal)?;
     whose.filter(|row| row.disabled_at.0 == 0).ok_or_else(refused)?;
     if web_session::get(unit.tx, &request.session)?.is_some() {
@@ -58,7 +64,10 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Log
         revoked_at: Time(0),
     };
     web_session::insert(unit.tx, &request.session, &row)?;
-    let data = json!({ "expires_at": row.expires_at });
+    let mut data = json!({ "expires_at": row.expires_at });
+    if !request.from.is_empty() {
+        data["from"] = cut(&request.from, FROM).into();
+    }
     unit.append(event::kind::LOGIN_TAKEN, &row.principal, "", None, &data)?;
     Ok(shape::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
 }

@@ -3,7 +3,7 @@
 use tenure_core::access::{self, Grants, Scope};
 use tenure_core::{Result, Time, hold, id};
 use tenure_store::Tx;
-use tenure_store::table::{member, principal, project, token, web_session};
+use tenure_store::table::{login, member, principal, project, token, web_session};
 
 use super::{bad_cursor, limit};
 use crate::call::Call;
@@ -58,6 +58,13 @@ impl Kernel {
             let grants = grants(tx, found.principal, Scope::default())?;
             Ok(grants.map(|grants| SignedIn { grants, csrf: found.csrf, expires_at: found.expires_at }))
         })
+    }
+
+    /// Whether a one-time link has this hash and can be taken: a look that uses nothing up. Who takes it is decided by
+    /// [`crate::op::login_take`] alone.
+    pub fn is_login_link(&self, hash: &str) -> Result<bool> {
+        access::hash(hash)?;
+        self.of_store(|tx, now| Ok(login::get(tx, hash)?.is_some_and(|link| link.is_good(now))))
     }
 
     /// A page of tokens by id, of one principal where it is named. Never a hash.

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use tenure_core::hold::lapsed;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Result, Time, id, name};
-use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
+use tenure_store::{Tx, Within};
 
-use super::{Scene, bad_cursor, check, limit};
+use super::{PAGE_BYTES, Scene, bad_cursor, check, fitting, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::line;
@@ -61,8 +61,13 @@ fn page(
     let now = (scene.now, "\u{7f}".to_owned());
     let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
     let kind = filter.kind.as_deref().unwrap_or_default();
+    let mut cut = false;
     let mut found = match (&filter.holder, patterns) {
-        (None, []) => soonest(tx, scene, kind, begin, rows + 1)?,
+        (None, []) => {
+            let found = soonest_within(tx, scene, kind, begin, (rows + 1, PAGE_BYTES))?;
+            cut = found.cut;
+            found.rows
+        }
         (holder, []) => {
             let own = hold::all_of_holder(tx, project, holder.as_deref().unwrap_or_default())?;
             sorted(own, begin)
@@ -77,8 +82,9 @@ fn page(
             && !scene.died(hold)
     };
     found.retain(is_wanted);
-    let more = found.len() > rows;
-    found.truncate(rows);
+    let fitting = fitting(found.iter().map(bytes), rows);
+    let more = cut || found.len() > fitting;
+    found.truncate(fitting);
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
     let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
     let mut page = Page::of(views(tx, scene, &found)?, total, next);
@@ -115,22 +121,43 @@ pub(super) fn soonest(
     begin: &(Time, String),
     limit: usize,
 ) -> Result<Vec<hold::Row>> {
-    let mut found = Vec::new();
+    soonest_within(tx, scene, kind, begin, (limit, usize::MAX)).map(|found| found.rows)
+}
+
+/// The same, until they have about as many bytes as fit.
+fn soonest_within(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    kind: &str,
+    begin: &(Time, String),
+    (limit, most): (usize, usize),
+) -> Result<Within<hold::Row>> {
+    let mut found: Vec<hold::Row> = Vec::new();
     let mut after = begin.clone();
     loop {
-        let page = hold::page(tx, scene.project_id(), kind, (after.0, &after.1), limit)?;
-        let last = page.last().filter(|_| page.len() == limit).map(|hold| (hold.expires_at, hold.id.clone()));
+        let Within { rows: page, cut } =
+            hold::page_within(tx, scene.project_id(), kind, (after.0, &after.1), (limit, most))?;
+        let goes_on = cut || page.len() == limit;
+        let last = page.last().filter(|_| goes_on).map(|hold| (hold.expires_at, hold.id.clone()));
         let ends = paths::Ends::of(tx, scene.project_id(), &page)?;
         let lives = |hold: &hold::Row| !scene.died(hold) && !lapsed(scene.now, ends.end(hold));
         found.extend(page.into_iter().filter(lives));
+        let is_long = found.iter().map(bytes).sum::<usize>() > most / 2;
         match last {
-            Some(last) if found.len() < limit => after = last,
-            _ => {
+            Some(last) if found.len() < limit && !is_long => after = last,
+            last => {
+                let cut = last.is_some() && found.len() < limit;
                 found.truncate(limit);
-                return Ok(found);
+                return Ok(Within { rows: found, cut });
             }
         }
     }
+}
+
+/// About how long a hold is when it is shown.
+fn bytes(hold: &hold::Row) -> usize {
+    const REST: usize = 512;
+    hold.subject.len() + hold.reason.len() + REST
 }
 
 fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Rank, merge};
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, id, name, text};
-use tenure_store::Tx;
 use tenure_store::table::{dep, hold, project, task};
+use tenure_store::{Tx, Within};
 
 use super::{Scene, bad_cursor, limit};
 use crate::call::Call;
@@ -78,9 +78,11 @@ impl Kernel {
 
 pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
     let first = Rank { priority: -1, number: -1, id: String::new() };
-    let mut found = select(tx, scene, filter, start.unwrap_or(&first), filter.limit + 1)?;
-    let more = found.len() > filter.limit;
-    found.truncate(filter.limit);
+    let Within { rows: mut found, cut } =
+        select_within(tx, scene, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
+    let fitting = super::fitting(found.iter().map(bytes), filter.limit);
+    let more = cut || found.len() > fitting;
+    found.truncate(fitting);
     let next = more.then(|| found.last().map(|full| cursor(&full.task.rank()))).flatten();
     let fits = !more && start.is_none();
     let total = match scene.project {
@@ -89,6 +91,16 @@ pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: O
         _ => None,
     };
     Ok(Page::of(views(tx, scene, &found)?, total, next))
+}
+
+/// About how long a task is when it is shown.
+fn bytes(full: &task::Full) -> usize {
+    const REST: usize = 512;
+    const EDGE: i64 = 24;
+    let task = &full.task;
+    let texts = [&task.title, &task.description, &task.acceptance, &task.reason];
+    let texts: usize = texts.into_iter().chain(&task.labels).map(String::len).sum();
+    texts + usize::try_from(task.deps * EDGE).unwrap_or_default() + REST
 }
 
 fn total(project: &project::Row, all: bool) -> i64 {
@@ -144,6 +156,18 @@ pub(crate) fn select(
     start: &Rank,
     limit: usize,
 ) -> Result<Vec<task::Full>> {
+    select_within(tx, scene, filter, start, (limit, usize::MAX)).map(|found| found.rows)
+}
+
+/// The same, as far as the bytes of each stream fit. A stream that goes on beyond what was read ends the page for all:
+/// what comes later in the order may not stand before what was not read.
+fn select_within(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    filter: &Filter,
+    start: &Rank,
+    (limit, bytes): (usize, usize),
+) -> Result<Within<task::Full>> {
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
         let live = full.held.as_ref().is_some_and(|held| !scene.is_over(held));
@@ -157,13 +181,18 @@ pub(crate) fn select(
                 .is_none_or(|agent| live && full.held.as_ref().is_some_and(|held| held.holder == *agent))
     };
     if let Some(holder) = &filter.holder {
-        return of_holder(tx, scene, holder, start, limit, lets_through);
+        let rows = of_holder(tx, scene, holder, start, limit, lets_through)?;
+        return Ok(Within { rows, cut: false });
     }
-    let mut found = Vec::new();
+    let (mut found, mut end) = (Vec::new(), None::<Rank>);
     for stream in streams(filter, &wanted) {
-        found.push(read(tx, scene.project_id(), &stream, start, limit, &lets_through)?);
+        let (rows, unread) = read_within(tx, scene.project_id(), &stream, start, (limit, bytes), &lets_through)?;
+        found.push(rows);
+        end = [end, unread].into_iter().flatten().min();
     }
-    Ok(merge(found, limit, |full| full.task.rank()))
+    let mut rows = merge(found, limit, |full| full.task.rank());
+    rows.retain(|full| end.as_ref().is_none_or(|end| full.task.rank() <= *end));
+    Ok(Within { rows, cut: end.is_some() })
 }
 
 /// What an agent holds: few enough to sort here.
@@ -221,22 +250,40 @@ pub(crate) fn read(
     limit: usize,
     lets_through: &dyn Fn(&task::Full) -> bool,
 ) -> Result<Vec<task::Full>> {
+    read_within(tx, project, stream, start, (limit, usize::MAX), lets_through).map(|(found, _)| found)
+}
+
+/// The same, until what was let through has about as many bytes as fit: with the last that was read, if there is more.
+fn read_within(
+    tx: &mut dyn Tx,
+    project: &str,
+    stream: &task::Stream,
+    start: &Rank,
+    (limit, most): (usize, usize),
+    lets_through: &dyn Fn(&task::Full) -> bool,
+) -> Result<(Vec<task::Full>, Option<Rank>)> {
     let mut found = Vec::new();
+    let mut size = 0;
     let mut after = start.clone();
     // A filter that lets little through reads on in growing steps.
     let mut step = limit.clamp(1, super::LIMIT_MAX + 1);
     loop {
         let (sql, args) = stream.call(project, &after, step);
-        let rows = task::many(tx.query(sql, &args)?)?;
+        let Within { rows, cut } = tx.query_within(sql, &args, most)?;
+        let rows = task::many(rows)?;
         let last = rows.last().map(|full| full.task.rank());
-        let exhausted = rows.len() < step;
-        found.extend(rows.into_iter().filter(|full| lets_through(full)));
+        let exhausted = rows.len() < step && !cut;
+        let kept = rows.into_iter().filter(|full| lets_through(full));
+        found.extend(kept.inspect(|full| size += bytes(full)));
         if found.len() >= limit || exhausted {
             found.truncate(limit);
-            return Ok(found);
+            return Ok((found, None));
         }
         if let Some(rank) = last {
             after = rank;
+        }
+        if size > most / 2 {
+            return Ok((found, Some(after)));
         }
         step = (step * 4).min(super::LIMIT_MAX + 1);
     }

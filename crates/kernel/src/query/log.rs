@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
-use tenure_store::Tx;
 use tenure_store::table::event;
+use tenure_store::{Tx, Within};
 
-use super::{Scene, bad_cursor, limit};
+use super::{PAGE_BYTES, Scene, bad_cursor, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Event, Page};
@@ -123,8 +123,9 @@ type Rows = (Vec<event::Row>, bool, bool);
 
 /// The newest events below a number.
 fn backward(tx: &mut dyn Tx, project: &str, filter: &event::Filter, below: i64, limit: usize) -> Result<Rows> {
-    let mut found = event::page(tx, project, filter, (0, below), true, limit + 1)?;
-    let more = found.len() > limit;
+    let Within { rows: mut found, cut } =
+        event::page_within(tx, project, filter, (0, below), true, (limit + 1, PAGE_BYTES))?;
+    let more = cut || found.len() > limit;
     found.truncate(limit);
     Ok((found, more, true))
 }
@@ -141,12 +142,16 @@ fn forward(
     let mut found = Vec::new();
     let mut above = after;
     loop {
-        let rows = event::page(tx, project, filter, (above, i64::MAX), false, limit + 1)?;
-        let exhausted = rows.len() <= limit;
+        let Within { rows, cut } =
+            event::page_within(tx, project, filter, (above, i64::MAX), false, (limit + 1, PAGE_BYTES))?;
+        let exhausted = rows.len() <= limit && !cut;
         above = rows.last().map_or(above, |row| row.number);
+        let before = found.len();
         found.extend(rows.into_iter().filter(|row| at_least.is_none_or(|time| row.at >= time)));
-        if found.len() > limit || exhausted {
-            let more = found.len() > limit;
+        // What was cut ends the page, unless all of it was passed over.
+        let full = found.len() > limit || cut && found.len() > before;
+        if full || exhausted {
+            let more = full;
             found.truncate(limit);
             return Ok((found, more, false));
         }

@@ -83,6 +83,21 @@ impl Scene<'_> {
 /// Most rows on a page.
 pub const LIMIT_MAX: usize = 1_000;
 
+/// Most bytes of the rows of a page, which ends early where they have more. A row with more is a page of its own. A client
+/// chooses how many rows it asks for, and other clients how long each of them is.
+pub(crate) const PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// How many rows make a page, from the first on: at most so many, whose bytes fit; and one at the least.
+pub(crate) fn fitting(sizes: impl Iterator<Item = usize>, limit: usize) -> usize {
+    let mut left = PAGE_BYTES;
+    let fits = |(at, size): &(usize, usize)| {
+        let fits = *at == 0 || *size <= left;
+        left = left.saturating_sub(*size);
+        fits
+    };
+    sizes.take(limit).enumerate().take_while(fits).count()
+}
+
 /// The page size where none is given.
 fn usual() -> usize {
     50

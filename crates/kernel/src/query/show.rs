@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tenure_core::event::About;
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
-use tenure_store::Tx;
 use tenure_store::table::{dep, hold, note, task};
+use tenure_store::{Tx, Within};
 
 use super::list::views;
 use super::thing::{self, Checkout, TaskNote};
@@ -107,7 +107,8 @@ fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
         "" => false,
         on => task::existing(tx, project, &[on.to_owned()])?.iter().all(|(_, status)| *status == Status::Done),
     };
-    let notes = note::newest(tx, project, named, MANY)?.into_iter().map(Note::of).collect::<Result<_>>()?;
+    let notes = note::newest_within(tx, project, named, (MANY, super::PAGE_BYTES))?;
+    let notes = notes.rows.into_iter().map(Note::of).collect::<Result<_>>()?;
     let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
     let (mut events, _) = super::why::newest(tx, project, named, About::Other, EVENTS)?;
     events.reverse();
@@ -142,13 +143,18 @@ fn around(tx: &mut dyn Tx, project: &str, root: &str) -> Result<(Vec<(String, St
 
 fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {
     let project = scene.project_id();
-    task::get(tx, project, root)?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
+    let middle = task::get(tx, project, root)?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
     let (mut edges, more) = around(tx, project, root)?;
+    let mut named = HashSet::from([root.to_owned()]);
+    let both = edges.iter().flat_map(|(task, after)| [task, after]);
+    let ids: Vec<String> = both.filter(|id| named.insert((*id).clone())).cloned().collect();
+    let Within { rows: mut found, cut } = task::get_many_within(tx, project, &ids, super::PAGE_BYTES)?;
+    found.push(middle);
+    found.sort_by_cached_key(|full| full.task.rank());
+    if cut {
+        let shown: HashSet<&String> = found.iter().map(|full| &full.task.id).collect();
+        edges.retain(|(task, after)| shown.contains(task) && shown.contains(after));
+    }
     edges.sort();
-    let mut ids: Vec<String> = edges.iter().flat_map(|(task, after)| [task.clone(), after.clone()]).collect();
-    ids.push(root.to_owned());
-    ids.sort();
-    ids.dedup();
-    let found = task::get_many(tx, project, &ids)?;
-    Ok(Graph { root: root.to_owned(), tasks: views(tx, scene, &found)?, edges, more })
+    Ok(Graph { root: root.to_owned(), tasks: views(tx, scene, &found)?, edges, more: more || cut })
 }

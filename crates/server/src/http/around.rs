@@ -10,11 +10,14 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Response, header};
+use axum::http::{HeaderName, HeaderValue, Method, Response, header};
 use axum::middleware::Next;
 use tenure_core::{Error, Kind, Stage};
 use tenure_store::{Entropy as _, OsEntropy};
 
+use super::client::Client;
+use super::inside::Inside as Has;
+use super::unsent::Question;
 use super::{Carried, Inside, Server, problem};
 
 /// The header with the id that the log has the request under.
@@ -25,16 +28,20 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; c
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 #[expect(clippy::disallowed_methods, reason = "how long a request took is measured by this process's clock")]
-pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response<Body> {
+pub(super) async fn around(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response<Body> {
     let began = Instant::now();
     let id = request_id(&request);
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
-    let method = request.method().to_string();
+    let (method, reads) = (request.method().to_string(), matches!(*request.method(), Method::GET | Method::HEAD));
+    let client = Client::of(&server, &request);
+    request.extensions_mut().insert(client);
     // Whether it lives is answered however many wait for something else.
     let place = if route == "/livez" || route == "/readyz" { Ok(None) } else { server.doors.enter().map(Some) };
     let mut response = match place {
         Err(error) => problem::response(&error, &id),
         Ok(place) => {
+            let has = Has::new(place);
+            request.extensions_mut().insert(has.clone());
             // Listeners stay; they have a limit and an end of their own.
             let answer = Caught(Box::pin(next.run(request)));
             let response = match tokio::time::timeout(server.limits().time, answer).await {
@@ -42,7 +49,8 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
                 Ok(Err(())) => problem::response(&Error::bug("a request could not be answered"), &id),
                 Err(_) => problem::response(&too_long(), &id),
             };
-            drop(place);
+            // Whoever still keeps the request keeps nothing of the server with it.
+            has.leave();
             response
         }
     };
@@ -55,6 +63,8 @@ pub(super) async fn around(State(server): State<Arc<Server>>, request: Request, 
     } else if let Some(Inside(error)) = response.extensions().get::<Inside>() {
         log_cause(&server, &id, error);
     }
+    let may_refuse = reads || response.extensions().get::<Question>().is_some();
+    response = server.counted(client, may_refuse, response).unwrap_or_else(|error| problem::response(&error, &id));
     let headers = response.headers_mut();
     headers.insert(REQUEST, HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("-")));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

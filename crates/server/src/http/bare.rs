@@ -4,26 +4,62 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use tenure_core::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 
 use super::{around, problem};
 
 /// A connection on which nothing bare is said.
+///
+/// One whose client does not read is given up: a write that takes too long fails, and with it the connection.
 pub(super) struct Worded {
     stream: TcpStream,
+    /// How long [`READ`] bytes may take to be read.
+    patience: Duration,
+    /// Since a write had to wait: when it is given up, and how much was written.
+    stalled: Option<(Pin<Box<Sleep>>, usize)>,
     /// What is said instead of a bare answer, how far it is written, and how long the bare one was.
     instead: Option<(Vec<u8>, usize, usize)>,
 }
 
 impl Worded {
-    pub(super) fn new(stream: TcpStream) -> Worded {
-        Worded { stream, instead: None }
+    pub(super) fn new(stream: TcpStream, patience: Duration) -> Worded {
+        Worded { stream, patience, stalled: None, instead: None }
+    }
+
+    /// Writes to the stream itself, and fails where its client has read too little for too long.
+    fn write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match Pin::new(&mut self.stream).poll_write(context, bytes) {
+            Poll::Ready(Ok(written)) => {
+                let enough = match &mut self.stalled {
+                    Some((_, since)) => {
+                        *since += written;
+                        written == bytes.len() || *since >= READ
+                    }
+                    None => false,
+                };
+                if enough {
+                    self.stalled = None;
+                }
+                Poll::Ready(Ok(written))
+            }
+            Poll::Pending => {
+                let patience = self.patience;
+                let (ends, _) = self.stalled.get_or_insert_with(|| (Box::pin(tokio::time::sleep(patience)), 0));
+                ends.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+            }
+            failed => failed,
+        }
     }
 }
+
+/// How much of an answer a client reads in the time it has, at the least.
+const READ: usize = 64 * 1024;
 
 impl AsyncRead for Worded {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
@@ -33,21 +69,21 @@ impl AsyncRead for Worded {
 
 impl AsyncWrite for Worded {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Worded { stream, instead } = &mut *self;
-        if instead.is_none() {
-            *instead = bare(bytes).map(|status| (words(status), 0, bytes.len()));
+        if self.instead.is_none() {
+            self.instead = bare(bytes).map(|status| (words(status), 0, bytes.len()));
         }
-        let Some((words, written, length)) = instead else { return Pin::new(stream).poll_write(context, bytes) };
-        while *written < words.len() {
-            match Pin::new(&mut *stream).poll_write(context, &words[*written..]) {
+        let Some((words, mut written, length)) = self.instead.take() else { return self.write(context, bytes) };
+        while written < words.len() {
+            match self.write(context, &words[written..]) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                Poll::Ready(Ok(more)) => *written += more,
+                Poll::Ready(Ok(more)) => written += more,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    self.instead = Some((words, written, length));
+                    return Poll::Pending;
+                }
             }
         }
-        let length = *length;
-        *instead = None;
         Poll::Ready(Ok(length))
     }
 

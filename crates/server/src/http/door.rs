@@ -1,10 +1,8 @@
 //! Who asks over HTTP, about which project, and whether it may. Whatever is not allowed here is denied.
 
 use std::borrow::Cow;
-use std::net::SocketAddr;
 use std::time::Instant;
 
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Method, header, request};
 use tenure_core::access::{self, Grants, Role};
 use tenure_core::{Error, Kind, Result, Stage, text};
@@ -15,6 +13,8 @@ use tenure_store::OsEntropy;
 use tenure_store::table::project;
 
 use super::Server;
+use super::client::Client;
+use super::limits::Line;
 
 /// The header that names the agent, among those of a person.
 pub(crate) const AGENT: &str = "tenure-agent";
@@ -33,7 +33,7 @@ pub(crate) const COOKIE: &str = "__Host-tenure";
 pub(crate) const CSRF_COOKIE: &str = "__Host-tenure-csrf";
 
 /// How much a request counts that shows a secret nobody knows: guessing is slowed down, typing is not.
-pub(super) const UNKNOWN: f64 = 20.0;
+const UNKNOWN: f64 = 20.0;
 
 /// Somebody who has shown who it is.
 #[derive(Clone)]
@@ -78,12 +78,15 @@ pub(crate) struct Asked<'a> {
     pub(crate) method: &'a Method,
     path: &'a str,
     pub(crate) from: String,
+    /// What it is counted under until it has shown who it is.
+    pub(crate) share: String,
 }
 
 impl<'a> Asked<'a> {
     pub(crate) fn of(parts: &'a request::Parts) -> Asked<'a> {
-        let from = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_string());
-        Asked { headers: &parts.headers, method: &parts.method, path: parts.uri.path(), from: from.unwrap_or_default() }
+        let client = parts.extensions.get::<Client>().copied().unwrap_or_default();
+        let (headers, method, path) = (&parts.headers, &parts.method, parts.uri.path());
+        Asked { headers, method, path, from: client.shown(), share: client.share() }
     }
 
     /// What was asked for, as it is written down: without what a secret may stand in.
@@ -113,7 +116,7 @@ impl Server {
     pub(crate) async fn caller(&self, asked: &Asked<'_>) -> Result<Caller> {
         let found = self.shown(asked).await?;
         let Some((grants, proof)) = found else {
-            self.count(&asked.from, UNKNOWN)?;
+            self.count_unknown(asked)?;
             return Err(self.denied(access::not_known(), None, &asked.what(), asked).await);
         };
         self.count(&grants.principal, 1.0)?;
@@ -150,30 +153,42 @@ impl Server {
         Err(error)
     }
 
+    /// Whether a valid secret was shown, whatever else is wrong with the request.
+    pub(super) async fn is_known(&self, asked: &Asked<'_>) -> Result<bool> {
+        Ok(self.secret(asked).await?.is_some())
+    }
+
     /// The grants of the secret that was shown, and whether a browser showed it; `None` where there is no valid one.
     async fn shown(&self, asked: &Asked<'_>) -> Result<Option<(Grants, Proof)>> {
+        let Some((grants, proof, csrf)) = self.secret(asked).await? else { return Ok(None) };
+        let Some(csrf) = csrf else { return Ok(Some((grants, proof))) };
+        // A browser sends its cookie whoever makes it ask. What changes something must also say what only our own pages
+        // were given.
+        let reads = matches!(*asked.method, Method::GET | Method::HEAD);
+        let said = asked.header(CSRF)?;
+        if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &csrf)) {
+            let error =
+                Error::new(Kind::Denied, "csrf", Stage::Resolve, "the request does not come from a page of ours")
+                    .hint(format!("Send the `{CSRF}` header that the page was given."));
+            return Err(self.denied(error, Some(&grants.principal), "change something", asked).await);
+        }
+        Ok(Some((grants, proof)))
+    }
+
+    /// The same, with the hash of what pages repeat where a browser showed it.
+    async fn secret(&self, asked: &Asked<'_>) -> Result<Option<(Grants, Proof, Option<String>)>> {
         if let Some(value) = asked.header(header::AUTHORIZATION.as_str())? {
             let secret = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
             let Some((_, secret)) = secret else { return Ok(None) };
             let hash = secret::hash(secret.trim());
             let proof = Proof::Token(hash.clone());
-            return Ok(self.blocking(move |kernel| kernel.who_is(&hash)).await?.map(|grants| (grants, proof)));
+            return Ok(self.blocking(move |kernel| kernel.who_is(&hash)).await?.map(|grants| (grants, proof, None)));
         }
         let Some(secret) = asked.header(header::COOKIE.as_str())?.and_then(cookie) else { return Ok(None) };
         let hash = secret::hash(secret);
         let proof = Proof::Session(hash.clone());
-        let Some(session) = self.blocking(move |kernel| kernel.who_is_session(&hash)).await? else { return Ok(None) };
-        // A browser sends its cookie whoever makes it ask. What changes something must also say what only our own pages
-        // were given.
-        let reads = matches!(*asked.method, Method::GET | Method::HEAD);
-        let said = asked.header(CSRF)?;
-        if !reads && !said.is_some_and(|said| secret::is_secret_of(said, &session.csrf)) {
-            let error =
-                Error::new(Kind::Denied, "csrf", Stage::Resolve, "the request does not come from a page of ours")
-                    .hint(format!("Send the `{CSRF}` header that the page was given."));
-            return Err(self.denied(error, Some(&session.grants.principal), "change something", asked).await);
-        }
-        Ok(Some((session.grants, proof)))
+        let session = self.blocking(move |kernel| kernel.who_is_session(&hash)).await?;
+        Ok(session.map(|session| (session.grants, proof, Some(session.csrf))))
     }
 
     /// The project of a name or key, for somebody who has a role in it. To others it does not exist.
@@ -288,8 +303,18 @@ impl Server {
         }
     }
 
-    pub(super) fn count(&self, caller: &str, cost: f64) -> Result<()> {
-        self.doors.count(caller, cost, now())
+    pub(super) fn count(&self, principal: &str, cost: f64) -> Result<()> {
+        self.doors.count(Line::Principals, principal, cost, now())
+    }
+
+    /// Counts a request with a secret that nobody knows.
+    pub(super) fn count_unknown(&self, asked: &Asked<'_>) -> Result<()> {
+        self.doors.count(Line::Strangers, &asked.share, UNKNOWN, now())
+    }
+
+    /// Counts a try to sign in that failed.
+    pub(super) fn count_sign_in(&self, asked: &Asked<'_>) -> Result<()> {
+        self.doors.count(Line::SignIns, &asked.share, UNKNOWN * 5.0, now())
     }
 }
 

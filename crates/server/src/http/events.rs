@@ -14,12 +14,13 @@ use tenure_kernel::op::role;
 use tenure_kernel::query::asked;
 use tenure_kernel::query::log::Since;
 use tenure_kernel::{Call, Query};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use super::door::{Asked, Caller};
 use super::limits::Place;
 use super::ops::project_named;
 use super::reads::Given;
+use super::revocation::{self, Over};
 use super::{Answer, HEARTBEAT, Server, Shared, json};
 use crate::feed::{Listening, Places, Told};
 
@@ -127,8 +128,7 @@ async fn listen(
     }
     drop(told);
     let (out, lines) = mpsc::channel::<Bytes>(AHEAD);
-    let mut rights = server.feed.access().await;
-    let (server, mut ending) = (server.clone(), server.ending.subscribe());
+    let projects: Vec<String> = places.0.keys().cloned().collect();
     tokio::spawn(async move {
         // A browser shows that the stream is open only when something came. Where it begins is said at once: whoever is
         // cut off before the first event goes on from there.
@@ -141,13 +141,6 @@ async fn listen(
             }
             tokio::select! {
                 () = out.closed() => return,
-                () = told_to_end(&mut ending) => return,
-                // Somebody's rights were changed: perhaps this one's.
-                () = rights.changed() => {
-                    if !may_listen(&server, &caller, &places).await {
-                        return;
-                    }
-                }
                 told = heard.recv() => match told {
                     Some((key, Told::Event(line))) => {
                         places.0.insert(key.clone(), line.cursor.clone());
@@ -160,38 +153,18 @@ async fn listen(
                     }
                     None => return,
                 },
-                () = tokio::time::sleep(HEARTBEAT) => {
-                    // What was shown may have run out meanwhile.
-                    if !may_listen(&server, &caller, &places).await {
-                        return;
-                    }
-                    next = Some(Bytes::from_static(b": \n\n"));
-                }
+                () = tokio::time::sleep(HEARTBEAT) => next = Some(Bytes::from_static(b": \n\n")),
             }
         }
     });
-    let mut response = Response::new(Body::from_stream(Lines { lines, _place: place }));
+    let body = Body::from_stream(Lines(lines));
+    let mut response = Response::new(revocation::until_revoked(server, caller, projects, body, place));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Proxies that gather answers would keep events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
-}
-
-async fn told_to_end(ending: &mut watch::Receiver<bool>) {
-    // What it answers is a lock, which must not be kept.
-    drop(ending.wait_for(|over| *over).await);
-}
-
-/// Whether somebody may still hear of all these projects. Not knowing is no.
-async fn may_listen(server: &Server, caller: &Caller, places: &Places) -> bool {
-    match server.still(caller).await {
-        Ok(Some(grants)) => places.0.keys().all(|key| grants.role(key).is_some()),
-        Ok(None) => false,
-        // A store that is away answers nobody; what it would have told cannot be told either.
-        Err(error) => error.retryable(),
-    }
 }
 
 /// One event of the stream. JSON on one line has no newline in it, so nothing can end an event early.
@@ -206,17 +179,14 @@ fn named(key: &str, json: &str) -> String {
     format!("{{\"project\":{}{comma}{rest}", serde_json::Value::from(key))
 }
 
-/// The lines of a stream, as a body; the listener's place is free when it is dropped.
-struct Lines {
-    lines: mpsc::Receiver<Bytes>,
-    _place: Place,
-}
+/// The lines of a stream, as a body.
+struct Lines(mpsc::Receiver<Bytes>);
 
 impl futures_core::Stream for Lines {
     type Item = std::result::Result<Bytes, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.lines.poll_recv(context).map(|line| line.map(Ok))
+        self.0.poll_recv(context).map(|line| line.map(Ok))
     }
 }
 
@@ -238,6 +208,8 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
     let ends = tokio::time::Instant::now() + WAIT.min(server.limits().time / 2);
     let mut rounds = server.queue.rounds();
     let mut first = None;
+    let projects = [call.project.key.clone()];
+    let mut over = std::pin::pin!(revocation::over(&server, &caller, &projects));
     loop {
         rounds.borrow_and_update();
         let (call, question) = (call.clone(), question.clone());
@@ -249,8 +221,14 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         if changed || served || tokio::time::Instant::now() >= ends {
             return Ok(json(body));
         }
+        tokio::select! {
+            over = &mut over => return match over {
+                Over::Ending => Ok(json(body)),
+                Over::Revoked => Err(server.refusal_now(&caller, &key).await.into()),
+            },
+            _ = tokio::time::timeout(server.kernel.store().poll(), rounds.changed()) => {}
+        }
         first.get_or_insert(body);
-        let _ = tokio::time::timeout(server.kernel.store().poll(), rounds.changed()).await;
     }
 }
 

@@ -14,6 +14,7 @@ use tenure_kernel::{Call, Door, Query, Reply};
 use tenure_store::table::project;
 
 use super::door::Caller;
+use super::unsent::Question;
 use super::{Answer, Inside, Server, Shared, body, json, problem};
 use crate::wire::{self, Hello};
 
@@ -45,6 +46,7 @@ pub(super) async fn call(State(server): Shared, caller: Caller, request: Request
     let asked = sent.asked()?;
     // Told inside the answer, not as a problem: the command at the other end prints it as if it had met it there.
     let deadline_ms = sent.call.deadline_ms;
+    let is_question = matches!(asked, wire::Asked::Query(_));
     let answered = server.answer(&caller, sent.call.call, asked, deadline_ms).await;
     let mut inside = None;
     let answered = answered.map_err(|error| {
@@ -54,6 +56,9 @@ pub(super) async fn call(State(server): Shared, caller: Caller, request: Request
     });
     let mut response = json(wire::answer(answered));
     inside.and_then(|inside| response.extensions_mut().insert(inside));
+    if is_question {
+        response.extensions_mut().insert(Question);
+    }
     Ok(response)
 }
 

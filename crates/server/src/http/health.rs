@@ -48,6 +48,7 @@ pub(super) async fn metrics(State(server): Shared, caller: Caller) -> Answer {
     }
     let counts = server.queue.counts();
     let count = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed) as f64;
+    let unsent = server.unsent.taken() + server.unsent_to_strangers.taken();
     let figure = |name, help, sort, value| Figure { name, help, sort, value };
     let figures = [
         figure("ops_total", "Ops that were answered.", "counter", count(&counts.ops)),
@@ -58,6 +59,7 @@ pub(super) async fn metrics(State(server): Shared, caller: Caller) -> Answer {
         figure("configuration_refusals_total", "Times it was bad.", "counter", count(&server.reloads[1])),
         figure("line", "Ops in line.", "gauge", server.queue.len() as f64),
         figure("http_requests", "Requests being answered.", "gauge", server.doors.requests() as f64),
+        figure("http_unsent_bytes", "Bytes of answers that wait to be read.", "gauge", unsent as f64),
         figure("http_listeners", "Listeners to events.", "gauge", server.doors.listeners() as f64),
     ];
     let mut response = json(server.metrics.text(&server.revision(), &figures));

@@ -58,7 +58,7 @@ impl Server {
         let hash = secret::hash(shown);
         let proof = Proof::Session(hash.clone());
         let Some(session) = self.blocking(move |kernel| kernel.who_is_session(&hash)).await? else {
-            self.count(&asked.from, super::door::UNKNOWN)?;
+            self.count_unknown(asked)?;
             return Ok(None);
         };
         self.count(&session.grants.principal, 1.0)?;

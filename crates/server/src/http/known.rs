@@ -9,12 +9,13 @@ use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use tenure_core::{Error, Result, access};
+use tenure_core::{Result, access};
 
 use super::door::{Asked, CSRF, Caller};
-use super::login::FORM;
+use super::login::form;
 use super::routes::{FORMS, PUBLIC};
-use super::{Failure, Server, body_of_form};
+use super::unsent::Owner;
+use super::{Failure, Server};
 
 /// Finds out who asks, and puts it where handlers take it from.
 pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
@@ -24,27 +25,30 @@ pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, n
         return next.run(request).await;
     }
     let is_form = FORMS.contains(&route.as_str());
-    let (mut parts, mut content) = request.into_parts();
-    if is_form {
-        content = match of_form(&mut parts, content).await {
-            Ok(content) => content,
-            Err(error) => return Failure(error).into_response(),
-        };
-    }
-    let found = server.caller(&Asked::of(&parts)).await;
-    match found {
-        Ok(caller) => {
+    let (mut parts, content) = request.into_parts();
+    match found(&server, &mut parts, content, is_form).await {
+        Ok((caller, content)) => {
+            let owner = Owner(caller.grants.principal.clone());
             parts.extensions.insert(caller);
-            next.run(Request::from_parts(parts, content)).await
+            let mut response = next.run(Request::from_parts(parts, content)).await;
+            response.extensions_mut().insert(owner);
+            response
         }
         Err(error) => Failure(error).into_response(),
     }
 }
 
+/// The caller. What a form says is read of those only who have shown who they are: nobody else's body is waited for.
+async fn found(server: &Server, parts: &mut Parts, mut content: Body, is_form: bool) -> Result<(Caller, Body)> {
+    if is_form && server.is_known(&Asked::of(parts)).await? {
+        content = of_form(server, parts, content).await?;
+    }
+    Ok((server.caller(&Asked::of(parts)).await?, content))
+}
+
 /// Takes from a form what a page was given, which programs say in a header.
-async fn of_form(parts: &mut Parts, content: Body) -> Result<Body> {
-    let form = tokio::time::timeout(FORM, body_of_form(content)).await;
-    let form = form.map_err(|_| Error::usage("bad_arguments", "the form did not arrive in time"))??;
+async fn of_form(server: &Server, parts: &mut Parts, content: Body) -> Result<Body> {
+    let form = server.outside(parts, form(content)).await?;
     let said = form.split('&').find_map(|pair| pair.strip_prefix("csrf="));
     if let Some(said) = said.and_then(|said| HeaderValue::from_str(said).ok()) {
         parts.headers.entry(CSRF).or_insert(said);

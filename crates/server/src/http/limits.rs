@@ -42,8 +42,23 @@ pub(crate) struct Turnstiles {
     limits: RwLock<Limits>,
     inside: Arc<AtomicUsize>,
     listening: Arc<AtomicUsize>,
-    callers: Mutex<HashMap<String, Bucket>>,
+    /// By [`Line`].
+    lines: [Mutex<HashMap<String, Bucket>>; 3],
 }
+
+/// Callers that are counted apart: what strangers do takes nothing from principals, nor from those who sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Those who have shown who they are, by name.
+    Principals,
+    /// Secrets that nobody knows, by address.
+    Strangers,
+    /// Tries to sign in, by address.
+    SignIns,
+}
+
+/// The allowance of those for whom there is no room in a line any more.
+const REST: &str = "";
 
 /// A place inside, as long as it is kept.
 #[derive(Debug)]
@@ -75,7 +90,7 @@ impl Turnstiles {
             limits: RwLock::new(limits),
             inside: Arc::default(),
             listening: Arc::default(),
-            callers: Mutex::default(),
+            lines: Default::default(),
         }
     }
 
@@ -110,16 +125,16 @@ impl Turnstiles {
     }
 
     /// Counts one request of a caller at an instant. `cost` is 1 for an ordinary one.
-    pub(crate) fn count(&self, caller: &str, cost: f64, now: Instant) -> Result<()> {
+    pub(crate) fn count(&self, line: Line, mut caller: &str, cost: f64, now: Instant) -> Result<()> {
         let per_second = self.limits().per_second;
         let rate = f64::from(per_second);
         let most = rate * 2.0;
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = self.lines[line as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if callers.len() >= CALLERS && !callers.contains_key(caller) {
             // Whoever has been quiet for two seconds has its full allowance again: nothing is lost by forgetting it.
             callers.retain(|_, bucket| now.saturating_duration_since(bucket.at) < Duration::from_secs(2));
             if callers.len() >= CALLERS {
-                return Err(full("callers"));
+                caller = REST;
             }
         }
         let bucket = callers.entry(caller.to_owned()).or_insert(Bucket { left: most, at: now });
@@ -155,12 +170,33 @@ mod tests {
         let doors = Turnstiles::new(Limits { per_second: 10, ..Limits::default() });
         let start = Instant::now();
         for _ in 0..20 {
-            doors.count("a", 1.0, start).unwrap();
+            doors.count(Line::Strangers, "a", 1.0, start).unwrap();
         }
-        assert_eq!(doors.count("a", 1.0, start).unwrap_err().code(), "too_many_requests");
-        doors.count("b", 1.0, start).unwrap();
-        doors.count("a", 1.0, start + Duration::from_millis(150)).unwrap();
-        assert!(doors.count("a", 1.0, start + Duration::from_millis(160)).is_err());
+        let count =
+            |caller: &str, ms: u64| doors.count(Line::Strangers, caller, 1.0, start + Duration::from_millis(ms));
+        assert_eq!(count("a", 0).unwrap_err().code(), "too_many_requests");
+        count("b", 0).unwrap();
+        for line in [Line::Principals, Line::SignIns] {
+            doors.count(line, "a", 1.0, start).unwrap();
+        }
+        count("a", 150).unwrap();
+        assert!(count("a", 160).is_err());
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "any instant to count from")]
+    fn inv_s1_more_addresses_than_are_remembered_turn_nobody_away_who_is_known() {
+        let doors = Turnstiles::new(Limits { per_second: 10, ..Limits::default() });
+        let start = Instant::now();
+        for number in 0..CALLERS {
+            doors.count(Line::Strangers, &number.to_string(), 1.0, start).unwrap();
+        }
+        // The rest has one allowance together.
+        let more = |number: usize| doors.count(Line::Strangers, &format!("more {number}"), 1.0, start).is_ok();
+        assert_eq!((0..100).filter(|number| more(*number)).count(), 20);
+        doors.count(Line::Principals, "person:ann", 1.0, start).unwrap();
+        doors.count(Line::SignIns, "more 1", 1.0, start).unwrap();
+        doors.count(Line::Strangers, "7", 1.0, start).unwrap();
     }
 
     #[test]

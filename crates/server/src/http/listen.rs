@@ -16,11 +16,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::bare::Worded;
 use super::silent::{Answering, Seat, Silent};
+use super::{Server, router};
 
 /// Most connections at once.
 const CONNECTIONS: usize = 8_192;
@@ -37,7 +38,8 @@ const HEAD_SIZE: usize = 64 * 1024;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `ends` says so; what was begun is finished first, within a time.
-pub(crate) async fn serve(listener: TcpListener, app: Router, mut ends: watch::Receiver<bool>) {
+pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>, mut ends: watch::Receiver<bool>) {
+    let app = router(server.clone());
     let most = most();
     let (room, silent) = (Arc::new(Semaphore::new(most)), Silent::among(most));
     let graceful = GracefulShutdown::new();
@@ -59,7 +61,8 @@ pub(crate) async fn serve(listener: TcpListener, app: Router, mut ends: watch::R
         };
         let _ = stream.set_nodelay(true);
         let seat = silent.enter();
-        let serving = graceful.watch(connection(stream, peer, app.clone(), seat.clone()));
+        let serving =
+            graceful.watch(connection(Worded::new(stream, server.limits().time), peer, app.clone(), seat.clone()));
         tokio::spawn(async move {
             tokio::select! {
                 _ = serving => {}
@@ -98,12 +101,12 @@ fn most() -> usize {
 
 type Connection = http1::Connection<TokioIo<Worded>, TowerToHyperService<WithPeer>>;
 
-fn connection(stream: TcpStream, peer: SocketAddr, app: Router, seat: Arc<Seat>) -> Connection {
+fn connection(stream: Worded, peer: SocketAddr, app: Router, seat: Arc<Seat>) -> Connection {
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(HEAD_SIZE)
-        .serve_connection(TokioIo::new(Worded::new(stream)), TowerToHyperService::new(WithPeer { app, peer, seat }))
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(WithPeer { app, peer, seat }))
 }
 
 /// The routes, told who is at the other end.

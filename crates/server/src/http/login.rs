@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Op;
@@ -14,12 +15,12 @@ use tenure_kernel::access::{self, Secret};
 use tenure_kernel::op::{login_close, login_take};
 use tenure_store::OsEntropy;
 
-use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, UNKNOWN, ours};
+use super::door::{Asked, COOKIE, CSRF_COOKIE, Caller, Proof, ours};
 use super::segments::Segments;
 use super::{Answer, Server, Shared, body_of_form, empty};
 
 /// How long a form may take to arrive.
-pub(super) const FORM: Duration = Duration::from_secs(5);
+const FORM: Duration = Duration::from_secs(5);
 
 /// What is said on a page of a link that is used or over.
 const OVER: &str = "<h1>Tenure</h1>\n<p>This link does not sign anybody in any more: each is good once, and for minutes.</p>\n\
@@ -35,7 +36,7 @@ pub(super) async fn page(State(server): Shared, Segments(link): Segments<String>
     let link = match checked(&link) {
         Ok(link) => link,
         Err(error) => {
-            server.count(&asked.from, UNKNOWN)?;
+            server.count_sign_in(&asked)?;
             server.audit(&error, None, "", WHAT, "", &asked.from).await;
             return Err(error.into());
         }
@@ -54,10 +55,8 @@ pub(super) async fn page(State(server): Shared, Segments(link): Segments<String>
 pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
-    // Anybody may try, and each try is written down: not often, and not for long.
-    server.count(&asked.from, UNKNOWN * 5.0)?;
     let (session, csrf) = (Secret::draw(&OsEntropy), Secret::draw(&OsEntropy));
-    if let Err(error) = sign_in(&server, &asked, content, (&session, &csrf)).await {
+    if let Err(error) = sign_in(&server, &parts, &asked, content, (&session, &csrf)).await {
         if error.kind() != Kind::Denied {
             return Err(error.into());
         }
@@ -78,17 +77,51 @@ pub(super) async fn take(State(server): Shared, request: Request) -> Answer {
 }
 
 /// Uses a link up for the session of a browser.
-async fn sign_in(server: &Server, asked: &Asked<'_>, content: Body, (session, csrf): (&Secret, &Secret)) -> Result<()> {
-    same_site(asked)?;
-    let form = tokio::time::timeout(FORM, body_of_form(content)).await.map_err(|_| no_link())??;
-    let link = form.strip_prefix("link=").map(checked).transpose()?.ok_or_else(no_link)?;
+async fn sign_in(
+    server: &Server,
+    parts: &Parts,
+    asked: &Asked<'_>,
+    content: Body,
+    (session, csrf): (&Secret, &Secret),
+) -> Result<()> {
+    let link = link_in(server, parts, asked, content).await;
+    let is_good = match &link {
+        Ok(link) => {
+            server
+                .blocking({
+                    let link = link.clone();
+                    move |kernel| kernel.is_login_link(&link)
+                })
+                .await?
+        }
+        Err(error) if error.kind() == Kind::Denied => false,
+        Err(_) => return link.map(drop),
+    };
+    // Anybody may try, and each try that fails is written down: not often. A good link works however often others fail.
+    if !is_good {
+        server.count_sign_in(asked)?;
+    }
     let op = login_take::Request {
-        link: access::hash(link),
+        link: link?,
         session: session.hash(),
         csrf: csrf.hash(),
         expires_in_s: None,
+        from: asked.from.clone(),
     };
     server.run(ours(), Op::LoginTake(op)).await.map(drop)
+}
+
+/// The hash of the link in a form.
+async fn link_in(server: &Server, parts: &Parts, asked: &Asked<'_>, content: Body) -> Result<String> {
+    same_site(asked)?;
+    let form = server.outside(parts, server.strangers.wait(&asked.share, form(content))).await?;
+    form.strip_prefix("link=").map(checked).transpose()?.map(access::hash).ok_or_else(no_link)
+}
+
+/// The body of a small form, if it arrives in time.
+pub(super) async fn form(content: Body) -> Result<String> {
+    let form = tokio::time::timeout(FORM, body_of_form(content)).await;
+    form.map_err(|_| Error::usage("bad_arguments", "the form did not arrive in time"))?
 }
 
 /// `POST /logout`

@@ -31,6 +31,6 @@ pub(super) async fn serve(
     let call = server.call(&caller, project, Some(&asked))?;
     let is_named = asked.header(AGENT)?.is_some() || is_without_sessions(&parts.headers);
     let visitor = Visitor::new(caller, call, is_named);
-    let content = sent::whole(content, server.limits(), &parts.headers).await?;
+    let content = sent::whole(&server, &parts, content).await?;
     Ok(door.answer(visitor, parts, content.into()).await?)
 }

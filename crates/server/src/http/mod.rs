@@ -2,12 +2,14 @@
 
 mod around;
 mod bare;
+mod client;
 mod denials;
 mod door;
 mod events;
 mod far;
 mod health;
 mod home;
+mod inside;
 mod known;
 mod limits;
 mod listen;
@@ -17,7 +19,9 @@ mod openapi;
 mod ops;
 mod page;
 mod problem;
+mod proxy;
 mod reads;
+pub(crate) mod revocation;
 mod routes;
 mod segments;
 mod sent;
@@ -25,10 +29,11 @@ mod silent;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod unsent;
 mod values;
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -37,20 +42,26 @@ use axum::http::{HeaderValue, Response, StatusCode, header, request};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 pub(crate) use self::door::Caller;
 pub use self::limits::Limits;
 pub(crate) use self::limits::Place;
 use self::limits::Turnstiles;
 pub(crate) use self::listen::serve;
+pub use self::proxy::Proxies;
 pub use self::routes::PUBLIC;
 pub(crate) use self::routes::router;
+use crate::delivery::Pending;
 use crate::feed::Feed;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::queue::Queue;
 use crate::serve::Snapshot;
+use crate::shares::Budget;
+
+/// Exports at once.
+const EXPORTS: usize = 2;
 
 /// What all doors of one server share.
 pub struct Server {
@@ -64,7 +75,18 @@ pub struct Server {
     /// How often the configuration was read anew, and how often that was refused.
     pub(crate) reloads: [AtomicU64; 2],
     pub(crate) log: Log,
-    pub(crate) offers: ops::Offers,
+    offers: Mutex<Pending<ops::Recipient, String>>,
+    /// The bytes of request bodies that are being read or acted on.
+    pub(crate) bodies: Budget,
+    /// The bytes of answers that their clients have not read.
+    pub(crate) unsent: Budget,
+    /// The same of those who have not shown who they are.
+    pub(crate) unsent_to_strangers: Budget,
+    /// Each is in memory as a whole, more than once.
+    exports: Semaphore,
+    pub(crate) strangers: inside::Strangers,
+    /// The peers whose word about their clients is believed.
+    proxies: RwLock<Arc<Proxies>>,
     pub(crate) denials: denials::Denials,
     /// Whether it is about to end: whoever stays by its nature is told.
     pub(crate) ending: watch::Sender<bool>,
@@ -84,7 +106,13 @@ impl Server {
             revision: RwLock::new(snapshot.revision.as_str().into()),
             reloads: Default::default(),
             log,
-            offers: ops::Offers::default(),
+            offers: Mutex::new(Pending::new(ops::OFFERS)),
+            bodies: Budget::new(sent::bounds(snapshot.limits)),
+            unsent: Budget::new(unsent::UNSENT),
+            unsent_to_strangers: Budget::new(unsent::TO_STRANGERS),
+            exports: Semaphore::new(EXPORTS),
+            strangers: inside::Strangers::default(),
+            proxies: RwLock::new(Arc::new(snapshot.proxies.clone())),
             denials: denials::Denials::default(),
             ending: watch::Sender::new(false),
         })
@@ -95,6 +123,15 @@ impl Server {
         self.doors.limits()
     }
 
+    /// The proxies that are trusted.
+    pub(crate) fn proxies(&self) -> Arc<Proxies> {
+        self.proxies.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn offers(&self) -> MutexGuard<'_, Pending<ops::Recipient, String>> {
+        self.offers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The revision of the configuration in force.
     pub(crate) fn revision(&self) -> Arc<str> {
         self.revision.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -103,6 +140,8 @@ impl Server {
     /// Follows another configuration from now on.
     pub(crate) fn follow(&self, snapshot: &Snapshot) {
         self.doors.follow(snapshot.limits);
+        self.bodies.follow(sent::bounds(snapshot.limits));
+        *self.proxies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot.proxies.clone());
         *self.revision.write().unwrap_or_else(PoisonError::into_inner) = snapshot.revision.as_str().into();
     }
 
@@ -125,8 +164,17 @@ impl Server {
         let (what, project) = (query.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
         self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
-        let outcome = self.blocking(move |kernel| kernel.answer(&call, &query)).await;
+        let outcome = self.answer_to(call, query).await;
         self.noted(caller, what, &project, outcome).await
+    }
+
+    /// The answer to a query.
+    pub(crate) async fn answer_to(&self, call: Call, query: Query) -> Result<String> {
+        let _turn = match query {
+            Query::Export(_) => self.exports.acquire().await.ok(),
+            _ => None,
+        };
+        self.blocking(move |kernel| kernel.answer(&call, &query)).await
     }
 
     /// When a request that comes now is given up.
@@ -198,7 +246,7 @@ pub(crate) async fn body(server: &Server, parts: &request::Parts, body: Body) ->
         return Err(Error::usage("unsupported_media_type", "the body is not said to be JSON")
             .hint("Send it with Content-Type: application/json."));
     }
-    let bytes = sent::whole(body, server.limits(), &parts.headers).await?;
+    let bytes = sent::whole(server, parts, body).await?;
     String::from_utf8(bytes).map_err(|_| Error::usage("bad_arguments", "the body is not UTF-8"))
 }
 

@@ -1,7 +1,6 @@
 //! Ops over HTTP: `POST /api/v1/ops/{name}`.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::{RawQuery, Request, State};
 use axum::http::HeaderValue;
@@ -11,14 +10,19 @@ use tenure_kernel::op::confirm;
 use tenure_kernel::{Call, Door, Op, RequestId};
 use tenure_store::OsEntropy;
 
-use super::door::{Asked, Caller, PROJECT};
+use super::door::{Asked, Caller, IDEMPOTENCY, PROJECT};
 use super::reads::Given;
 use super::segments::Segments;
 use super::tags::{if_match, tagged};
 use super::{Answer, Server, Shared, body};
+use crate::delivery::Offered;
+use crate::shares::Bounds;
 
-/// Most answers whose offers wait to be confirmed. What is forgotten is offered again, which is allowed.
-const OFFERS: usize = 10_000;
+/// Most answers whose offers wait to be confirmed, of all principals and of one.
+pub(super) const OFFERS: Bounds = Bounds { all: 10_000, of_one: 1_000 };
+
+/// Whom something was offered to: a principal, as one of its agents, in a project.
+pub(super) type Recipient = (String, String, String);
 
 /// `POST /api/v1/ops/{name}`
 pub(super) async fn run(
@@ -28,6 +32,8 @@ pub(super) async fn run(
     query: RawQuery,
     request: Request,
 ) -> Answer {
+    // What was answered before this request came in has been read by the client that makes it.
+    let progress = server.offers().progress();
     let (parts, content) = request.into_parts();
     let asked = Asked::of(&parts);
     let given = Given::read(query.0.as_deref(), &["project"])?;
@@ -37,15 +43,13 @@ pub(super) async fn run(
     let project = server.project(&caller, &named, true).await?;
     let call = server.call(&caller, project, Some(&asked))?;
     let offers = matches!(op, Op::Resume(_) | Op::Inbox(_));
-    // What was offered before this request came in has been read by whoever makes it: if it is who it says it is, and if
-    // this is no answer that was lost on the way.
-    let read = server.offers.pending(&call);
+    let is_retryable = asked.header(IDEMPOTENCY)?.is_some();
+    server.confirm(&caller, &call, &op, progress, is_retryable).await;
     let reply = server.run_as(&caller, call.clone(), op).await?;
-    if !reply.replayed {
-        server.confirm(&call, read).await;
-        if offers {
-            server.offers.note(&call, &reply.body);
-        }
+    if offers && !reply.replayed {
+        let offered = offered(&reply.body);
+        let (request, principal) = (call.request_id.as_str().to_owned(), &caller.grants.principal);
+        server.offers().answered(request, recipient(&caller, &call), principal, offered);
     }
     let mut response = tagged(reply.body);
     if reply.replayed {
@@ -70,52 +74,36 @@ pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -
     }
 }
 
-/// Offers that whoever got them has not yet confirmed: the next request of the same caller says that they were read.
-#[derive(Default)]
-pub(crate) struct Offers(Mutex<HashMap<(String, String), Offered>>);
-
-#[derive(Clone)]
-pub(crate) struct Offered {
-    /// The id of the request that they answered: made again, it says that the answer was not read.
-    request_id: String,
-    events: Option<i64>,
-    mail: Option<i64>,
+fn recipient(caller: &Caller, call: &Call) -> Recipient {
+    (caller.grants.principal.clone(), call.actor.name.clone(), call.project.key.clone())
 }
 
-impl Offers {
-    fn note(&self, call: &Call, body: &str) {
-        let Ok(body) = serde_json::from_str::<Value>(body) else { return };
-        let (events, mail) = (body["events"]["offered"].as_i64(), body["mail"]["offered"].as_i64());
-        let mail = mail.or_else(|| body["offered"].as_i64());
-        let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if (events.is_some() || mail.is_some()) && offers.len() < OFFERS {
-            let offered = Offered { request_id: call.request_id.as_str().to_owned(), events, mail };
-            offers.insert((call.actor.name.clone(), call.project.key.clone()), offered);
-        }
-    }
-
-    fn pending(&self, call: &Call) -> Option<Offered> {
-        let offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = offers.get(&(call.actor.name.clone(), call.project.key.clone()))?;
-        (found.request_id != call.request_id.as_str()).then(|| found.clone())
-    }
-
-    fn confirmed(&self, call: &Call, offered: &Offered) {
-        let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (call.actor.name.clone(), call.project.key.clone());
-        if offers.get(&key).is_some_and(|now| now.request_id == offered.request_id) {
-            offers.remove(&key);
-        }
-    }
+/// Up to where an answer offers what happened.
+fn offered(body: &str) -> Offered {
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    let (events, mail) = (body["events"]["offered"].as_i64(), body["mail"]["offered"].as_i64());
+    Offered { events, mail: mail.or_else(|| body["offered"].as_i64()) }
 }
 
 impl Server {
-    /// Confirms what the caller was offered before this request. At worst the same is told twice, marked.
-    async fn confirm(&self, call: &Call, offered: Option<Offered>) {
-        let Some(offered) = offered else { return };
-        self.offers.confirmed(call, &offered);
+    /// Confirms what the caller was offered before this request, so that the request finds what is new since. A retry of
+    /// a request confirms nothing: its answer may be all that was lost. At worst the same is told twice, marked.
+    async fn confirm(&self, caller: &Caller, call: &Call, op: &Op, progress: u64, is_retryable: bool) {
+        let recipient = recipient(caller, call);
+        let request = call.request_id.as_str().to_owned();
+        let Some(seen) = self.offers().seen(&recipient, progress, Some(&request)) else { return };
+        if is_retryable {
+            let (call, op) = (call.clone(), op.clone());
+            let kept = self.blocking(move |kernel| kernel.kept(&call, &op)).await;
+            if !matches!(kept, Ok(None)) {
+                return;
+            }
+        }
         let call = Call { request_id: RequestId::draw(&OsEntropy), ..call.clone() };
-        let op = Op::Confirm(confirm::Request { events: offered.events, mail: offered.mail });
-        let _ = self.queue.run(call, op, Arc::new(|| true), self.deadline()).await;
+        let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
+        // The next request tries again where it fails.
+        if self.queue.run(call, op, Arc::new(|| true), self.deadline()).await.is_ok() {
+            self.offers().confirmed(&recipient, progress, Some(&request));
+        }
     }
 }

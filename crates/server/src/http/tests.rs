@@ -1,11 +1,15 @@
 //! Who is let in: every route there is, asked by everybody who must not be.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
+use futures_core::Stream;
 use serde_json::Value;
 use tenure_core::access::Role;
 use tenure_kernel::access::Secret;
@@ -16,7 +20,7 @@ use tokio::runtime::Runtime;
 use tower_service::Service as _;
 
 use super::routes::ROUTES;
-use super::{Limits, PUBLIC, Server, openapi, router};
+use super::{Limits, PUBLIC, Proxies, Server, openapi, router};
 use crate::log::Log;
 use crate::serve::Snapshot;
 
@@ -32,15 +36,18 @@ struct World {
 
 impl World {
     fn on(location: Location) -> World {
+        // Nobody is turned away for asking too often: what is looked at is who is let in.
+        World::with(location, Limits { per_second: 1_000_000, ..Limits::default() })
+    }
+
+    fn with(location: Location, limits: Limits) -> World {
         let options =
             Options { patience: Duration::from_millis(50), answer: Duration::from_millis(50), ..Options::default() };
         let kernel = Arc::new(Kernel::new(location, options).unwrap());
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        // Nobody is turned away for asking too often: what is looked at is who is let in.
-        let limits = Limits { per_second: 1_000_000, ..Limits::default() };
         let log = Log::new(Arc::new(|_| {}), Arc::new(String::new)).errors_only();
         let inside = runtime.enter();
-        let snapshot = Snapshot { limits, revision: String::new() };
+        let snapshot = Snapshot { limits, proxies: Proxies::default(), revision: String::new() };
         let app = router(Arc::new(Server::new(kernel.clone(), &snapshot, log).unwrap()));
         drop(inside);
         World { runtime, kernel, app }
@@ -223,4 +230,95 @@ fn inv_s1_the_description_says_which_routes_anybody_may_ask() {
             assert_eq!(open, PUBLIC.contains(&route.path), "{method} {path}");
         }
     }
+}
+
+/// A body of which nothing comes; it counts who waits for it.
+struct Awaited {
+    waiting: Arc<AtomicUsize>,
+    seen: bool,
+}
+
+impl Stream for Awaited {
+    type Item = Result<Vec<u8>, std::io::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if !std::mem::replace(&mut self.seen, true) {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+        }
+        Poll::Pending
+    }
+}
+
+#[test]
+fn inv_s1_no_body_that_is_waited_for_keeps_anybody_else_out() {
+    const PLACES: usize = 3;
+    let limits = Limits { at_once: PLACES, per_second: 1_000_000, ..Limits::default() };
+    let world = World::with(Location::Memory, limits);
+    world.member("person:ann", Some(Role::Admin), "*");
+    let good = format!("Bearer {}", world.token("person:ann").1);
+    let unknown = Secret::draw(&OsEntropy);
+    let shown = [
+        None,
+        Some(("authorization", format!("Bearer {}", unknown.expose()))),
+        Some(("cookie", format!("__Host-tenure={}", unknown.expose()))),
+        Some(("authorization", good.clone())),
+    ];
+    for route in ROUTES {
+        for (method, shown) in
+            [Method::GET, Method::POST, Method::DELETE].iter().flat_map(|m| shown.iter().map(move |s| (m, s)))
+        {
+            let waiting = Arc::new(AtomicUsize::new(0));
+            let ask = |_| {
+                let mut request = Request::builder().method(method).uri(address(route.path));
+                request = request.header("content-type", "application/json").header("content-length", "100");
+                if let Some((name, value)) = shown {
+                    request = request.header(*name, value);
+                }
+                let body = Body::from_stream(Awaited { waiting: waiting.clone(), seen: false });
+                world.runtime.spawn(world.app.clone().call(request.body(body).unwrap()))
+            };
+            let asking: Vec<_> = (0..PLACES * 2).map(ask).collect();
+            // Each is answered, turned away, or waits for its body.
+            while waiting.load(Ordering::SeqCst) + asking.iter().filter(|one| one.is_finished()).count() < asking.len()
+            {
+                std::thread::yield_now();
+            }
+            let (status, said) = world.ask(&Method::GET, "/api/v1/whoami", Some(("authorization", &good)));
+            assert_eq!(status, StatusCode::OK, "{method} {} {shown:?}: {said}", route.path);
+            asking.iter().for_each(tokio::task::JoinHandle::abort);
+        }
+    }
+}
+
+#[test]
+fn inv_s1_the_oldest_stranger_whose_body_is_waited_for_gives_way() {
+    let strangers = super::inside::Strangers::default();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let forever = || strangers.wait("192.0.2.1", std::future::pending::<tenure_core::Result<()>>());
+        let mut first = Box::pin(forever());
+        assert!(polled(&mut first).await.is_none());
+        // Another address has a share of its own.
+        let mut other = Box::pin(strangers.wait("192.0.2.2", std::future::pending::<tenure_core::Result<()>>()));
+        assert!(polled(&mut other).await.is_none());
+        let mut rest: Vec<_> = (0..32).map(|_| Box::pin(forever())).collect();
+        for one in &mut rest {
+            assert!(polled(one).await.is_none());
+        }
+        assert_eq!(polled(&mut first).await.unwrap().unwrap_err().code(), "overloaded");
+        assert!(polled(&mut other).await.is_none() && polled(&mut rest[31]).await.is_none());
+        // What has come already is taken, however many wait.
+        assert_eq!(strangers.wait("192.0.2.1", async { Ok(7) }).await.unwrap(), 7);
+    });
+}
+
+/// What a future has come to, without waiting for it.
+async fn polled<F: Future>(future: &mut Pin<Box<F>>) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        Poll::Ready(match future.as_mut().poll(context) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
 }

@@ -5,61 +5,47 @@
 
 use rmcp::model::RequestId;
 
-/// Up to where an answer offers what happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offered {
-    /// Events.
-    pub(crate) events: Option<i64>,
-    /// Mail.
-    pub(crate) mail: Option<i64>,
-}
+pub(crate) use crate::delivery::Offered;
+use crate::delivery::Pending;
+use crate::shares::Bounds;
+
+/// Most offers that wait in one connection: a client may name as many agents as it likes.
+const OFFERS: Bounds = Bounds { all: 1_000, of_one: 1_000 };
 
 /// Offers that wait, and how many calls were answered so far.
-#[derive(Debug, Default)]
-pub(crate) struct Delivery {
-    answered: u64,
-    offers: Vec<Offer>,
-}
-
 #[derive(Debug)]
-struct Offer {
-    agent: String,
-    request: RequestId,
-    /// How many calls had been answered when this one was.
-    answered: u64,
-    offered: Offered,
+pub(crate) struct Delivery(Pending<String, RequestId>);
+
+impl Default for Delivery {
+    fn default() -> Delivery {
+        Delivery(Pending::new(OFFERS))
+    }
 }
 
 impl Delivery {
     /// How far the conversation is. A call asks when it comes in, and shows it when its turn has come.
     pub(crate) fn progress(&self) -> u64 {
-        self.answered
+        self.0.progress()
     }
 
     /// The answer to a call is given.
     pub(crate) fn answered(&mut self, request: &RequestId, agent: &str, offered: Offered) {
-        self.answered += 1;
-        if offered != Offered::default() {
-            let (agent, request) = (agent.to_owned(), request.clone());
-            self.offers.push(Offer { agent, request, answered: self.answered, offered });
-        }
+        self.0.answered(request.clone(), agent.to_owned(), "", offered);
     }
 
     /// A call was cancelled: its answer was not read.
     pub(crate) fn cancelled(&mut self, request: &RequestId) {
-        self.offers.retain(|offer| offer.request != *request);
+        self.0.unread(request);
     }
 
     /// What an agent has seen, as a call shows that came in at some point of the conversation.
     pub(crate) fn seen(&self, agent: &str, progress: u64) -> Option<Offered> {
-        let seen = self.offers.iter().filter(|offer| offer.agent == agent && offer.answered <= progress);
-        seen.map(|offer| offer.offered)
-            .reduce(|a, b| Offered { events: a.events.max(b.events), mail: a.mail.max(b.mail) })
+        self.0.seen(&agent.to_owned(), progress, None)
     }
 
     /// What an agent has seen is written down.
     pub(crate) fn confirmed(&mut self, agent: &str, progress: u64) {
-        self.offers.retain(|offer| offer.agent != agent || offer.answered > progress);
+        self.0.confirmed(&agent.to_owned(), progress, None);
     }
 }
 

@@ -118,7 +118,7 @@ impl Door {
     pub(crate) fn of(server: &Arc<Server>) -> Door {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(QUIET);
-        let sessions = Arc::new(Sessions::new(config));
+        let sessions = Arc::new(Sessions::new(config, server.unsent.clone()));
         let around = server.clone();
         let begin = move || {
             let desk = HttpDesk { server: around.clone(), runtime: Handle::current(), visitor: None };

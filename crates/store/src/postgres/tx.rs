@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_core::Stream as _;
 use tenure_core::{Error, Kind, Result, Stage};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
@@ -17,7 +18,7 @@ use tokio_postgres::{AsyncMessage, Client, NoTls};
 use super::tls;
 use super::url::{Target, Tls};
 use crate::error::{self, absent};
-use crate::tx::{Row, Sql, Tx, Value, check_bindings};
+use crate::tx::{Room, Row, Sql, Tx, Value, Within, check_bindings};
 
 /// How long making a connection may take where the URL sets no limit: the TCP handshake, TLS and the login together.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -227,11 +228,14 @@ enum Sent {
     Execute(Sql, Vec<Value>),
     /// A query.
     Query(Sql, Vec<Value>),
+    /// A query whose rows are read as long as they have no more than so many bytes.
+    QueryWithin(Sql, Vec<Value>, usize),
 }
 
 enum Answer {
     Count(u64),
     Rows(Vec<tokio_postgres::Row>),
+    Within(Within<tokio_postgres::Row>),
 }
 
 pub(super) struct PostgresTx<'c> {
@@ -288,7 +292,7 @@ impl<'c> PostgresTx<'c> {
     fn flush(&mut self, stage: Stage) -> Result<Vec<Answer>> {
         let calls = std::mem::take(&mut self.waiting);
         for call in &calls {
-            if let Sent::Execute(sql, args) | Sent::Query(sql, args) = call {
+            if let Sent::Execute(sql, args) | Sent::Query(sql, args) | Sent::QueryWithin(sql, args, _) = call {
                 check_bindings(highest_parameter(sql.postgres), args.len(), sql.postgres)?;
             }
         }
@@ -320,8 +324,29 @@ fn answer<'a>(client: &'a Client, call: &'a Sent) -> Pending<'a> {
             Sent::Simple(text) => client.batch_execute(text).await.map(|()| Answer::Count(0)),
             Sent::Execute(sql, args) => client.execute_typed(sql.postgres, &typed(args)).await.map(Answer::Count),
             Sent::Query(sql, args) => client.query_typed(sql.postgres, &typed(args)).await.map(Answer::Rows),
+            Sent::QueryWithin(sql, args, bytes) => within(client, (sql, args), *bytes).await.map(Answer::Within),
         }
     })
+}
+
+/// Reads rows as long as they fit. The connection passes over what follows, row by row.
+async fn within(
+    client: &Client,
+    (sql, args): (&Sql, &[Value]),
+    bytes: usize,
+) -> Result<Within<tokio_postgres::Row>, tokio_postgres::Error> {
+    let mut found = Within { rows: Vec::new(), cut: false };
+    let mut room = Room::of(bytes);
+    let mut rows = pin!(client.query_typed_raw(sql.postgres, typed(args)).await?);
+    while let Some(row) = std::future::poll_fn(|context| rows.as_mut().poll_next(context)).await {
+        let row = row?;
+        if !room.takes(row.raw_size_bytes()) {
+            found.cut = true;
+            break;
+        }
+        found.rows.push(row);
+    }
+    Ok(found)
 }
 
 /// Requests that travel together. They are polled in order: a request is queued at its first poll, so the server sees
@@ -408,14 +433,21 @@ impl Tx for PostgresTx<'_> {
     fn execute(&mut self, sql: Sql, args: &[Value]) -> Result<u64> {
         match self.send(Sent::Execute(sql, args.to_vec()), Stage::Write)? {
             Answer::Count(count) => Ok(count),
-            Answer::Rows(_) => Err(Error::bug("rows where a count was asked")),
+            _ => Err(Error::bug("rows where a count was asked")),
         }
     }
 
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
         match self.send(Sent::Query(sql, args.to_vec()), Stage::Read)? {
             Answer::Rows(rows) => decode(rows),
-            Answer::Count(_) => Err(Error::bug("a count where rows were asked")),
+            _ => Err(Error::bug("another answer where rows were asked")),
+        }
+    }
+
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+        match self.send(Sent::QueryWithin(sql, args.to_vec(), bytes), Stage::Read)? {
+            Answer::Within(found) => Ok(Within { rows: decode(found.rows)?, cut: found.cut }),
+            _ => Err(Error::bug("another answer where rows were asked")),
         }
     }
 
@@ -428,7 +460,7 @@ impl Tx for PostgresTx<'_> {
             .into_iter()
             .map(|answer| match answer {
                 Answer::Rows(rows) => decode(rows),
-                Answer::Count(_) => Err(Error::bug("a count where rows were asked")),
+                _ => Err(Error::bug("another answer where rows were asked")),
             })
             .collect()
     }

@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, Connection, Statement, StatementStatus, ToSql};
 use tenure_core::{Result, Stage};
 
 use crate::error::{self, corrupt};
-use crate::tx::{Row, Sql, Tx, Value, check_bindings};
+use crate::tx::{Room, Row, Sql, Tx, Value, Within, check_bindings};
 
 /// How long a prepared statement is kept.
 #[derive(Clone, Copy)]
@@ -67,14 +67,14 @@ impl<'c> SqliteTx<'c> {
         Ok(Ok(changed as u64))
     }
 
-    fn rows(&mut self, sql: Sql, args: &[Value]) -> rusqlite::Result<Result<Vec<Row>>> {
+    fn rows(&mut self, sql: Sql, args: &[Value], mut room: Room) -> rusqlite::Result<Result<Within<Row>>> {
         let steps = self.steps;
         let statement = self.prepared(sql.sqlite)?;
         if let Err(error) = bind(statement, sql.sqlite, args)? {
             return Ok(Err(error));
         }
         let columns = statement.column_count();
-        let mut out = Vec::new();
+        let mut out = Within { rows: Vec::new(), cut: false };
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             let mut values = Vec::with_capacity(columns);
@@ -91,7 +91,12 @@ impl<'c> SqliteTx<'c> {
                     }
                 });
             }
-            out.push(Row(values));
+            let row = Row(values);
+            if !room.takes(row.bytes()) {
+                out.cut = true;
+                break;
+            }
+            out.rows.push(row);
         }
         drop(rows);
         count(steps, statement);
@@ -110,7 +115,11 @@ impl Tx for SqliteTx<'_> {
     }
 
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
-        self.rows(sql, args).map_err(|error| error::sqlite(error, Stage::Read))?
+        self.query_within(sql, args, usize::MAX).map(|found| found.rows)
+    }
+
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+        self.rows(sql, args, Room::of(bytes)).map_err(|error| error::sqlite(error, Stage::Read))?
     }
 
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {

@@ -2,7 +2,7 @@
 
 use tenure_core::{Error, Result, Time};
 
-use crate::tx::{Sql, Tx, Value, first};
+use crate::tx::{Sql, Tx, Value, Within, first};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +122,19 @@ pub fn page(
 ) -> Result<Vec<Row>> {
     let (sql, args) = page_call(project, filter, (above, below), newest_first, limit);
     many(tx.query(sql, &args)?)
+}
+
+/// The same, as far as its bytes fit.
+pub fn page_within(
+    tx: &mut dyn Tx,
+    project: &str,
+    filter: &Filter,
+    range: (i64, i64),
+    newest_first: bool,
+    (limit, bytes): (usize, usize),
+) -> Result<Within<Row>> {
+    let (sql, args) = page_call(project, filter, range, newest_first, limit);
+    tx.query_within(sql, &args, bytes)?.try_map(decode)
 }
 
 /// The statement of a [`page`]; see [`many`].

@@ -3,7 +3,7 @@
 use tenure_core::hold::{Ending, Mode, Renewal};
 use tenure_core::{Result, Span, Time};
 
-use crate::tx::{Sql, Tx, Value, first, list};
+use crate::tx::{Sql, Tx, Value, Within, first, list};
 
 /// A hold's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,6 +180,18 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
 /// A page of holds that have not been ended, by expiry: of one kind, or of any where the kind is empty.
 pub fn page(tx: &mut dyn Tx, project: &str, kind: &str, after: (Time, &str), limit: usize) -> Result<Vec<Row>> {
     many(tx.query(LIVE, &[project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()])?)
+}
+
+/// The same, as far as its bytes fit.
+pub fn page_within(
+    tx: &mut dyn Tx,
+    project: &str,
+    kind: &str,
+    after: (Time, &str),
+    (limit, bytes): (usize, usize),
+) -> Result<Within<Row>> {
+    let args = [project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()];
+    tx.query_within(LIVE, &args, bytes)?.try_map(decode)
 }
 
 /// A page of the holds of one agent that have not been ended, by id.

@@ -1,6 +1,6 @@
 //! One-time links, by the hash of their secret. A row of the store.
 
-use tenure_core::{Result, Time};
+use tenure_core::{Result, Time, hold};
 
 use crate::tx::{Sql, Tx, first};
 
@@ -17,6 +17,13 @@ pub struct Row {
     pub expires_at: Time,
     /// When it was used, 0 for one that was not.
     pub used_at: Time,
+}
+
+impl Row {
+    /// Whether it can be taken: it was not, and is not over.
+    pub fn is_good(&self, now: Time) -> bool {
+        self.used_at.0 == 0 && !hold::lapsed(now, self.expires_at)
+    }
 }
 
 /// The link whose secret has this hash.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, list};
+use crate::tx::{Sql, Tx, Within, list};
 
 /// One note.
 #[derive(Clone, Debug)]
@@ -117,15 +117,21 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
 
 /// The newest notes on a task, oldest first.
 pub fn newest(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<Row>> {
+    newest_within(tx, project, task, (limit, usize::MAX)).map(|found| found.rows)
+}
+
+/// The same, as far as their bytes fit, the newest first of all.
+pub fn newest_within(
+    tx: &mut dyn Tx,
+    project: &str,
+    task: &str,
+    (limit, bytes): (usize, usize),
+) -> Result<Within<Row>> {
     let sql = Sql::same(
         "SELECT id, task, number, agent, at, text, data, late, head FROM note
          WHERE project = $1 AND task = $2 ORDER BY number DESC LIMIT $3",
     );
-    let mut notes = tx
-        .query(sql, &[project.into(), task.into(), limit.into()])?
-        .into_iter()
-        .map(decode)
-        .collect::<Result<Vec<_>>>()?;
-    notes.reverse();
+    let mut notes = tx.query_within(sql, &[project.into(), task.into(), limit.into()], bytes)?.try_map(decode)?;
+    notes.rows.reverse();
     Ok(notes)
 }

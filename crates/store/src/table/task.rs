@@ -9,7 +9,7 @@ use tenure_core::{Error, Result, Span, Time};
 
 use super::project::Class;
 use crate::error::corrupt;
-use crate::tx::{Sql, Tx, Value, first, list};
+use crate::tx::{Sql, Tx, Value, Within, first, list};
 
 /// A task's row.
 #[derive(Clone, Debug)]
@@ -230,14 +230,20 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Full>> {
 
 /// Several tasks by id, in the order of choice.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Full>> {
+    get_many_within(tx, project, ids, usize::MAX).map(|found| found.rows)
+}
+
+/// The same, as far as their bytes fit.
+pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[String], bytes: usize) -> Result<Within<Full>> {
     let sql = Sql::pair(
         "SELECT f.* FROM json_each($2) j CROSS JOIN task_full f ON f.project = $1 AND f.id = j.value",
         "SELECT f.* FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = j.value OFFSET 0) f",
     );
-    let mut found = many(tx.query(sql, &[project.into(), list(ids)])?)?;
-    found.sort_by_cached_key(|full| full.task.rank());
-    Ok(found)
+    let Within { rows, cut } = tx.query_within(sql, &[project.into(), list(ids)], bytes)?;
+    let mut rows = many(rows)?;
+    rows.sort_by_cached_key(|full| full.task.rank());
+    Ok(Within { rows, cut })
 }
 
 /// Nobody whose hold ran out of time may act late any more: a newer fence has come.

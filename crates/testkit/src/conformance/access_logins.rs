@@ -26,7 +26,7 @@ pub(super) fn offer(world: &World, principal: &str, link: &str) {
 
 fn taking(link: &str, cookie: &str) -> Op {
     let (link, session, csrf) = (hash(link), hash(cookie), hash("form"));
-    Op::LoginTake(login_take::Request { link, session, csrf, expires_in_s: Some(3_600) })
+    Op::LoginTake(login_take::Request { link, session, csrf, expires_in_s: Some(3_600), from: String::new() })
 }
 
 pub(super) fn take(world: &World, link: &str, cookie: &str) -> Result<Value> {

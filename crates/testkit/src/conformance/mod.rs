@@ -36,6 +36,7 @@ mod keeping;
 mod limits;
 mod listing;
 mod locks;
+mod long_rows;
 mod lost;
 mod mail;
 mod memory;
@@ -113,6 +114,7 @@ pub fn cases() -> Vec<&'static Case> {
         holds::CASES,
         listing::CASES,
         locks::CASES,
+        long_rows::CASES,
         random::CASES,
         together::CASES,
         transfer::CASES,

@@ -12,7 +12,7 @@ use tenure_store::table::{
     agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, place,
     project, request, session, shown, task, touched,
 };
-use tenure_store::{Row, Sql, Tx, Value, Verdict};
+use tenure_store::{Row, Sql, Tx, Value, Verdict, Within};
 
 use super::Case;
 use crate::fixture::{Engine, World};
@@ -39,6 +39,11 @@ impl Tx for Recorder<'_> {
     fn query(&mut self, sql: Sql, args: &[Value]) -> Result<Vec<Row>> {
         self.calls.push((sql, args.to_vec()));
         self.inner.query(sql, args)
+    }
+
+    fn query_within(&mut self, sql: Sql, args: &[Value], bytes: usize) -> Result<Within<Row>> {
+        self.calls.push((sql, args.to_vec()));
+        self.inner.query_within(sql, args, bytes)
     }
 
     fn query_all(&mut self, calls: Vec<(Sql, Vec<Value>)>) -> Result<Vec<Vec<Row>>> {

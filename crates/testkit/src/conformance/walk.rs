@@ -169,7 +169,8 @@ fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
     let member = member_set::Request { principal: bob.clone(), project: "*".into(), role: Some(Role::Operator) };
     go(ann, Op::MemberSet(member));
     go(ann, Op::LoginOffer(login_offer::Request { principal: bob.clone(), hash: link.clone(), expires_in_s: None }));
-    let taken = login_take::Request { link, session: session.clone(), csrf, expires_in_s: Some(60) };
+    let taken =
+        login_take::Request { link, session: session.clone(), csrf, expires_in_s: Some(60), from: String::new() };
     go("service:tenure", Op::LoginTake(taken));
     go(&bob, Op::LoginClose(login_close::Request { session: Some(session), principal: None }));
     go(ann, Op::PrincipalSet(principal_set::Request { principal: bob.clone(), disabled: true }));

@@ -304,7 +304,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
         key.filter(|key| !what.contains(&format!("`{key}`"))).map(|key| format!("`{key}`: ")).unwrap_or_default();
     let error = Error::usage("config_invalid", format!("{} line {line}: {named}{what}", path.display()))
         .entity(path.display().to_string())
-        .hint("Known keys: project, store, server, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait], listen, body_mib, seconds, at_once, listeners and per_second under [serve].")
+        .hint("Known keys: project, store, server, labels, durability, capture, task_ttl under [hold], events under [retention], fail, people and relaxed under [guard], place, offer and call under [wait], listen, proxies, body_mib, seconds, at_once, listeners and per_second under [serve].")
         .detail("line", line);
     match key {
         Some(key) => error.detail("key", key),
@@ -353,13 +353,13 @@ mod tests {
         let project = "[serve]\nlisten = \"127.0.0.1:1\"\nat_once = 7\n";
         let user = "[serve]\nat_once = 8\nper_second = 9\nbody_mib = 2\n";
         let config = with(&area, project, user).unwrap();
-        let flags = Serve::given(None, [None, Some(5), None, None, Some(3)]).unwrap();
+        let flags = Serve::given(None, &[], [None, Some(5), None, None, Some(3)]).unwrap();
         let serve = flags.over(&config.serve);
         assert_eq!(serve.listen.unwrap().to_string(), "127.0.0.1:1");
         let limits = serve.limits();
         assert_eq!((limits.at_once, limits.per_second, limits.body), (7, 3, 2 << 20));
         assert_eq!((limits.time.as_secs(), limits.listeners), (5, 4_096));
-        assert_eq!(Serve::given(None, [Some(0); 5]).unwrap_err().code(), "bad_limit");
+        assert_eq!(Serve::given(None, &[], [Some(0); 5]).unwrap_err().code(), "bad_limit");
         fs::write(area.path(FILE), "[serve]\nat_once = 6\n").unwrap();
         let again = config.again(&env(&area)).unwrap();
         assert_eq!((again.serve.limits().at_once, again.serve.listen), (6, None));
@@ -401,6 +401,8 @@ mod tests {
             ("\nstore = \"mysql://h/d\"\n", 2, "mysql"),
             ("[serve]\nlisten = \"everywhere\"\n", 2, "`everywhere`"),
             ("[serve]\n\nat_once = 0\n", 3, "`at_once`"),
+            ("[serve]\nproxies = [\"127.0.0.1\",\n\"nobody\"]\n", 2, "`nobody`"),
+            ("[serve]\nproxies = \"127.0.0.1\"\n", 2, "`proxies`"),
             ("[serve]\nseconds = \"1\"\n", 2, "`seconds`"),
             ("[serve]\nper_second = -1\n", 2, "`per_second`"),
             ("[serve]\nbody = 8\n", 2, "`body`"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use tenure_core::{Error, Result, text};
-use tenure_server::http::Limits;
+use tenure_server::http::{Limits, Proxies};
 use toml::Spanned;
 
 /// The settings of a server; what is not there is as usual.
@@ -14,6 +14,8 @@ use toml::Spanned;
 pub(crate) struct Serve {
     /// Where it listens for HTTP.
     pub(crate) listen: Option<SocketAddr>,
+    /// The peers whose word about their clients is believed.
+    proxies: Option<Proxies>,
     /// The numbers, by their place in [`NUMBERS`].
     numbers: [Option<u64>; NUMBERS.len()],
 }
@@ -31,6 +33,7 @@ const NUMBERS: [(&str, u64, u64); 5] = [
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Table {
     listen: Option<Spanned<String>>,
+    proxies: Option<Spanned<Vec<String>>>,
     body_mib: Option<Spanned<u64>>,
     seconds: Option<Spanned<u64>>,
     at_once: Option<Spanned<u64>>,
@@ -39,17 +42,23 @@ pub(super) struct Table {
 }
 
 impl Serve {
-    /// Settings as they were given: an address, and the numbers in the order of their keys.
-    pub(crate) fn given(listen: Option<&str>, numbers: [Option<u64>; NUMBERS.len()]) -> Result<Serve> {
+    /// Settings as they were given: an address, proxies, and the numbers in the order of their keys.
+    pub(crate) fn given(
+        listen: Option<&str>,
+        proxies: &[String],
+        numbers: [Option<u64>; NUMBERS.len()],
+    ) -> Result<Serve> {
         for (number, limit) in numbers.iter().zip(NUMBERS) {
             number.map_or(Ok(()), |number| within(number, limit))?;
         }
-        Ok(Serve { listen: listen.map(address).transpose()?, numbers })
+        let proxies = (!proxies.is_empty()).then(|| parse(proxies)).transpose()?;
+        Ok(Serve { listen: listen.map(address).transpose()?, proxies, numbers })
     }
 
     /// Reads a table; `refuse` says where it stands what is wrong.
     pub(super) fn read(table: Table, refuse: impl Fn(Range<usize>, Error) -> Error) -> Result<Serve> {
         let listen = table.listen.map(|said| address(said.get_ref()).map_err(|error| refuse(said.span(), error)));
+        let proxies = table.proxies.map(|said| parse(said.get_ref()).map_err(|error| refuse(said.span(), error)));
         let said = [table.body_mib, table.seconds, table.at_once, table.listeners, table.per_second];
         let mut numbers = [None; NUMBERS.len()];
         for ((number, said), limit) in numbers.iter_mut().zip(said).zip(NUMBERS) {
@@ -57,7 +66,7 @@ impl Serve {
             within(*said.get_ref(), limit).map_err(|error| refuse(said.span(), error))?;
             *number = Some(said.into_inner());
         }
-        Ok(Serve { listen: listen.transpose()?, numbers })
+        Ok(Serve { listen: listen.transpose()?, proxies: proxies.transpose()?, numbers })
     }
 
     /// These laid over others, one by one.
@@ -66,7 +75,13 @@ impl Serve {
         for (number, other) in numbers.iter_mut().zip(below.numbers) {
             *number = number.or(other);
         }
-        Serve { listen: self.listen.or(below.listen), numbers }
+        let proxies = self.proxies.or_else(|| below.proxies.clone());
+        Serve { listen: self.listen.or(below.listen), proxies, numbers }
+    }
+
+    /// The proxies that are trusted: none where nothing is said.
+    pub(crate) fn proxies(&self) -> Proxies {
+        self.proxies.clone().unwrap_or_default()
     }
 
     /// What the server takes.
@@ -82,6 +97,10 @@ impl Serve {
             per_second: per_second.and_then(|number| u32::try_from(number).ok()).unwrap_or(usual.per_second),
         }
     }
+}
+
+fn parse(proxies: &[String]) -> Result<Proxies> {
+    Proxies::parse(proxies.iter().map(String::as_str))
 }
 
 fn within(number: u64, (key, least, most): (&str, u64, u64)) -> Result<()> {

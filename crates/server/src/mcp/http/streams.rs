@@ -7,8 +7,9 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use axum::http::request::Parts;
 use futures_core::Stream;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions as _, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::SessionManager;
@@ -19,8 +20,15 @@ use rmcp::transport::streamable_http_server::session::{EventStream, RestoreOutco
 use tenure_store::{Entropy as _, OsEntropy};
 use tokio::sync::{mpsc, watch};
 
+use super::Visitor;
+use crate::shares::{Budget, Part};
+
 /// How many answers are kept of a session.
 const ANSWERS: usize = 16;
+/// How many bytes they have at the most. An answer that has more is not kept: it is lost where it is cut off.
+const ANSWERS_BYTES: usize = 512 * 1024;
+/// Messages up to this size are not counted while they wait to be read.
+const SMALL: usize = 16 * 1024;
 /// How many messages may wait for one reader beside the answer itself.
 const AHEAD: usize = 4;
 /// The code of the error that stands for an answer that is lost.
@@ -38,7 +46,9 @@ pub(super) struct Sessions {
     local: LocalSessionManager,
     /// Of this process: another's events are not mistaken for its own.
     birth: String,
-    kept: Mutex<HashMap<SessionId, Kept>>,
+    kept: Arc<Mutex<HashMap<SessionId, Kept>>>,
+    /// The bytes of answers that wait to be read.
+    unsent: Budget,
 }
 
 /// The answers of a session, oldest first.
@@ -48,14 +58,24 @@ struct Kept {
     answers: VecDeque<Arc<Told>>,
 }
 
+impl Kept {
+    /// Forgets the oldest complete answers until the rest is short enough.
+    fn shorten(&mut self) {
+        while self.answers.iter().map(|told| told.bytes()).sum::<usize>() > ANSWERS_BYTES {
+            let Some(over) = self.answers.iter().position(|told| *told.over.borrow()) else { return };
+            self.answers.remove(over);
+        }
+    }
+}
+
 impl Sessions {
-    pub(super) fn new(config: SessionConfig) -> Sessions {
+    pub(super) fn new(config: SessionConfig, unsent: Budget) -> Sessions {
         let mut local = LocalSessionManager::default();
         local.session_config = config;
         let mut bytes = [0; 8];
         OsEntropy.fill(&mut bytes);
         let birth = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        Sessions { local, birth, kept: Mutex::default() }
+        Sessions { local, birth, kept: Arc::default(), unsent }
     }
 
     /// The sessions there are. What was answered in others is forgotten.
@@ -66,7 +86,7 @@ impl Sessions {
     }
 
     fn kept(&self) -> MutexGuard<'_, HashMap<SessionId, Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.kept)
     }
 
     /// A place for the answer to a message.
@@ -82,9 +102,15 @@ impl Sessions {
             ClientJsonRpcMessage::Request(request) => written(&request.id),
             _ => String::new(),
         };
-        let (birth, number) = (self.birth.clone(), kept.begun);
-        let told = Told { birth, number, request, events: Mutex::default(), over: watch::Sender::new(false) };
-        let told = Arc::new(told);
+        let told = Arc::new(Told {
+            birth: self.birth.clone(),
+            number: kept.begun,
+            request,
+            owner: principal(message).unwrap_or_default(),
+            unsent: self.unsent.clone(),
+            events: Mutex::default(),
+            over: watch::Sender::new(false),
+        });
         kept.answers.push_back(told.clone());
         told
     }
@@ -95,7 +121,7 @@ impl Sessions {
         let found = all.get(id).filter(|_| last.birth == self.birth);
         match found.and_then(|kept| kept.answers.iter().find(|told| told.number == last.number)) {
             Some(told) => Box::pin(told.clone().read(last.index.saturating_add(1))),
-            None => Box::pin(Rest::of(lost(last.request.clone()))),
+            None => Box::pin(Rest::of(last.request.clone().map(lost))),
         }
     }
 }
@@ -106,19 +132,28 @@ struct Told {
     /// Which of the session's.
     number: u64,
     request: String,
-    events: Mutex<Vec<ServerSseMessage>>,
+    /// Whose it is.
+    owner: String,
+    unsent: Budget,
+    /// Each with its size.
+    events: Mutex<Vec<(ServerSseMessage, usize)>>,
     /// Whether it is complete. Whoever reads is woken by every event.
     over: watch::Sender<bool>,
 }
 
 impl Told {
+    fn bytes(&self) -> usize {
+        locked(&self.events).iter().map(|(_, size)| size).sum()
+    }
+
     /// Takes it down to its end, whoever reads.
-    async fn take_down(self: Arc<Told>, answer: impl Stream<Item = ServerSseMessage> + Send) {
+    async fn take_down(&self, answer: impl Stream<Item = ServerSseMessage> + Send) {
         let mut answer = pin!(answer);
         while let Some(mut event) = poll_fn(|context| answer.as_mut().poll_next(context)).await {
-            let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            let size = size(&event);
+            let mut events = locked(&self.events);
             event.event_id = Some(format!("{}.{}.{}.{}", self.birth, self.number, events.len(), self.request));
-            events.push(event);
+            events.push((event, size));
             drop(events);
             self.over.send_replace(false);
         }
@@ -131,13 +166,15 @@ impl Told {
             let (mut next, mut news) = (from, self.over.subscribe());
             loop {
                 let over = *news.borrow_and_update();
-                let more: Vec<ServerSseMessage> = {
-                    let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-                    events.get(next..).unwrap_or_default().to_vec()
-                };
+                let more = locked(&self.events).get(next..).unwrap_or_default().to_vec();
                 next += more.len();
-                for event in more {
-                    if out.send(event).await.is_err() {
+                for (event, size) in more {
+                    let part = if size > SMALL { self.unsent.take(&self.owner, size) } else { None };
+                    if size > SMALL && part.is_none() {
+                        // Too much waits to be read already: the client is told that its answer is lost, and may repeat the call.
+                        return drop(out.send((read(&self.request).map_or(event, lost), None)).await);
+                    }
+                    if out.send((event, part)).await.is_err() {
                         return;
                     }
                 }
@@ -150,19 +187,26 @@ impl Told {
                 }
             }
         });
-        Rest(events)
+        Rest { events, _sent: None }
     }
 }
 
+/// An event, and its part of the bytes that wait to be read.
+type Counted = (ServerSseMessage, Option<Part>);
+
 /// Events on their way to a client.
-struct Rest(mpsc::Receiver<ServerSseMessage>);
+struct Rest {
+    events: mpsc::Receiver<Counted>,
+    /// Of the one that was handed over last: when the next is asked for, it is on its way.
+    _sent: Option<Part>,
+}
 
 impl Rest {
     fn of(event: Option<ServerSseMessage>) -> Rest {
         let (out, events) = mpsc::channel(1);
         // There is room for one, and nobody else sends.
-        let _ = event.map(|event| out.try_send(event));
-        Rest(events)
+        let _ = event.map(|event| out.try_send((event, None)));
+        Rest { events, _sent: None }
     }
 }
 
@@ -170,19 +214,54 @@ impl Stream for Rest {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
-        self.0.poll_recv(context)
+        let event = std::task::ready!(self.events.poll_recv(context));
+        let (event, part) = event.map_or((None, None), |(event, part)| (Some(event), part));
+        self._sent = part;
+        Poll::Ready(event)
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who makes a request.
+fn principal(message: &ClientJsonRpcMessage) -> Option<String> {
+    let ClientJsonRpcMessage::Request(request) = message else { return None };
+    let parts = request.request.extensions().get::<Parts>()?;
+    parts.extensions.get::<Visitor>().map(|visitor| visitor.caller.grants.principal.clone())
+}
+
+/// How long an event is.
+fn size(event: &ServerSseMessage) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written is not sent either.
+    event
+        .message
+        .as_ref()
+        .map_or(Ok(()), |message| serde_json::to_writer(&mut count, &**message))
+        .map_or(0, |()| count.0)
 }
 
 /// What is said in place of an answer that was given by a process that is gone, or too long ago: without it the client
 /// would wait for good.
-fn lost(request: Option<RequestId>) -> Option<ServerSseMessage> {
+fn lost(request: RequestId) -> ServerSseMessage {
     let error = ErrorData::new(
         LOST,
         "the answer is lost: look whether the call was carried out, or repeat it under its `tenure/requestId`",
         None,
     );
-    request.map(|request| ServerSseMessage::from_message(ServerJsonRpcMessage::error(error, Some(request))))
+    ServerSseMessage::from_message(ServerJsonRpcMessage::error(error, Some(request)))
 }
 
 /// The id of an event, read.
@@ -256,7 +335,13 @@ impl SessionManager for Sessions {
         let answer = self.local.create_stream(id, message).await?;
         let read = told.clone().read(0);
         // Taken down also when the client is gone: it comes back for it.
-        tokio::spawn(told.take_down(answer));
+        let (kept, id) = (self.kept.clone(), id.clone());
+        tokio::spawn(async move {
+            told.take_down(answer).await;
+            if let Some(kept) = locked(&kept).get_mut(&id) {
+                kept.shorten();
+            }
+        });
         Ok(read)
     }
 

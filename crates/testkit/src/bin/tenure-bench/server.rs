@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_kernel::{Kernel, Order};
-use tenure_server::http::Limits;
+use tenure_server::http::{Limits, Proxies};
 use tenure_server::log::Log;
 use tenure_server::reach::place::{file_identity, socket_path};
 use tenure_server::reach::{Expected, Socket};
@@ -64,7 +64,7 @@ fn serve(location: &Location, options: &Options, path: &Path) -> Running {
     let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
     kernel.store().create().unwrap();
     let log = Log::new(std::sync::Arc::new(|_: &str| {}), std::sync::Arc::new(String::new));
-    let snapshot = Snapshot { limits: Limits::default(), revision: String::new() };
+    let snapshot = Snapshot { limits: Limits::default(), proxies: Proxies::default(), revision: String::new() };
     let settings = Settings { socket: socket_path(path, None), listen: None, snapshot, log };
     Running::start(kernel, settings).unwrap()
 }
