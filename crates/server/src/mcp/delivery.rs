@@ -1,9 +1,7 @@
 //! What was offered to each agent of a connection and not confirmed yet.
 //!
 //! A client that sends its next call has read the answer to the last one; a call that was already on its way when the
-//! answer was given has not, and one that was cancelled never got its answer. Neither confirms.
-
-use rmcp::model::RequestId;
+//! answer was given has not, and one that was cancelled before it was answered offers nothing. Neither confirms.
 
 /// Up to where an answer offers what happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +22,6 @@ pub(crate) struct Delivery {
 #[derive(Debug)]
 struct Offer {
     agent: String,
-    request: RequestId,
     /// How many calls had been answered when this one was.
     answered: u64,
     offered: Offered,
@@ -37,17 +34,11 @@ impl Delivery {
     }
 
     /// The answer to a call is given.
-    pub(crate) fn answered(&mut self, request: &RequestId, agent: &str, offered: Offered) {
+    pub(crate) fn answered(&mut self, agent: &str, offered: Offered) {
         self.answered += 1;
         if offered != Offered::default() {
-            let (agent, request) = (agent.to_owned(), request.clone());
-            self.offers.push(Offer { agent, request, answered: self.answered, offered });
+            self.offers.push(Offer { agent: agent.to_owned(), answered: self.answered, offered });
         }
-    }
-
-    /// A call was cancelled: its answer was not read.
-    pub(crate) fn cancelled(&mut self, request: &RequestId) {
-        self.offers.retain(|offer| offer.request != *request);
     }
 
     /// What an agent has seen, as a call shows that came in at some point of the conversation.
@@ -67,10 +58,6 @@ impl Delivery {
 mod tests {
     use super::*;
 
-    fn id(number: i64) -> RequestId {
-        RequestId::Number(number)
-    }
-
     fn events(number: i64) -> Offered {
         Offered { events: Some(number), mail: None }
     }
@@ -78,8 +65,8 @@ mod tests {
     #[test]
     fn inv_m1_the_next_call_of_the_same_agent_confirms() {
         let mut delivery = Delivery::default();
-        delivery.answered(&id(1), "a", events(7));
-        delivery.answered(&id(2), "a", Offered { events: Some(5), mail: Some(9) });
+        delivery.answered("a", events(7));
+        delivery.answered("a", Offered { events: Some(5), mail: Some(9) });
         let next = delivery.progress();
         assert_eq!(delivery.seen("b", next), None, "another agent has seen nothing");
         assert_eq!(delivery.seen("a", next), Some(Offered { events: Some(7), mail: Some(9) }));
@@ -91,17 +78,9 @@ mod tests {
     fn inv_m1_a_call_that_was_on_its_way_already_has_seen_nothing() {
         let mut delivery = Delivery::default();
         let early = delivery.progress();
-        delivery.answered(&id(1), "a", events(7));
+        delivery.answered("a", events(7));
         assert_eq!(delivery.seen("a", early), None);
         delivery.confirmed("a", early);
         assert_eq!(delivery.seen("a", delivery.progress()), Some(events(7)), "it still waits");
-    }
-
-    #[test]
-    fn inv_m1_a_cancelled_call_confirms_nothing() {
-        let mut delivery = Delivery::default();
-        delivery.answered(&id(1), "a", events(7));
-        delivery.cancelled(&id(1));
-        assert_eq!(delivery.seen("a", delivery.progress()), None);
     }
 }
