@@ -8,6 +8,7 @@
 
 use tenure_core::session::{Whose, agent_name};
 use tenure_core::{Error, Kind, Result, Stage, name};
+use tenure_server::mcp::Thread;
 
 use crate::env::Env;
 use crate::globals::Globals;
@@ -25,7 +26,8 @@ const TOOLS: [Tool; 5] = [
     Tool { name: "claude", session: Some("CLAUDE_CODE_SESSION_ID"), marks: &["CLAUDECODE"] },
     Tool { name: "codex", session: Some("CODEX_THREAD_ID"), marks: &["CODEX_SANDBOX"] },
     Tool { name: "gemini", session: None, marks: &["GEMINI_CLI"] },
-    Tool { name: "opencode", session: None, marks: &["OPENCODE"] },
+    // Version 1 has it from the plugin that `tenure setup` writes, version 2 of itself.
+    Tool { name: "opencode", session: Some("OPENCODE_SESSION_ID"), marks: &["OPENCODE"] },
     Tool { name: "cursor", session: None, marks: &["CURSOR_AGENT"] },
 ];
 
@@ -210,15 +212,15 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     }
 }
 
-/// The tool whose calls name their thread.
+/// The tool whose calls name their thread by the protocol.
 const THREADS: &str = "codex";
 
-/// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that the client names
-/// with each call, `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool whatever its environment says, so it is never the person at the terminal;
-/// `None` is one that nobody has named.
+/// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that each call names,
+/// `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool
+/// whatever its environment says, so it is never the person at the terminal; `None` is one that nobody has named.
 pub(crate) fn through_mcp(
     caller: Caller,
-    thread: Option<&str>,
+    thread: Option<&Thread>,
     registered: impl FnOnce(&[(&str, Option<&str>)]) -> Whose,
 ) -> Result<Option<Identity>> {
     let caller = match caller {
@@ -231,13 +233,16 @@ pub(crate) fn through_mcp(
     match (caller, thread) {
         (caller @ Caller::Pretender(_), _) => caller.for_op().map(Some),
         (_, Some(thread)) => {
-            let name = match registered(&[(THREADS, Some(thread))]) {
-                Whose::Agent(name) => name,
-                Whose::Unknown => agent_name(THREADS, thread),
-                Whose::Several => return Caller::Several(THREADS).for_op().map(Some),
+            let (tool, source) = match &thread.tool {
+                Some(tool) => (known_tool(tool)?, "tenure/session"),
+                None => (THREADS, "threadId"),
             };
-            let source = Source::Session("threadId");
-            Ok(Some(Identity { name, kind: Who::Agent, source, tool: Some(THREADS) }))
+            let name = match registered(&[(tool, Some(&thread.id))]) {
+                Whose::Agent(name) => name,
+                Whose::Unknown => agent_name(tool, &thread.id),
+                Whose::Several => return Caller::Several(tool).for_op().map(Some),
+            };
+            Ok(Some(Identity { name, kind: Who::Agent, source: Source::Session(source), tool: Some(tool) }))
         }
         (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
         // A client says nothing of itself in the environment of its servers; its hooks may have.
@@ -251,6 +256,14 @@ pub(crate) fn through_mcp(
         }
         _ => Ok(None),
     }
+}
+
+fn known_tool(name: &str) -> Result<&'static str> {
+    let known = TOOLS.iter().find(|tool| tool.name == name).map(|tool| tool.name);
+    known.ok_or_else(|| {
+        let shown = tenure_core::text::excerpt(name);
+        Error::usage("bad_arguments", format!("`{shown}` is no agent tool that is known here")).entity("tenure/session")
+    })
 }
 
 fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: bool) -> Result<Caller> {
@@ -298,6 +311,8 @@ mod tests {
         assert_eq!((session.name.as_str(), session.kind), ("claude-3f2a-77", Who::Agent));
         assert_eq!(session.source.as_str(), "CLAUDE_CODE_SESSION_ID");
         assert_eq!(who(None, &env([("CODEX_THREAD_ID", "01ab")])).unwrap().name, "codex-01ab");
+        let opencode = [("OPENCODE", "1"), ("OPENCODE_SESSION_ID", "ses_1")];
+        assert_eq!(who(None, &env(opencode)).unwrap().name, "opencode-ses_1");
         assert_eq!(who(None, &env([("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "a")])).unwrap().name, "claude-a");
     }
 
@@ -351,16 +366,23 @@ mod tests {
 
     #[test]
     fn inv_i1_through_mcp_a_name_wins_over_the_thread_over_the_session_and_a_person_is_nobody() {
-        let through = |agent: Option<&str>, vars: &[(&str, &str)], thread| {
+        let through = |agent: Option<&str>, vars: &[(&str, &str)], thread: Option<&str>| {
             let env = vars.iter().fold(env([]), |env, (name, value)| env.with(name, value));
             let globals = Globals { agent: agent.map(Into::into), ..Globals::default() };
-            through_mcp(resolve(&globals, &env)?, thread, |_| Whose::Unknown)
+            let thread = thread.map(|id| match id.split_once(' ') {
+                Some((tool, id)) => Thread { tool: Some(tool.into()), id: id.into() },
+                None => Thread { tool: None, id: id.into() },
+            });
+            through_mcp(resolve(&globals, &env)?, thread.as_ref(), |_| Whose::Unknown)
                 .map(|found| found.map(|identity| identity.name))
         };
         let session = ("CLAUDE_CODE_SESSION_ID", "a1");
         assert_eq!(through(Some("flag"), &[session], Some("t")).unwrap().as_deref(), Some("flag"));
         assert_eq!(through(None, &[("TENURE_AGENT", "v")], Some("t")).unwrap().as_deref(), Some("v"));
         assert_eq!(through(None, &[session], Some("t1")).unwrap().as_deref(), Some("codex-t1"));
+        assert_eq!(through(None, &[session], Some("opencode ses_1")).unwrap().as_deref(), Some("opencode-ses_1"));
+        assert_eq!(through(Some("flag"), &[], Some("opencode ses_1")).unwrap().as_deref(), Some("flag"));
+        assert_eq!(through(None, &[], Some("nothing ses_1")).unwrap_err().code(), "bad_arguments");
         assert_eq!(through(None, &[session], None).unwrap().as_deref(), Some("claude-a1"));
         assert_eq!(through(None, &[], None).unwrap(), None);
         assert_eq!(through(None, &[("GEMINI_CLI", "1")], None).unwrap(), None);

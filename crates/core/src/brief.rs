@@ -13,6 +13,10 @@ pub const DEFAULT: usize = 1_500;
 pub const LEAST: usize = 150;
 /// The largest budget, in tokens.
 pub const MOST: usize = 50_000;
+/// How many bytes may stand around a brief in a document that has little else.
+pub const AROUND: usize = 80;
+/// In how many bytes the three sections that must be there still have something to say.
+const CORE_LEAST: usize = 450;
 /// How many bytes of an item are worth showing without the rest of it.
 const WORTH_CUTTING: usize = 80;
 /// How much of the budget the sections that must be there may take before the others had their turn, in percent.
@@ -77,6 +81,32 @@ pub fn compose(sections: &[Section], budget: usize) -> Brief {
     }
     let text = text.trim_end_matches('\n').to_owned();
     Brief { text, left_out, shown }
+}
+
+/// The same for a reader that may get it as a text of JSON: in that form too, and with [`AROUND`] bytes around it, it has
+/// at most `budget` bytes. Only what a brief is none without may take more, where the budget is less than 250 tokens.
+pub fn compose_as_json(sections: &[Section], budget: usize) -> Brief {
+    let room = budget - AROUND.min(budget);
+    let mut bytes = room.max(CORE_LEAST);
+    loop {
+        let brief = compose(sections, bytes);
+        let written = as_json(&brief.text);
+        if written <= room || bytes <= CORE_LEAST {
+            return brief;
+        }
+        // What is written otherwise in JSON is spread over the text, more or less.
+        bytes = (bytes * room / written).clamp(CORE_LEAST, bytes - 1);
+    }
+}
+
+/// How many bytes a text has inside the quotes of JSON.
+fn as_json(text: &str) -> usize {
+    let more = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
+        0..=31 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(more).sum::<usize>()
 }
 
 fn full(section: &Section) -> usize {
@@ -232,6 +262,23 @@ mod tests {
 
     proptest! {
         #[test]
+        fn inv_m2_as_json_a_brief_does_not_exceed_its_budget_either(
+            others in prop::collection::vec(any_section(), 0..8),
+            task in "[a\"\\\\\n]{1,3000}", next in "\\PC{1,200}", stopped in "[\\PC\n]{1,3000}", tokens in 250..2_000_usize,
+        ) {
+            let mut sections = vec![section("Task", true, &[&task]), section("Do next", true, &[&next])];
+            sections.push(section("Stopped", true, &[&stopped]));
+            sections.extend(others.into_iter().map(|section| Section { needed: false, ..section }));
+            let text = compose_as_json(&sections, tokens * TOKEN).text;
+            let written = serde_json::to_string(&text).unwrap().len() - "\"\"".len();
+            prop_assert_eq!(written, as_json(&text));
+            prop_assert!(written + AROUND <= tokens * TOKEN, "{} of {}", written, tokens * TOKEN);
+            for heading in ["## Task\n", "## Do next\n", "## Stopped\n"] {
+                prop_assert!(text.contains(heading), "{heading} in {text}");
+            }
+        }
+
+        #[test]
         fn inv_m2_a_brief_never_exceeds_its_budget(
             sections in prop::collection::vec(any_section(), 0..10), budget in 600_usize..8_000,
         ) {
@@ -241,7 +288,7 @@ mod tests {
         #[test]
         fn inv_m2_a_brief_always_has_what_is_needed(
             others in prop::collection::vec(any_section(), 0..8),
-            task in "\\PC{1,3000}", next in "\\PC{1,200}", stopped in "\\PC{1,3000}", budget in 600_usize..8_000,
+            task in "\\PC{1,3000}", next in "\\PC{1,200}", stopped in "\\PC{1,3000}", budget in CORE_LEAST..8_000,
         ) {
             let mut sections: Vec<Section> =
                 others.into_iter().map(|section| Section { needed: false, ..section }).collect();

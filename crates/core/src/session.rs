@@ -44,6 +44,8 @@ pub enum Context {
     Kept,
     /// It is made shorter now.
     Shortened,
+    /// It was emptied just now.
+    Cleared,
     /// What it lost is shown to it again.
     Shown,
 }

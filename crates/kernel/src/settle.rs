@@ -80,6 +80,18 @@ pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::
 
 /// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
 pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<String>> {
+    all_of(unit, agent, "session_ended")
+}
+
+/// Writes down that an agent was proven dead, and ends what it holds: where its process cannot be looked at, as in a
+/// sandbox with processes of its own, nothing else tells.
+pub(crate) fn died(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+    all_of(unit, agent, "proven_dead")?;
+    agent::ended(unit.tx, &unit.project.id, agent, unit.now)?;
+    gone(unit, agent)
+}
+
+fn all_of(unit: &mut Unit<'_>, agent: &str, why: &str) -> Result<Vec<String>> {
     let project = unit.project.id.clone();
     let held = hold::all_of_holder(unit.tx, &project, agent)?;
     let mut ended = Vec::new();
@@ -88,14 +100,14 @@ pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<Stri
         let (sql, args) = path::of_tasks_call(&project, std::slice::from_ref(&hold.subject));
         let bound = hold::many(unit.tx.query(sql, &args)?)?;
         if let Some(mut full) = task::get(unit.tx, &project, &hold.subject)? {
-            cut_short(unit, &mut full, &bound, "session_ended")?;
+            cut_short(unit, &mut full, &bound, why)?;
             with_task.extend(bound.into_iter().map(|path| path.id));
             ended.push(full.task.id);
         }
     }
     let is_left = |hold: &&hold::Row| !hold.is_task() && !locks::outlives_holder(hold) && !with_task.contains(&hold.id);
     for hold in held.iter().filter(is_left) {
-        paths::cut_short(unit, hold, Some("session_ended"))?;
+        paths::cut_short(unit, hold, Some(why))?;
     }
     line::leave_all(unit, agent)?;
     Ok(ended)

@@ -72,6 +72,24 @@ function sent() {
   const [shell, edit, ...none] = sent()
   assert.deepEqual([shell.tool_name, shell.tool_input, shell.tool_response], ["bash", { command: "cargo test" }, { exit_code: 101, output: "boom" }])
   assert.deepEqual([edit.tool_name, edit.tool_response, none.length], ["edit", undefined, 0])
+  // The shell and Tenure's own tools say whose they are; the tools of other servers are left alone.
+  const shell1 = async (sessionID) => {
+    const output = { env: {} }
+    await hooks["shell.env"]({ cwd: dir, sessionID, callID: "c" }, output)
+    return output.env
+  }
+  assert.deepEqual([await shell1("A"), await shell1("late"), await shell1(undefined)], [{ OPENCODE_SESSION_ID: "A" }, { OPENCODE_SESSION_ID: "A" }, {}])
+  const args = { paths: ["x"] }
+  await hooks["tool.execute.before"]({ tool: "tenure_reserve", sessionID: "late" }, { args })
+  assert.deepEqual(args, { paths: ["x"], "tenure/session": { tool: "opencode", id: "A" } })
+  await hooks["tool.execute.after"]({ tool: "tenure_reserve", sessionID: "late", args }, { output: "" })
+  assert.deepEqual(args, { paths: ["x"] })
+  const part = { type: "tool", tool: "tenure_add", state: { input: { title: "x", "tenure/session": {} } } }
+  await hooks["experimental.chat.messages.transform"]({}, { messages: [{ info: {}, parts: [{ type: "text" }, part] }] })
+  assert.deepEqual(part.state.input, { title: "x" })
+  const other = {}
+  await hooks["tool.execute.before"]({ tool: "tenure_x_resume", sessionID: "A" }, { args: other })
+  assert.deepEqual([other, sent().length], [{}, 0])
   // A refusal is thrown.
   await assert.rejects(hooks["tool.execute.before"]({ tool: "edit", sessionID: "A" }, { args: { filePath: "held" } }), /held by b/)
   await hooks["tool.execute.before"]({ tool: "edit", sessionID: "A" }, { args: { filePath: "free" } })
@@ -101,7 +119,7 @@ function sent() {
   const hooks = {}
   const register = async (name, run) => void (hooks[name] = run)
   const session = { hook: register, get: async ({ sessionID }) => ({ parentID: sessionID === "sub" ? "B" : undefined }) }
-  await tenure.setup({ directory: dir, session, tool: { hook: register } })
+  await tenure.setup({ directory: dir, session, tool: { hook: register }, shell: { hook: register } })
   const context = async (sessionID) => {
     const system = []
     await hooks.context({ sessionID, system })
@@ -118,6 +136,17 @@ function sent() {
   assert.deepEqual([failed.session_id, failed.agent_id, failed.error], ["B", "sub", "exit status 2"])
   assert.deepEqual([fine.error, fine.tool_response], [undefined, { exit_code: 0, output: "ok" }])
   assert.deepEqual(await context("sub"), [])
+  // This version tells a shell its session, that of a sub-agent too.
+  const env = { OPENCODE_SESSION_ID: "sub", PATH: "x" }
+  await hooks["create.before"]({ command: "tenure note", env })
+  assert.deepEqual(env, { OPENCODE_SESSION_ID: "B", PATH: "x" })
+  const bare = {}
+  await hooks["create.before"]({ command: "ls", env: bare })
+  const own = { tool: "tenure_resume", sessionID: "sub", input: {} }
+  await hooks["execute.before"](own)
+  assert.deepEqual([own.input, bare], [{ "tenure/session": { tool: "opencode", id: "B" } }, {}])
+  // One that has no hooks of shells is served as well.
+  await tenure.setup({ directory: dir, session, tool: { hook: register } })
 }
 rmSync(dir, { recursive: true })
 console.log("the plugin for OpenCode: both interfaces")

@@ -12,7 +12,7 @@ use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Actor, Door, Op};
-use tenure_server::mcp::{self, Defaults, Desk, OnPaths, Query, Who};
+use tenure_server::mcp::{self, Defaults, Desk, OnPaths, Query, Thread, Who};
 use tenure_server::reach::Connections;
 use tenure_store::table::project;
 use tenure_store::{Entropy, OsEntropy};
@@ -84,7 +84,7 @@ impl Reception {
 }
 
 impl Desk for Reception {
-    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
+    fn caller(&self, thread: Option<&Thread>) -> Result<Option<Who>> {
         let out = Printer::new(false, true, &self.env);
         let context = Context::new(self.globals.clone(), &self.env, &out).over(&self.connections);
         let caller = context.asker()?;

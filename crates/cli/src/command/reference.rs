@@ -175,7 +175,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("TENURE_LOG", "`1`: `tenure mcp` says on standard error what was called, by whom and how it ended"),
     ("TENURE_FORCE_FILE_SYSTEM", "`1`: accept a network file system for the embedded store"),
     (
-        "CLAUDE_CODE_SESSION_ID, CODEX_THREAD_ID",
+        "CLAUDE_CODE_SESSION_ID, CODEX_THREAD_ID, OPENCODE_SESSION_ID",
         "The session of an agent tool: names the agent where nothing else does",
     ),
     (

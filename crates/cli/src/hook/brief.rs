@@ -21,24 +21,29 @@ const READY: usize = 3;
 /// What is shown, and up to where that tells events and mail.
 pub(super) struct Shown {
     pub(super) text: Option<String>,
+    /// Whether a task was taken for it.
+    pub(super) is_taken: bool,
     pub(super) offered: op::confirm::Request,
 }
 
 /// The brief of the task this agent holds, else the tasks that are ready; nothing where there is neither. A session of a
 /// worker takes what it is going to do.
-pub(super) fn of(door: &Door<'_>, agent: &str) -> Result<Shown> {
-    let request = request(door, BUDGET)?;
+pub(super) fn of(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Shown> {
     if door.context.env.says_yes("TENURE_WORKER") {
-        let answer: Resumed = door.run_seeing(agent, &Op::Resume(request), door.dead(agent)?, seen(door))?;
+        let answer: Resumed = door.run_seeing(agent, &Op::Resume(request(door, BUDGET)?), dead.to_vec(), seen(door))?;
         let offered = op::confirm::Request { events: answer.brief.events, mail: answer.brief.mail };
-        return Ok(Shown { text: Some(cut(answer.brief.text)), offered });
+        return Ok(Shown { text: Some(cut(answer.brief.text)), is_taken: answer.focus.is_some(), offered });
     }
-    let dead = door.dead(agent)?;
-    let text = match beginning(door, agent, &request, (&dead, READY))? {
+    Ok(Shown { text: again(door, agent, dead)?, is_taken: false, offered: op::confirm::Request::default() })
+}
+
+/// The same for a session that has begun, and of which nothing is left: it takes nothing.
+pub(super) fn again(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Option<String>> {
+    let text = match beginning(door, agent, &request(door, BUDGET)?, (dead, READY))? {
         Beginning::Brief(text) => Some(text),
         Beginning::Free { lost, ready } => of_ready(&ready, lost.as_deref()),
     };
-    Ok(Shown { text: text.map(cut), offered: op::confirm::Request::default() })
+    Ok(text.map(cut))
 }
 
 /// The short brief of the task this agent holds; nothing where it holds none.

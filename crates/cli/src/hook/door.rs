@@ -21,6 +21,7 @@ use crate::env::Env;
 use crate::globals::Globals;
 use crate::identity;
 use crate::output::Printer;
+use crate::place::process::words;
 
 /// How often a hook asks again who its session is, when others of the same id begin at the same time.
 const TRIES: usize = 20;
@@ -128,8 +129,9 @@ impl<'a> Door<'a> {
         self.ask("nobody", |reach, call| reach.standing(call, &look))
     }
 
-    /// Registers the session and says who it is. Asks again where another process was quicker.
-    pub(super) fn start(&self, standing: &Standing, source: Start) -> Result<SessionStarted> {
+    /// Registers the session and says who it is. Asks again where another process was quicker. `dead` proves of others that
+    /// they are.
+    pub(super) fn start(&self, standing: &Standing, source: Start, dead: &[Evidence]) -> Result<SessionStarted> {
         let mut standing = standing.clone();
         let mut refused = None;
         for _ in 0..TRIES {
@@ -142,7 +144,7 @@ impl<'a> Door<'a> {
                 given: self.given.is_some(),
                 event: self.event.to_owned(),
             });
-            match self.run(&agent, &op, proofs) {
+            match self.run(&agent, &op, proofs.into_iter().chain(dead.iter().cloned()).collect()) {
                 Err(error) if error.code() == "other_session" => refused = Some(error),
                 other => return other,
             }
@@ -181,7 +183,7 @@ impl<'a> Door<'a> {
             Some(mine) if mine.settled && !says.told && says.context == Knowledge::Kept => return Ok(()),
             Some(mine) => mine.agent.clone(),
             // Hooks that were set up in the middle of a session, or one of another project.
-            None => self.start(standing, Start::Resume)?.agent,
+            None => self.start(standing, Start::Resume, &[])?.agent,
         };
         let says = tool_used::Request { first: standing.mine.is_none(), ..says.clone() };
         self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says), Vec::new()).map(|_| ())
@@ -191,6 +193,22 @@ impl<'a> Door<'a> {
     pub(super) fn proofs(&self, known: &[Seen]) -> Vec<Evidence> {
         let others = known.iter().filter(|seen| seen.process != self.process && !seen.ended);
         self.context.evidence(others.map(|seen| (seen.agent.clone(), seen.process.clone())))
+    }
+
+    /// Whether the tool's process serves the sessions of other programs, so that many go on at once.
+    pub(super) fn serves_many(&self) -> bool {
+        self.process.host.is_empty() || words(self.process.pid).iter().skip(1).any(|word| word.ends_with("-server"))
+    }
+
+    /// The sessions that go on in the same process under other ids, as other agents.
+    pub(super) fn live_beside<'s>(&self, known: &'s [Seen]) -> impl Iterator<Item = &'s Seen> {
+        let (process, session) = (self.process.clone(), self.session.clone());
+        let own: Vec<String> =
+            known.iter().filter(|seen| seen.session == session).map(|seen| seen.agent.clone()).collect();
+        let given = self.given.is_some();
+        known.iter().filter(move |seen| {
+            !given && !seen.ended && seen.process == process && seen.session != session && !own.contains(&seen.agent)
+        })
     }
 
     /// The id of the session.

@@ -146,7 +146,7 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
     let (agent, guarded) = match &standing.mine {
         Some(mine) => (mine.agent.clone(), take(door, &mine.agent, paths.clone(), fold_case, false)),
         // Hooks that were set up in the middle of a session, or one of another project.
-        None => match door.start(standing, Start::Resume) {
+        None => match door.start(standing, Start::Resume, &[]) {
             Ok(started) => (started.agent.clone(), take(door, &started.agent, paths.clone(), fold_case, true)),
             Err(error) => (door.agent(standing, Start::Resume, &door.proofs(&standing.known)), Err(error)),
         },

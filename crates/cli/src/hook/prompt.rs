@@ -29,7 +29,10 @@ pub(super) fn act(
         (remark, told) => remark.or(told),
     };
     if let Some(mine) = mine.filter(|mine| mine.is_shortened && lost.is_none()) {
-        let brief = brief::short(door, &mine.agent)?;
+        let brief = match mine.is_cleared {
+            true => brief::again(door, &mine.agent, &door.dead(&mine.agent)?)?,
+            false => brief::short(door, &mine.agent)?,
+        };
         if remark(brief).is_none_or(|text| show(&text)) {
             door.say_after(&standing, &tool_used::Request { context: Context::Shown, ..door.presence() })?;
         }

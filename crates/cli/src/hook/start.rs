@@ -1,14 +1,17 @@
 //! A session begins: it is registered and shown what it may need. It takes nothing, unless it is a worker.
 
 use tenure_core::Result;
-use tenure_core::session::Start;
-
+use tenure_core::session::{Context as Knowledge, Start};
+use tenure_core::text::quote;
 use tenure_kernel::Op;
-use tenure_kernel::query::session::Depth;
+use tenure_kernel::op::{session_end, tool_used};
+use tenure_kernel::query::session::{Depth, Standing};
+use tenure_kernel::shape::LeftBehind;
 
 use super::brief;
 use super::door::Door;
 use super::input::Payload;
+use super::tool::Afterwards;
 use crate::guard;
 
 /// Shows what there is by `show`, which says whether it was written out: only then does it count as told.
@@ -21,8 +24,16 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
         return Ok(None);
     }
     let source = Start::of(payload.source.as_deref().unwrap_or_default());
-    let started = door.start(&standing, source)?;
-    let brief = brief::of(door, &started.agent)?;
+    replace_threads(door, &standing, source)?;
+    let dead = door.dead("nobody")?;
+    let started = door.start(&standing, source, &dead)?;
+    let brief = brief::of(door, &started.agent, &dead)?;
+    if source == Start::Clear && door.tool.afterwards == Afterwards::Prompt {
+        // What is said now it does not hear; it is said with the next prompt.
+        let says = tool_used::Request { context: Knowledge::Cleared, ..door.presence() };
+        door.run::<serde_json::Value>(&started.agent, &Op::ToolUsed(says), Vec::new())?;
+    }
+    let left = started.left_behind.as_ref().map(|left| left_behind(left, brief.is_taken));
     let told = started.second_of.as_ref().map(|first| {
         format!(
             "Tenure: this session id also runs in another process as {first}. Here you are {}, an agent of your own.",
@@ -31,10 +42,67 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
     });
     let off = guard::sentence(&guard::here(door.context.env, standing.guards));
     let off = off.map(|off| format!("Tenure: {off}"));
-    let parts: Vec<String> = [told, off, brief.text].into_iter().flatten().collect();
+    let parts: Vec<String> = [told, off, left, brief.text].into_iter().flatten().collect();
     let text = (!parts.is_empty()).then(|| brief::cut(parts.join("\n\n")));
     if text.is_some_and(|text| show(&text)) && (brief.offered.events.is_some() || brief.offered.mail.is_some()) {
         door.run::<serde_json::Value>(&started.agent, &Op::Confirm(brief.offered), Vec::new())?;
     }
     Ok(None)
+}
+
+/// That what a session held ended with its last process, when, and what helps. The instant keeps the text from being the
+/// same as an earlier one, which some tools do not show twice.
+fn left_behind(left: &LeftBehind, is_taken: bool) -> String {
+    let at = left.ended_at.split_once('.').map_or(left.ended_at.clone(), |(at, _)| format!("{at}Z"));
+    let mut text = format!("Tenure: what you held ended with the last process of this session, at {at}.");
+    if let Some(task) = left.task.as_ref().filter(|_| !is_taken) {
+        text.push_str(&format!(" You do not hold {task} any more: `tenure resume` takes it again."));
+    }
+    if !left.paths.is_empty() {
+        let named: Vec<String> = left.paths.iter().map(|path| quote(path, 120)).collect();
+        let more = if left.more > 0 { format!(" and {} more", left.more) } else { String::new() };
+        text.push_str(&format!(" Released: {}{more}.", named.join(", ")));
+    }
+    text
+}
+
+/// Ends the threads of this process that another has taken the place of: Codex says nothing when a person leaves one for
+/// a new one (`/new`), and has one at a time, unless it serves others.
+fn replace_threads(door: &Door<'_>, standing: &Standing, source: Start) -> Result<()> {
+    if door.tool.name != "codex" || source != Start::Startup || door.serves_many() {
+        return Ok(());
+    }
+    for old in door.live_beside(&standing.known) {
+        let request = session_end::Request {
+            tool: door.tool.name.to_owned(),
+            session: old.session.clone(),
+            reason: "new".to_owned(),
+            event: String::new(),
+        };
+        door.run::<serde_json::Value>(&old.agent, &Op::SessionEnd(request), Vec::new())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_behind_is_named_with_what_helps() {
+        let left = LeftBehind {
+            ended_at: "2026-11-16T07:00:00.123456Z".into(),
+            task: Some("t-1".into()),
+            paths: vec!["src/a.rs".into(), "b\n”c".into()],
+            more: 3,
+        };
+        let told = left_behind(&left, false);
+        for part in ["2026-11-16T07:00:00Z", "do not hold t-1 any more: `tenure resume`", "“src/a.rs”", "and 3 more"]
+        {
+            assert!(told.contains(part), "{part} in {told}");
+        }
+        assert!(!told.contains('\n'), "{told}");
+        assert!(!left_behind(&left, true).contains("t-1"), "a worker has taken it again");
+        assert!(!left_behind(&LeftBehind { paths: Vec::new(), more: 0, ..left }, false).contains("Released"));
+    }
 }

@@ -4,6 +4,12 @@ import { spawn } from "node:child_process"
 
 const PROGRAM = "@PROGRAM@"
 const SHELLS = ["bash", "shell"]
+// Tenure's own tools, as OpenCode names those of the server `tenure`.
+const OWN = ["resume", "note", "done", "block", "add", "list", "reserve", "release", "mail", "memory"].map((tool) => `tenure_${tool}`)
+// The argument in which a call of one of them says whose it is: one process has many sessions, and they share a server.
+const SESSION = "tenure/session"
+// The variable in which a shell says the same.
+const VARIABLE = "OPENCODE_SESSION_ID"
 const WATCHED = ["edit", "write", "patch", "apply_patch", "multiedit", ...SHELLS]
 // More of what a tool said than this is never kept.
 const MOST = 16 * 1024
@@ -34,6 +40,11 @@ function hook(event, input, directory, limit = 5000) {
       resolve({})
     }
   })
+}
+
+// Takes out of a call whose it was: that is not for the model, which reads its own calls again.
+function forget(tool, input) {
+  if (OWN.includes(tool) && input) delete input[SESSION]
 }
 
 // What is known of the sessions of this process. `lookup` asks OpenCode for a session that began before this plugin did.
@@ -85,7 +96,11 @@ function sessions(directory, lookup) {
       return { first: first.context, now: now.context }
     },
 
+    // The session that holds what is held.
+    top: async (session) => (await who(session)).session_id,
+
     async before(session, tool, input) {
+      if (OWN.includes(tool) && input) input[SESSION] = { tool: "opencode", id: await self.top(session) }
       if (!WATCHED.includes(tool)) return
       const call = { ...(await who(session)), tool_name: tool, tool_input: input }
       const answer = await hook("tool.execute.before", call, directory)
@@ -93,6 +108,7 @@ function sessions(directory, lookup) {
     },
 
     async after(session, tool, input, result, error) {
+      forget(tool, input)
       if (!WATCHED.includes(tool)) return
       const call = { ...(await who(session)), tool_name: tool, tool_input: input }
       if (error) call.error = String(error.message ?? error).slice(0, MOST)
@@ -143,8 +159,14 @@ export default {
         const part = output.parts.find((part) => part.type === "text")
         if (part) part.text = [part.text, first, now].filter(Boolean).join("\n\n")
       },
+      "shell.env": async (input, output) => {
+        if (input.sessionID) output.env[VARIABLE] = await known.top(input.sessionID)
+      },
       "tool.execute.before": (input, output) => known.before(input.sessionID, input.tool, output.args),
       "tool.execute.after": (input, output) => known.after(input.sessionID, input.tool, input.args, output),
+      "experimental.chat.messages.transform": async (_, output) => {
+        for (const part of output.messages.flatMap((message) => message.parts ?? [])) forget(part.tool, part.state?.input)
+      },
       "experimental.session.compacting": async (input, output) => {
         const text = await known.compacting(input.sessionID)
         if (text) output.context.push(text)
@@ -174,6 +196,10 @@ export default {
       if (text) event.system.push({ type: "text", text })
       told.delete(event.sessionID)
       known.begin(event.sessionID, "compact", "session.compacted")
+    })
+    // A shell has its own session in the variable; below another one it works for the topmost.
+    await ctx.shell?.hook?.("create.before", async (event) => {
+      if (event.env?.[VARIABLE]) event.env[VARIABLE] = await known.top(event.env[VARIABLE])
     })
     await ctx.tool.hook("execute.before", (event) => known.before(event.sessionID, event.tool, event.input))
     await ctx.tool.hook("execute.after", (event) => {

@@ -381,3 +381,15 @@ pub(crate) fn named(path: &[PathBuf], running: &Path) -> String {
     // A name that is no text cannot stand in a file; the program is then found by its name.
     found.as_deref().unwrap_or(running).to_str().unwrap_or("tenure").to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_knows_the_tools_of_the_server_by_name() {
+        let named: Vec<String> = tenure_server::mcp::names().iter().map(|name| format!("\"{name}\"")).collect();
+        let line = format!("[{}]", named.join(", "));
+        assert!(plugin("tenure").contains(&line), "{line}");
+    }
+}

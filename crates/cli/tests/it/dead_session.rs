@@ -62,7 +62,7 @@ fn inv_i4_a_killed_session_is_taken_over_at_once_and_told_when_it_comes_back() {
         let brief = text(&resumed["brief"]["text"]);
         for expected in [
             "> all tests pass",
-            "Attempt 2: the hold of claude-a on",
+            "Taken 2 times so far: the hold of claude-a on",
             "> lexer done, parser half",
             "Files changed for it so far: “name with blanks.rs”, “lexer.rs”",
         ] {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 mod access;
+mod agent_tools;
 mod all_there_is;
 mod backup_files;
 mod backups;

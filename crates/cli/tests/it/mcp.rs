@@ -71,7 +71,7 @@ fn day(engine: Engine) {
     assert_eq!(ids(client.call("list", json!({ "mine": true }))), [""; 0]);
     let page = client.call("list", json!({ "limit": 1 }));
     assert_eq!(page["more"], true);
-    assert_eq!(ids(client.call("list", json!({ "limit": 1, "cursor": page["next"] }))), [second]);
+    assert_eq!(ids(client.call("list", json!({ "limit": 1, "cursor": page["next"] }))), [second.as_str()]);
 
     let said = client.call("memory", json!({ "action": "remember", "text": "mind the gap", "scope": "project" }));
     let memory = text(&said["items"][0]["id"]);
@@ -83,10 +83,7 @@ fn day(engine: Engine) {
 
     let taken = client.result("resume", json!({ "budget": 800 }));
     let resumed = &taken["structuredContent"];
-    assert_eq!(
-        (&resumed["focus"], &resumed["task"]["id"], &resumed["rule"]),
-        (&json!(first), &json!(first), &json!("ready"))
-    );
+    assert_eq!((&resumed["focus"], &resumed["rule"]), (&json!(first), &json!("ready")));
     assert_eq!(taken["content"][0]["text"], resumed["brief"]["text"], "models that take text get the brief");
     assert!(text(&resumed["brief"]["text"]).contains("tool `done`"), "{resumed}");
     std::fs::write(home.repo().join("out.txt"), "x").unwrap();
@@ -118,7 +115,7 @@ fn day(engine: Engine) {
     let done = client.call("done", json!({}));
     assert_eq!((&done["state"], &done["late"]), (&json!("done"), &json!(false)));
     let unblocked = client.call("resume", json!({}));
-    assert_eq!((&unblocked["rule"], &unblocked["task"]["title"]), (&json!("unblocked"), &json!("second")));
+    assert_eq!((&unblocked["rule"], &unblocked["focus"]), (&json!("unblocked"), &json!(second)));
 
     // Every op that says it has this door is reached through it, and no other.
     let ours = home.events().into_iter().filter(|event| event.actor.starts_with("mcp-"));
@@ -360,10 +357,12 @@ fn inv_l3_a_connection_that_ends_leaves_its_task_to_others_at_once() {
     }
 }
 
-fn told(client: &mut Client, meta: &Value) -> Vec<(String, bool)> {
+/// The events that a brief tells: whether it is the note, and whether it is told again.
+fn told(client: &mut Client, meta: &Value) -> Vec<(bool, bool)> {
     let resumed = client.call_with("resume", json!({}), meta.clone());
-    let items = resumed["events"]["items"].as_array().unwrap().clone();
-    items.iter().map(|news| (text(&news["kind"]), news["again"] == true)).collect()
+    let brief = text(&resumed["brief"]["text"]);
+    let events = brief.split_once("## Last events\n").map_or("", |(_, events)| events);
+    events.lines().map(|line| (line.contains("from outside"), line.ends_with("(again)"))).collect()
 }
 
 #[test]
@@ -376,8 +375,7 @@ fn inv_m1_what_was_offered_is_confirmed_by_the_next_call_of_the_same_agent_on_th
         assert_eq!(told(&mut client, &a), [], "who was not there has missed nothing");
         told(&mut client, &b);
         home.ok(&["note", &task, "from outside"]);
-        let new = [("task.noted".to_owned(), false)];
-        let again = [("task.noted".to_owned(), true)];
+        let (new, again) = ([(true, false)], [(true, true)]);
         assert_eq!(told(&mut client, &a), new);
         // Neither the next call of another agent nor a look confirms it.
         assert_eq!(told(&mut client, &b), new);
@@ -408,4 +406,39 @@ fn the_brief_is_a_resource_and_reading_it_takes_nothing() {
     let unknown = client.request("resources/read", json!({ "uri": "tenure://nothing" }));
     assert_eq!(unknown["error"]["code"], -32002);
     assert_eq!(home.events().len(), before);
+}
+
+/// A client gives its model the text, or the structured answer, or both (Claude Code 2.1.325 and Codex 0.166.0 the second,
+/// Gemini CLI 0.61.0 and OpenCode 1.18.33 the first; seen 2026-11-16).
+#[test]
+fn inv_m2_what_resume_gives_a_model_is_within_its_budget_in_both_forms() {
+    let home = Home::new(Engine::File);
+    let mut client = Client::new(&home, "x");
+    let hostile = "\"\\\n".repeat(1_000);
+    let task = text(&client.call("add", json!({ "title": "large", "description": hostile }))["id"]);
+    for n in 0..30 {
+        client.call("note", json!({ "task": task, "text": format!("{n} {}", "\"word\" ".repeat(40)) }));
+        client.call(
+            "memory",
+            json!({ "action": "remember", "text": format!("large {n} \"{}\"", "x".repeat(100)), "scope": "project" }),
+        );
+    }
+    for budget in [250_usize, 400, 1_500, 5_000] {
+        let result = client.result("resume", json!({ "budget": budget }));
+        let (brief, structured) = (text(&result["content"][0]["text"]), &result["structuredContent"]);
+        assert_eq!(structured["brief"]["text"], json!(brief));
+        for (form, bytes) in [("text", brief.len()), ("structured", structured.to_string().len())] {
+            assert!(bytes <= budget * 4, "{form} of {budget} tokens has {bytes} bytes");
+        }
+        assert!(budget > 1_500 || structured.to_string().len() > budget * 3, "and uses it");
+        for section in ["## Task", "## Do next", "## Where it stopped"] {
+            assert!(brief.contains(section), "{brief}");
+        }
+    }
+    // A small one costs little more than its text.
+    let mut other = Client::new(&home, "y");
+    let small = text(&other.call("add", json!({ "title": "small" }))["id"]);
+    let result = other.result("resume", json!({ "task": small, "budget": 150 }));
+    let (brief, structured) = (text(&result["content"][0]["text"]), result["structuredContent"].to_string());
+    assert!(structured.len() <= brief.len() + 120, "{} {structured}", brief.len());
 }

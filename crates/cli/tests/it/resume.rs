@@ -27,7 +27,7 @@ fn crash_story(engine: Engine) {
     let brief = text(&second["brief"]["text"]);
     for expected in [
         "> all tests pass",
-        "Attempt 2: the hold of a on",
+        "Taken 2 times so far: the hold of a on",
         "> lexer done, parser half",
         "“lexer.rs”, “name with blanks.rs”",
         "report “report.txt” (13 bytes, sha256 ",

@@ -20,7 +20,15 @@ pub(crate) struct Tool<'a> {
 
 impl<'a> Tool<'a> {
     pub(crate) fn new(home: &'a Home, name: &'static str, variables: &str) -> Tool<'a> {
+        Tool::started_as(home, name, variables, &[])
+    }
+
+    /// The same with words on its command line.
+    pub(crate) fn started_as(home: &'a Home, name: &'static str, variables: &str, words: &[&str]) -> Tool<'a> {
         let mut shell = home.clean(std::ffi::OsStr::new("sh"));
+        if !words.is_empty() {
+            shell.arg("-s").args(words);
+        }
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = shell.spawn().unwrap();
         let stdin = child.stdin.take().unwrap();

@@ -9,7 +9,7 @@ mod near;
 mod past;
 mod words;
 
-use tenure_core::brief::{Section, compose};
+use tenure_core::brief::{Section, compose, compose_as_json};
 use tenure_core::message::Urgency;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
@@ -60,7 +60,8 @@ pub(crate) struct Ask<'a> {
 /// Gathers and composes.
 pub(crate) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<shape::Brief> {
     let sections = sections(tx, ask)?;
-    let made = compose(&sections, ask.budget);
+    // What an agent gets from a tool it may get as JSON.
+    let made = if ask.tools { compose_as_json(&sections, ask.budget) } else { compose(&sections, ask.budget) };
     let shown = |wanted: &str| made.shown.iter().find(|(heading, _)| heading == wanted).map_or(0, |(_, items)| *items);
     let (told, events) = (shown(MAIL), shown(EVENTS));
     Ok(shape::Brief {
@@ -166,7 +167,9 @@ fn without_task(ask: &Ask<'_>) -> Vec<String> {
 fn what(ask: &Ask<'_>, full: &task::Full) -> Vec<String> {
     let row = &full.task;
     let mut items = vec![format!("{} {} (added by {})", row.id, quoted(&row.title, 500), row.created_by)];
-    let mut facts = vec![format!("priority {}", row.priority), format!("attempt {}", row.attempt.max(1))];
+    let mut facts = vec![format!("priority {}", row.priority)];
+    // Sessions that had it and ended are no attempts at it.
+    facts.extend((row.attempt > 1).then(|| format!("taken {} times so far", row.attempt)));
     if !row.labels.is_empty() {
         facts
             .push(format!("labels {}", row.labels.iter().map(|label| quoted(label, 64)).collect::<Vec<_>>().join(" ")));

@@ -10,6 +10,7 @@ use tenure_store::table::hold;
 use super::Ask;
 use super::words::{at, quoted};
 use crate::checkouts::Checkouts;
+use crate::locks;
 use crate::paths::{self, elsewhere};
 
 /// How many holds of others are named, and how many are looked at for them.
@@ -37,7 +38,11 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     let mut others = hold::page(tx, ask.project, "", (ask.now, "\u{10ffff}"), LOOKED_AT)?;
     let are_all = others.len() < LOOKED_AT;
     paths::as_found(tx, ask.project, &mut others)?;
-    others.retain(|hold| hold.holder != ask.me && !lapsed(ask.now, hold.expires_at) && !met.contains(hold.id.as_str()));
+    // As `holds` shows them: what a dead agent has is over.
+    let died = |hold: &hold::Row| ask.dead.contains(&hold.holder) && !locks::outlives_holder(hold);
+    others.retain(|hold| {
+        hold.holder != ask.me && !lapsed(ask.now, hold.expires_at) && !died(hold) && !met.contains(hold.id.as_str())
+    });
     // What is held where the reader works concerns it more than what is held elsewhere.
     others.sort_by_key(|hold| hold.is_path() && !hold.checkout.is_empty() && hold.checkout != ask.checkout);
     let room = NAMED - items.len();

@@ -28,7 +28,7 @@ const FACTS: usize = 25;
 pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
     let mut items = Vec::new();
     if full.task.attempt > 1 {
-        items.push(format!("- Attempt {}{}", full.task.attempt, left(tx, ask, &full.task.id)?));
+        items.push(format!("- Taken {} times so far{}", full.task.attempt, left(tx, ask, &full.task.id)?));
     }
     let notes = note::newest(tx, ask.project, &full.task.id, NOTES)?;
     if let Some(last) = notes.last() {
@@ -58,7 +58,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
         items.push(format!("- Earlier note, by {} at {}:\n{text}", note.agent, at(note.at)));
     }
     if items.is_empty() {
-        items.push("Nothing was done yet: this is the first attempt.".to_owned());
+        items.push("Nothing was done yet.".to_owned());
     }
     Ok(items)
 }

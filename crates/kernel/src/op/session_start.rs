@@ -2,13 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::hold::Ending;
 use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
-use tenure_core::{Error, Kind, Result};
-use tenure_store::table::session as table;
+use tenure_core::{Error, Kind, Result, Time, event};
+use tenure_store::table::{event as log, hold, path, session as table, task};
 
 use super::tool_used::{check_word, fired};
 use crate::unit::Unit;
-use crate::{session, shape};
+use crate::{session, settle, shape};
 
 /// The request. The actor is the agent that its door takes the session for; a door that is wrong about it, because
 /// another process was quicker, is refused and looks again.
@@ -54,7 +55,13 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
         return Err(other_session(&answer.agent));
     }
     // What this agent was in processes that are over, this one is now.
-    for row in table::of_agent(unit.tx, &project, &answer.agent)? {
+    let rows = table::of_agent(unit.tx, &project, &answer.agent)?;
+    let ended = rows.iter().filter(|row| row.seen.ended).map(|row| row.seen.began_at).max();
+    let left_behind = match ended {
+        Some(began_at) => left_behind(unit, began_at)?,
+        None => None,
+    };
+    for row in rows {
         if row.seen.process != process && (row.seen.ended || dead(&row.seen)) {
             table::forget(unit.tx, &project, &row)?;
         }
@@ -72,8 +79,51 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Ses
     if !session::is_others(unit.tx, unit.call, &project, (&request.tool, &request.session))? {
         table::put(unit.tx, &project, &request.tool, &row, again)?;
     }
+    let me = unit.me();
+    for agent in unit.dead.clone().iter().filter(|agent| *agent != me).take(DEAD_AT_MOST) {
+        settle::died(unit, agent)?;
+    }
     fired(unit, &request.tool, &request.event)?;
-    Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus: unit.focus().to_owned() })
+    let focus = unit.focus().to_owned();
+    Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus, left_behind })
+}
+
+/// How many agents that were proven dead one start settles at the most.
+const DEAD_AT_MOST: usize = 16;
+/// How many paths are named, and how many ended holds are looked at for them.
+const NAMED: usize = 5;
+const LOOKED_AT: usize = 200;
+
+/// What the actor held when its session ended that began at some time, as far as it was not given back before. A model that
+/// goes on with its conversation believes that it still has it.
+fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::LeftBehind>> {
+    let (project, me, focus) = (unit.project.id.clone(), unit.me(), unit.focus().to_owned());
+    let mut ended_at = Time(0);
+    let mut task = None;
+    if let Some(full) = if focus.is_empty() { None } else { task::get(unit.tx, &project, &focus)? } {
+        let filter = log::Filter {
+            subject: focus.clone(),
+            kind: event::kind::HOLD_EXPIRED.to_owned(),
+            ..log::Filter::default()
+        };
+        let last = log::page(unit.tx, &project, &filter, (0, i64::MAX), true, 1)?.pop();
+        let cut_short = last.filter(|last| last.actor == me && last.at >= began_at);
+        if let Some(last) = cut_short.filter(|_| full.held.is_none() && !full.task.status.is_closed()) {
+            (ended_at, task) = (last.at, Some(focus));
+        }
+    }
+    let lost = |row: &hold::Row| row.ended_at >= began_at && row.ended_how == Ending::Expired.as_str();
+    let mut paths: Vec<String> = Vec::new();
+    for row in path::past_of(unit.tx, &project, me, LOOKED_AT)?.into_iter().filter(lost) {
+        ended_at = ended_at.max(row.ended_at);
+        if !paths.contains(&row.subject) {
+            paths.push(row.subject);
+        }
+    }
+    let more = paths.len().saturating_sub(NAMED);
+    paths.truncate(NAMED);
+    let any = task.is_some() || !paths.is_empty();
+    Ok(any.then(|| shape::LeftBehind { ended_at: ended_at.to_string(), task, paths, more }))
 }
 
 /// The session is another agent than its door thought; the door asks again.

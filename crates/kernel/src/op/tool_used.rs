@@ -127,6 +127,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Too
     let shortened_at = match request.context {
         session::Context::Kept => None,
         session::Context::Shortened => Some(Some(unit.now)),
+        // An instant before all times says that nothing at all is left.
+        session::Context::Cleared => Some(Some(Time(-unit.now.0))),
         session::Context::Shown => Some(None),
     };
     if let Some(at) = shortened_at {

@@ -75,6 +75,9 @@ pub struct Mine {
     pub told_at: Time,
     /// Whether its context was made shorter, and what it lost was not shown again.
     pub is_shortened: bool,
+    /// Whether nothing at all is left of it.
+    #[serde(default)]
+    pub is_cleared: bool,
     /// Whether there is nothing to be written: all is stored, and the agent was seen just now. Not known at
     /// [`Depth::Who`].
     pub settled: bool,
@@ -185,8 +188,9 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
         elsewhere.truncate(ELSEWHERE_MAX);
     }
     let lost = lost_now;
-    let (told_at, is_shortened) = (own.told_at, own.is_shortened);
-    let mine = Mine { agent: agent.name, focus: agent.focus, told_at, is_shortened, settled, lost, elsewhere };
+    let (told_at, is_shortened, is_cleared) = (own.told_at, own.is_shortened, own.is_cleared);
+    let (name, focus) = (agent.name, agent.focus);
+    let mine = Mine { agent: name, focus, told_at, is_shortened, is_cleared, settled, lost, elsewhere };
     let agent = scene.call.actor.principal.as_ref().filter(|_| process.host.is_empty()).map(|_| mine.agent.clone());
     Ok(Standing { known: seen, now: scene.now, mine: Some(mine), guards, agent })
 }

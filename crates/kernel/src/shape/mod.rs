@@ -27,7 +27,7 @@ pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use place::{Place, Turn};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
-pub use session::{SessionEnded, SessionStarted, ToolUsed};
+pub use session::{LeftBehind, SessionEnded, SessionStarted, ToolUsed};
 
 /// RFC 3339 in UTC.
 pub type Instant = String;

@@ -13,6 +13,22 @@ pub struct SessionStarted {
     pub second_of: Option<String>,
     /// The task it means when it names none, empty for none.
     pub focus: String,
+    /// What it held when it ended before, and does not hold any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_behind: Option<LeftBehind>,
+}
+
+/// What an agent held when its session ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftBehind {
+    /// When that was.
+    pub ended_at: String,
+    /// The task, if nobody has it now.
+    pub task: Option<String>,
+    /// Paths, the last ones first.
+    pub paths: Vec<String>,
+    /// How many more paths.
+    pub more: usize,
 }
 
 /// The answer to `session_end`.

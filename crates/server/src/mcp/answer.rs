@@ -72,7 +72,23 @@ fn as_tool(command: &str) -> String {
         Some(subject) => format!("the tool `{tool}` with {field} {subject}"),
         None => format!("the tool `{tool}`"),
     };
+    let after = |flag: &str| command.split_whitespace().skip_while(|word| *word != flag).nth(1);
     match (verb, subject) {
+        // Without its paths, which are quoted for a shell there.
+        ("reserve", _) if command.contains(" --wait") => {
+            "the tool `reserve` with the same paths and wait true".to_owned()
+        }
+        ("reserve", _) => "the tool `reserve` with paths".to_owned(),
+        ("send", _) => match (after("--about"), after("--to").or(subject)) {
+            (Some(about), _) => format!("the tool `mail` with action send and about {about}"),
+            (None, Some(to)) => format!("the tool `mail` with action send and to {to}"),
+            (None, None) => "the tool `mail` with action send".to_owned(),
+        },
+        ("add", _) => "the tool `add`".to_owned(),
+        // A lock is released by its name, on the command line alone.
+        ("release", _) if command.contains(" --lock") => command.to_owned(),
+        ("release", Some(subject)) if subject.starts_with("h-") => on("release", "hold"),
+        ("release", Some(subject)) if !subject.starts_with("t-") => on("release", "paths"),
         ("claim", _) => on("resume", "task"),
         ("next", _) => "the tool `resume`".to_owned(),
         ("resume" | "note" | "done" | "block" | "release", _) => on(verb, "task"),
@@ -103,6 +119,17 @@ mod tests {
             ("tenure note t-1 \"…\"", "the tool `note` with task t-1"),
             ("tenure inbox --peek", "the tool `mail` with action read"),
             ("tenure why t-1", "tenure why t-1"),
+            (
+                "tenure reserve --wait --shared --ttl 60s -- 'a b'",
+                "the tool `reserve` with the same paths and wait true",
+            ),
+            ("tenure send --about h-1 \"…\" --request", "the tool `mail` with action send and about h-1"),
+            ("tenure send --to b \"…\"", "the tool `mail` with action send and to b"),
+            ("tenure add \"Fix the login\"", "the tool `add`"),
+            ("tenure release t-1", "the tool `release` with task t-1"),
+            ("tenure release h-1", "the tool `release` with hold h-1"),
+            ("tenure release ./x", "the tool `release` with paths ./x"),
+            ("tenure release --lock=x", "tenure release --lock=x"),
             ("tenure reopen t-1", "tenure reopen t-1"),
             ("tenure", "tenure"),
             ("claim t-1", "claim t-1"),

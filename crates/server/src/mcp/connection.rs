@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CustomRequest, CustomResult, ErrorCode,
-    Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, RequestMetaObject, Resource, ResourceContents, ServerCapabilities,
-    ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, RequestMetaObject, Resource, ResourceContents, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use tenure_core::{Error, Result};
@@ -21,7 +20,7 @@ use tenure_kernel::op::{confirm, resume, session_end};
 
 use super::answer::{self, Answer};
 use super::delivery::Delivery;
-use super::desk::{Desk, Who};
+use super::desk::{Desk, Thread, Who};
 use super::tool::{self, Tool, Visit};
 use super::{BRIEF, INSTRUCTIONS, guest};
 
@@ -29,6 +28,9 @@ use super::{BRIEF, INSTRUCTIONS, guest};
 const REQUEST_ID: &str = "tenure/requestId";
 /// The conversation that a call belongs to, for clients that have several on one connection.
 const THREAD_ID: &str = "threadId";
+/// The session that a call belongs to, in its arguments: a tool whose plugins may change those and nothing else of a call
+/// says it so. No schema names it: it is not for models.
+const SESSION: &str = "tenure/session";
 const MARKDOWN: &str = "text/markdown";
 
 /// A connection; its clones are the same one.
@@ -64,7 +66,7 @@ fn end(own: &Who, desk: &dyn Desk) {
 struct Origin {
     /// Whoever it is asked at.
     desk: Arc<dyn Desk>,
-    thread: Option<String>,
+    thread: Option<Thread>,
     client: String,
     request_id: Option<String>,
     /// How far the conversation was when it came in.
@@ -101,7 +103,7 @@ impl Connection {
         };
         Origin {
             desk: self.0.desk.of_request(&context.extensions).unwrap_or_else(|| self.0.desk.clone()),
-            thread: text(THREAD_ID),
+            thread: text(THREAD_ID).map(|id| Thread { tool: None, id }),
             client: context.client_info().map(|client| client.name).unwrap_or_default(),
             request_id: text(REQUEST_ID),
             progress: self.delivery().progress(),
@@ -109,7 +111,7 @@ impl Connection {
     }
 
     fn who(&self, origin: &Origin) -> Result<Who> {
-        let named = origin.desk.caller(origin.thread.as_deref())?;
+        let named = origin.desk.caller(origin.thread.as_ref())?;
         Ok(named.unwrap_or_else(|| self.0.own.get_or_init(|| guest::named(&origin.client, &*origin.desk)).clone()))
     }
 
@@ -171,10 +173,11 @@ impl Connection {
             // Nobody reads this: the answer to a cancelled request is dropped.
             return Err(ErrorData::internal_error("cancelled", None));
         };
-        // A call that was cancelled meanwhile is not answered, so what it offers was not seen.
+        // A call that was cancelled meanwhile is not answered, so what it offers was not seen. A cancellation that comes
+        // later changes nothing: some clients send one after each answer that they have read.
         if let Some(who) = who.filter(|_| !context.ct.is_cancelled()) {
             let offered = outcome.as_ref().map(|answer| answer.offered).unwrap_or_default();
-            self.delivery().answered(&context.id, &who.name, offered);
+            self.delivery().answered(&who.name, offered);
         }
         Ok(answer::result(&outcome))
     }
@@ -200,10 +203,15 @@ impl ServerHandler for Connection {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let origin = self.origin(&context, request.meta.as_ref());
+        let mut origin = self.origin(&context, request.meta.as_ref());
         let tool = tool::named(&request.name).ok_or_else(|| unknown(&request.name))?;
-        let result = self.call(tool, request.arguments.unwrap_or_default(), &context, origin).await?;
-        Ok(result.into())
+        let mut arguments = request.arguments.unwrap_or_default();
+        match session(&mut arguments) {
+            Ok(None) => {}
+            Ok(thread) => origin.thread = thread,
+            Err(refusal) => return Ok(answer::result(&Err(refusal)).into()),
+        }
+        Ok(self.call(tool, arguments, &context, origin).await?.into())
     }
 
     async fn list_resources(
@@ -263,12 +271,22 @@ impl ServerHandler for Connection {
             .map(CustomResult::new)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
+}
 
-    async fn on_cancelled(&self, notification: CancelledNotificationParam, _context: NotificationContext<RoleServer>) {
-        if let Some(request) = &notification.request_id {
-            self.delivery().cancelled(request);
-        }
+/// Takes the session of a call out of its arguments.
+fn session(arguments: &mut Map<String, Value>) -> Result<Option<Thread>> {
+    let Some(said) = arguments.remove(SESSION).filter(|said| !said.is_null()) else { return Ok(None) };
+    let tool = said["tool"].as_str().filter(|tool| (1..=16).contains(&tool.len()) && is_word(tool));
+    let id = said["id"].as_str().filter(|id| tenure_core::session::id(id).is_ok());
+    match (tool, id, said.as_object().map(Map::len)) {
+        (Some(tool), Some(id), Some(2)) => Ok(Some(Thread { tool: Some(tool.to_owned()), id: id.to_owned() })),
+        _ => Err(Error::usage("bad_arguments", format!("`{SESSION}` is not a tool and an id")).entity(SESSION)),
     }
+}
+
+/// Whether all of a text are small letters: what begins with it is never the name of a person.
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 fn unknown(tool: &str) -> ErrorData {

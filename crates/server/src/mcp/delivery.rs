@@ -1,9 +1,7 @@
 //! What was offered to each agent of a connection and not confirmed yet.
 //!
 //! A client that sends its next call has read the answer to the last one; a call that was already on its way when the
-//! answer was given has not, and one that was cancelled never got its answer. Neither confirms.
-
-use rmcp::model::RequestId;
+//! answer was given has not, and one that was cancelled before it was answered offers nothing. Neither confirms.
 
 pub(crate) use crate::delivery::Offered;
 use crate::delivery::Pending;
@@ -14,7 +12,7 @@ const OFFERS: Bounds = Bounds { all: 1_000, of_one: 1_000 };
 
 /// Offers that wait, and how many calls were answered so far.
 #[derive(Debug)]
-pub(crate) struct Delivery(Pending<String, RequestId>);
+pub(crate) struct Delivery(Pending<String, ()>);
 
 impl Default for Delivery {
     fn default() -> Delivery {
@@ -29,13 +27,8 @@ impl Delivery {
     }
 
     /// The answer to a call is given.
-    pub(crate) fn answered(&mut self, request: &RequestId, agent: &str, offered: Offered) {
-        self.0.answered(request.clone(), agent.to_owned(), "", offered);
-    }
-
-    /// A call was cancelled: its answer was not read.
-    pub(crate) fn cancelled(&mut self, request: &RequestId) {
-        self.0.unread(request);
+    pub(crate) fn answered(&mut self, agent: &str, offered: Offered) {
+        self.0.answered((), agent.to_owned(), "", offered);
     }
 
     /// What an agent has seen, as a call shows that came in at some point of the conversation.
@@ -53,10 +46,6 @@ impl Delivery {
 mod tests {
     use super::*;
 
-    fn id(number: i64) -> RequestId {
-        RequestId::Number(number)
-    }
-
     fn events(number: i64) -> Offered {
         Offered { events: Some(number), mail: None }
     }
@@ -64,8 +53,8 @@ mod tests {
     #[test]
     fn inv_m1_the_next_call_of_the_same_agent_confirms() {
         let mut delivery = Delivery::default();
-        delivery.answered(&id(1), "a", events(7));
-        delivery.answered(&id(2), "a", Offered { events: Some(5), mail: Some(9) });
+        delivery.answered("a", events(7));
+        delivery.answered("a", Offered { events: Some(5), mail: Some(9) });
         let next = delivery.progress();
         assert_eq!(delivery.seen("b", next), None, "another agent has seen nothing");
         assert_eq!(delivery.seen("a", next), Some(Offered { events: Some(7), mail: Some(9) }));
@@ -77,17 +66,9 @@ mod tests {
     fn inv_m1_a_call_that_was_on_its_way_already_has_seen_nothing() {
         let mut delivery = Delivery::default();
         let early = delivery.progress();
-        delivery.answered(&id(1), "a", events(7));
+        delivery.answered("a", events(7));
         assert_eq!(delivery.seen("a", early), None);
         delivery.confirmed("a", early);
         assert_eq!(delivery.seen("a", delivery.progress()), Some(events(7)), "it still waits");
-    }
-
-    #[test]
-    fn inv_m1_a_cancelled_call_confirms_nothing() {
-        let mut delivery = Delivery::default();
-        delivery.answered(&id(1), "a", events(7));
-        delivery.cancelled(&id(1));
-        assert_eq!(delivery.seen("a", delivery.progress()), None);
     }
 }

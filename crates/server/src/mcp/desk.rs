@@ -29,6 +29,16 @@ pub struct Who {
     pub is_connection: bool,
 }
 
+/// The conversation that a call belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// The agent tool whose session it is, where the call says so. Without it the client names its threads by the
+    /// protocol.
+    pub tool: Option<String>,
+    /// Its id.
+    pub id: String,
+}
+
 /// What the project's configuration says where a call does not.
 #[derive(Clone, Debug, Default)]
 pub struct Defaults {
@@ -49,9 +59,9 @@ pub trait Desk: Send + Sync + 'static {
         None
     }
 
-    /// The agent that the surroundings name, or the conversation that a call belongs to (`thread`, given by the client
-    /// with each call). `None`: nobody is named, so the connection is an agent of its own.
-    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>>;
+    /// The agent that the surroundings name, or the conversation that a call belongs to (given with each call). `None`:
+    /// neither, so the connection is an agent of its own.
+    fn caller(&self, thread: Option<&Thread>) -> Result<Option<Who>>;
 
     /// Runs an op as somebody, and returns its answer as JSON. With a request id the same op is carried out once;
     /// without one an id is drawn. The project is made if need be.

@@ -18,7 +18,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
-pub use desk::{Defaults, Desk, OnPaths, Query, Who};
+pub use desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
 
 /// What a client is told about the server as a whole.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \
@@ -96,6 +96,11 @@ fn failed(error: std::io::Error) -> Error {
 /// The tools as clients see them: the whole answer to `tools/list`.
 pub fn tools() -> serde_json::Value {
     serde_json::Value::Array(tool::ALL.iter().map(|tool| serde_json::json!(tool.shown())).collect())
+}
+
+/// The names of the tools.
+pub fn names() -> Vec<&'static str> {
+    tool::ALL.iter().map(|tool| tool.name).collect()
 }
 
 /// The names of the ops that the tools reach.

@@ -17,6 +17,8 @@ pub struct Row {
     pub told_at: Time,
     /// Whether its context was made shorter, and what it lost was not shown again.
     pub is_shortened: bool,
+    /// Whether nothing at all is left of it.
+    pub is_cleared: bool,
     /// Whether a second event came out of its process: only then is the end of that process evidence.
     pub again: bool,
 }
@@ -80,6 +82,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         },
         told_at: row.time(10)?,
         is_shortened: row.int(12)? != 0,
+        is_cleared: row.int(12)? < 0,
         again: row.int(13)? != 0,
     })
 }
@@ -259,7 +262,8 @@ impl One<'_> {
         self.set(tx, project, set!("told_at", ""), now)
     }
 
-    /// Remembers that its context is made shorter now, or, without a time, that what it lost was shown again.
+    /// Remembers that its context is made shorter now, or, without a time, that what it lost was shown again. A negative
+    /// time says that it was emptied.
     pub fn shortened(&self, tx: &mut dyn Tx, project: &str, at: Option<Time>) -> Result<()> {
         self.set(tx, project, set!("shortened_at", ""), at.unwrap_or(Time(0)))
     }

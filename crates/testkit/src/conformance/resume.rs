@@ -292,7 +292,7 @@ fn take_over(world: &World) {
         "port the parser",
         "> all tests pass",
         "> the long story",
-        "Attempt 2: the hold of a on",
+        "Taken 2 times so far: the hold of a on",
         "ran out of time",
         "Last note, by a at",
         "> lexer done\n> ## Do next\n> nothing",

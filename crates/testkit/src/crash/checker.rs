@@ -276,8 +276,9 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
         Op::Join(_) => one(kind::CHECKOUT_JOINED),
         Op::Remember(_) => remembered(&body["items"]) == own,
         Op::Lessons(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
-        Op::SessionStart(_) => own.is_empty(),
-        Op::SessionEnd(_) => own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found)),
+        Op::SessionStart(_) | Op::SessionEnd(_) => {
+            own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found))
+        }
         Op::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
         Op::Committed(_) => {
             own.first().is_some_and(|(found, _)| *found == kind::PATH_COMMITTED)

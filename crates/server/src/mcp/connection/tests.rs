@@ -30,8 +30,12 @@ impl Clerk {
 }
 
 impl Desk for Clerk {
-    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
-        Ok(thread.map(|name| Who { name: name.to_owned(), tool: String::new(), is_connection: false }))
+    fn caller(&self, thread: Option<&Thread>) -> Result<Option<Who>> {
+        let name = |thread: &Thread| match &thread.tool {
+            Some(tool) => format!("{tool}-{}", thread.id),
+            None => thread.id.clone(),
+        };
+        Ok(thread.map(|thread| Who { name: name(thread), tool: String::new(), is_connection: false }))
     }
 
     fn run(&self, who: &Who, _: Option<&str>, op: &Op) -> Result<String> {
@@ -48,7 +52,7 @@ impl Desk for Clerk {
         Ok(match op {
             Op::Resume(_) => json!({
                 "focus": null, "task": null, "hold": null, "rule": "none", "reason": "", "lost": null,
-                "brief": { "text": "brief", "tokens": 1, "budget": 1, "left_out": 0, "mail": null },
+                "brief": { "text": "brief", "tokens": 1, "budget": 1, "left_out": 0, "events": 7, "mail": null },
                 "mail": { "items": [], "total": 0, "more": false, "next": null, "offered": null, "acked": [] },
                 "events": { "more": true, "items": [], "offered": 7 },
             })
@@ -195,6 +199,46 @@ async fn inv_m1_a_cancelled_call_and_one_that_was_already_sent_confirm_nothing()
     client.finish(3).await;
     client.finish(4).await;
     assert_eq!(client.done(), ["a resume", "a resume", "a note"]);
+}
+
+// OpenCode 1.18.33 sends `notifications/cancelled` after every call, once it has the answer (seen 2026-11-16).
+#[tokio::test]
+async fn inv_m6_a_cancellation_that_comes_after_the_answer_does_not_undo_the_delivery() {
+    let mut client = Client::new().await;
+    client.call(1, "resume", json!({})).await;
+    client.finish(1).await;
+    client.line(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } })).await;
+    client.let_through.send(()).unwrap();
+    client.call(2, "note", json!({ "text": "x" })).await;
+    client.finish(2).await;
+    assert_eq!(client.done(), ["a resume", "a confirms 7", "a note"]);
+}
+
+#[tokio::test]
+async fn inv_i1_a_session_in_the_arguments_names_the_agent_and_goes_no_further() {
+    let mut client = Client::new().await;
+    let session = |id: &str| json!({ "text": "x", "tenure/session": { "tool": "opencode", "id": id } });
+    for (id, name) in [(1, "s1"), (2, "s2")] {
+        client.send(id, "tools/call", json!({ "name": "note", "arguments": session(name) })).await;
+        assert_eq!(client.finish(id).await["isError"], false);
+    }
+    // It counts more than what the protocol says of the conversation.
+    client.call(3, "note", session("s3")).await;
+    client.finish(3).await;
+    assert_eq!(client.done(), ["opencode-s1 note", "opencode-s2 note", "opencode-s3 note"]);
+    for bad in [
+        json!("s1"),
+        json!({ "tool": "opencode" }),
+        json!({ "tool": 1, "id": "s" }),
+        json!({ "tool": "person:ann", "id": "s" }),
+        json!({ "tool": "opencode", "id": "a\nb" }),
+        json!({ "tool": "opencode", "id": "s", "x": 1 }),
+    ] {
+        client.call(4, "note", json!({ "text": "x", "tenure/session": bad })).await;
+        let refused = client.answer().await["result"].take();
+        assert_eq!(refused["structuredContent"]["code"], "bad_arguments", "{refused}");
+        assert_eq!(refused["structuredContent"]["details"]["entity"], "tenure/session");
+    }
 }
 
 #[tokio::test]

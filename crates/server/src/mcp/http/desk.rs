@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rmcp::model::Extensions;
 use serde_json::Value;
 use tenure_core::access::Grants;
+use tenure_core::session::agent_name;
 use tenure_core::{Error, Result};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
@@ -17,7 +18,7 @@ use tokio::runtime::Handle;
 
 use super::Visitor;
 use crate::http::Server;
-use crate::mcp::desk::{Defaults, Desk, OnPaths, Query, Who};
+use crate::mcp::desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
 use crate::reach::{Far, Reach};
 use crate::wire::{Asked, Hello, Request as Sent};
 
@@ -60,7 +61,7 @@ impl Desk for HttpDesk {
         Some(Arc::new(HttpDesk { server, runtime, visitor: Some(visitor) }))
     }
 
-    fn caller(&self, thread: Option<&str>) -> Result<Option<Who>> {
+    fn caller(&self, thread: Option<&Thread>) -> Result<Option<Who>> {
         let visitor = self.visitor()?;
         let itself = |name: &str| Who { name: name.to_owned(), tool: String::new(), is_connection: false };
         let Some(session) = visitor.session.as_ref().filter(|_| visitor.is_connection()) else {
@@ -68,7 +69,11 @@ impl Desk for HttpDesk {
         };
         match thread {
             Some(thread) => {
-                let name = format!("mcp-{thread}").to_ascii_lowercase();
+                let name = match &thread.tool {
+                    // The same agent as in the hooks of that session.
+                    Some(tool) => agent_name(tool, &thread.id),
+                    None => format!("mcp-{}", thread.id).to_ascii_lowercase(),
+                };
                 tenure_core::name::check(&name)?;
                 Ok(Some(itself(&name)))
             }

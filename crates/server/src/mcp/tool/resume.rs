@@ -1,11 +1,12 @@
 //! `resume`
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use tenure_core::{Result, Stage};
+use serde::{Deserialize, Serialize};
+use tenure_core::choice::Rule;
+use tenure_core::{Error, Result, Stage, brief, text};
 use tenure_kernel::Op;
 use tenure_kernel::op::{claim, resume};
-use tenure_kernel::shape::Resumed;
+use tenure_kernel::shape::{Blocker, Claimed, Resumed};
 
 use super::{Nature, Tool, Visit, read};
 use crate::mcp::answer::Answer;
@@ -17,7 +18,7 @@ pub(super) const TOOL: Tool = Tool {
     about: "Start here, and again after `done` or a break: go on with your task or take the best one, with all that is \
             known about it and what happened since",
     input: || schema::input::<Request>(&[]),
-    output: &[schema::output::<Resumed>],
+    output: &[schema::output::<Told>],
     nature: Nature::Settles,
     ops: &["claim", "resume"],
     call: |visit, arguments| resume(visit, read(arguments)?),
@@ -37,36 +38,82 @@ struct Request {
     budget: Option<i64>,
 }
 
+/// What a model reads of it. Some clients give it this alone, others the text of the brief alone: neither is more than its
+/// budget.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Told {
+    /// The task in focus from now on.
+    focus: Option<String>,
+    /// The rule that chose it.
+    rule: Rule,
+    brief: Brief,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Brief {
+    /// Markdown.
+    text: String,
+}
+
 fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let defaults = visit.defaults()?;
     let ttl_s = defaults.task_ttl_s;
     let mut labels = if request.labels.is_empty() { defaults.labels } else { request.labels };
-    let mut claimed = None;
+    let mut taken = String::new();
     if let Some(typed) = request.task.as_deref() {
         // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
         labels = Vec::new();
         let task = Some(visit.task_id(typed)?);
-        claimed = Some(visit.run(&Op::Claim(claim::Request { task, ttl_s, labels: Vec::new() }))?);
+        let answer = visit.run(&Op::Claim(claim::Request { task, ttl_s, labels: Vec::new() }))?;
+        // What a take-over made of the task's paths is known to the claim alone.
+        taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
     }
-    let request = resume::Request { labels, ttl_s, budget: request.budget, limit: None };
-    let mut answer = visit.run(&Op::Resume(request))?;
-    let resumed: Resumed = serde_json::from_value(answer.value.clone()).map_err(|error| {
-        tenure_core::Error::bug(format!("the answer to resume cannot be read: {error}")).at(Stage::Reply)
-    })?;
-    // What a take-over made of the task's paths is known to the claim alone.
-    for told in ["paths", "lost_paths"] {
-        if let Some(paths) = claimed.as_ref().and_then(|claimed| claimed.value.get(told)) {
-            answer.value[told] = paths.clone();
-        }
-    }
-    answer.offered = offered(&resumed);
-    answer.text = Some(resumed.brief.text);
-    Ok(answer)
+    let tokens = |bytes: usize| i64::try_from(bytes.div_ceil(brief::TOKEN)).unwrap_or(i64::MAX);
+    let budget = match taken.len() {
+        0 => request.budget,
+        bytes => Some(
+            (request.budget.unwrap_or(tokens(brief::DEFAULT * brief::TOKEN)) - tokens(bytes))
+                .max(tokens(brief::LEAST * brief::TOKEN)),
+        ),
+    };
+    let answer = visit.run(&Op::Resume(resume::Request { labels, ttl_s, budget, limit: None }))?;
+    let resumed: Resumed = parsed(answer.value)?;
+    let offered = offered(&resumed);
+    let text = resumed.brief.text + &taken;
+    let told = Told { focus: resumed.focus, rule: resumed.rule, brief: Brief { text: text.clone() } };
+    let value = serde_json::to_value(told)
+        .map_err(|error| Error::bug(format!("the answer to resume has no JSON: {error}")).at(Stage::Reply))?;
+    Ok(Answer { value, text: Some(text), offered })
 }
 
-/// Where nothing is new there is nothing to confirm. Of the mail only what stands in the text was certainly read: not
-/// every client shows the rest to its model.
+fn parsed<T: serde::de::DeserializeOwned>(answer: serde_json::Value) -> Result<T> {
+    serde_json::from_value(answer)
+        .map_err(|error| Error::bug(format!("the answer to resume cannot be read: {error}")).at(Stage::Reply))
+}
+
+/// How many of the paths that were not got back are named.
+const NAMED: usize = 5;
+
+/// A section that names the paths that were held for a task and that another has by now.
+fn not_again(lost: &[Blocker]) -> String {
+    let mut lines: Vec<String> = lost
+        .iter()
+        .take(NAMED)
+        .map(|blocker| {
+            let path = text::quote(blocker.pattern.as_deref().unwrap_or_default(), 120);
+            format!("- {} holds the path {path} by now", blocker.holder)
+        })
+        .collect();
+    match lost.len() {
+        0 => return String::new(),
+        all if all > NAMED => lines.push(format!("- and {} more", all - NAMED)),
+        _ => {}
+    }
+    format!("\n\n## Not yours again\n{}", lines.join("\n"))
+}
+
+/// Where nothing is new there is nothing to confirm. Only what stands in the text was certainly read.
 fn offered(resumed: &Resumed) -> Offered {
     let new = !resumed.events.items.is_empty() || resumed.events.more;
-    Offered { events: resumed.events.offered.filter(|_| new), mail: resumed.brief.mail }
+    Offered { events: resumed.brief.events.filter(|_| new), mail: resumed.brief.mail }
 }
