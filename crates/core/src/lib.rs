@@ -23,6 +23,7 @@ pub mod lock;
 pub mod memory;
 pub mod message;
 pub mod name;
+pub mod path_text;
 pub mod pattern;
 pub mod redact;
 pub mod reserve;
