@@ -29,6 +29,7 @@ pub mod redact;
 pub mod reserve;
 pub mod session;
 pub mod shell;
+pub mod site;
 pub mod task;
 pub mod text;
 pub mod time;
