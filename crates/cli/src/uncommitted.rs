@@ -62,11 +62,8 @@ fn differing(top: &Path) -> Option<Vec<String>> {
     let answered = receive.recv_timeout(PATIENCE);
     end(&mut child);
     let bytes = answered.ok()?.ok()?;
-    let mut paths: Vec<String> = bytes
-        .split(|byte| *byte == 0)
-        .filter_map(|entry| entry.get(3..))
-        .map(|path| String::from_utf8_lossy(path).into_owned())
-        .collect();
+    let mut paths: Vec<String> =
+        bytes.split(|byte| *byte == 0).filter_map(|entry| entry.get(3..)).map(tenure_core::path_text::name).collect();
     paths.sort();
     Some(paths)
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hold::Mode;
 use crate::pattern::Pattern;
-use crate::reserve::meet;
+use crate::site::Site;
 use crate::time::Span;
 
 /// How long a place is kept after its last renewal, when nothing else is said.
@@ -37,8 +37,8 @@ pub const NO_TICKET: i64 = i64::MAX;
 pub enum Thing {
     /// Files of a checkout.
     Paths {
-        /// The checkout, empty for all of them.
-        checkout: String,
+        /// Where.
+        site: Site,
         /// Whether others may have them too.
         mode: Mode,
         /// The files.
@@ -52,13 +52,9 @@ impl Thing {
     /// Whether two agents may not have both at once.
     pub fn conflicts(&self, other: &Thing) -> bool {
         match (self, other) {
-            (
-                Thing::Paths { checkout, mode, patterns },
-                Thing::Paths { checkout: there, mode: how, patterns: those },
-            ) => {
+            (Thing::Paths { site, mode, patterns }, Thing::Paths { site: there, mode: how, patterns: those }) => {
                 (*mode == Mode::Exclusive || *how == Mode::Exclusive)
-                    && meet(checkout, there)
-                    && patterns.iter().any(|one| those.iter().any(|other| one.overlap(other).is_some()))
+                    && patterns.iter().any(|one| those.iter().any(|other| site.overlap(one, there, other).is_some()))
             }
             (Thing::Name(one), Thing::Name(other)) => one == other,
             _ => false,
@@ -85,7 +81,7 @@ pub struct Held {
 pub struct Waiter {
     /// Who waits.
     pub agent: String,
-    /// The number of the event that queued it; [`NO_TICKET`] for a request without a place.
+    /// Where it stands in the order of all places; [`NO_TICKET`] for a request without a place.
     pub ticket: i64,
     /// What for, all of it at once.
     pub thing: Thing,

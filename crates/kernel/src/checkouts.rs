@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tenure_core::Result;
 use tenure_core::checkout::{Known, names, place};
+use tenure_core::site::{Site, Top};
 use tenure_store::Tx;
 use tenure_store::table::checkout;
 
@@ -23,7 +24,13 @@ pub(crate) struct Checkouts {
 
 impl Checkouts {
     pub(crate) fn load(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Checkouts> {
-        let all = checkout::all(tx, project)?;
+        let (sql, args) = checkout::all_call(project);
+        Checkouts::of_rows(tx.query(sql, &args)?, host)
+    }
+
+    /// Those of some rows.
+    pub(crate) fn of_rows(rows: Vec<tenure_store::Row>, host: &str) -> Result<Checkouts> {
+        let all = checkout::known(rows)?;
         let names = names(&all, host);
         Ok(Checkouts { all, names, host: host.to_owned() })
     }
@@ -46,6 +53,19 @@ impl Checkouts {
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|known| known.id.as_str())
+    }
+
+    /// Where one of them is, or, where that is empty, where they all are.
+    pub(crate) fn site(&self, project: &str, checkout: &str) -> Site {
+        let meant = self.all.iter().filter(|known| checkout.is_empty() || known.id == checkout);
+        let tops = meant.map(|known| Top { host: known.host.clone(), path: known.path.clone() }).collect();
+        Site { project: project.to_owned(), checkout: checkout.to_owned(), tops }
+    }
+
+    /// Those whose holds meet a request in one of them, or, where that is empty, in all of them.
+    pub(crate) fn scope(&self, here: &str) -> Vec<String> {
+        let meant = self.ids().filter(|id| here.is_empty() || *id == here);
+        std::iter::once(String::new()).chain(meant.map(str::to_owned)).collect()
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Known> {

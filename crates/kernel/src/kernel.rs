@@ -207,7 +207,7 @@ impl Kernel {
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
-        let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), now, project, agent);
+        let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), (now, entered.clock), project, agent);
         unit.dead = dead;
         unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
@@ -293,7 +293,7 @@ impl Kernel {
         let answers: [_; 3] =
             tx.query_all(questions)?.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
         let [due, quiet, in_line] = answers;
-        let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", now, project, None);
+        let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", (now, entered.clock), project, None);
         if let Some(back) = stepped {
             settle::stepped_back(&mut unit, back)?;
         }

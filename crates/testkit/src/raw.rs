@@ -52,6 +52,7 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "ALTER TABLE project DROP COLUMN events",
     "ALTER TABLE project DROP COLUMN off_until",
     "ALTER TABLE project DROP COLUMN off_by",
+    "DROP INDEX checkout_place",
     "DROP TABLE place",
     "ALTER TABLE hold DROP COLUMN place",
     "ALTER TABLE project DROP COLUMN waiting",

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
-use tenure_kernel::op::reserve::{Request, wait_command};
+use tenure_kernel::op::reserve::{Request, reserve_command, wait_command};
 use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
@@ -32,6 +33,7 @@ pub(super) const SPEC: Spec = Spec {
         let typed = typed::read(context, &args.paths)?;
         let times = context.place()?.config.wait;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
+        let spelled = paths.clone();
         let request = Request {
             paths,
             shared: args.shared,
@@ -50,7 +52,8 @@ pub(super) const SPEC: Spec = Spec {
             Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?),
         }
         .map_err(|error| {
-            as_typed(error, &args.paths, |words| wait_command(args.shared, args.all_checkouts, ttl, words))
+            let flags = (args.shared, args.all_checkouts, ttl);
+            as_typed(error, (&args.paths, &spelled), flags)
         })?;
         if context.out.is_json() {
             context.out.body(&reply.body);
@@ -61,17 +64,33 @@ pub(super) const SPEC: Spec = Spec {
     },
 };
 
-/// The refusal of paths with the command that waits for them as they were typed: relative to where that was.
-fn as_typed(error: Error, paths: &[OsString], command: impl Fn(&str) -> String) -> Error {
+/// The refusal of paths with the commands that wait for them, or take those that are free, as they were typed: relative to
+/// where that was.
+fn as_typed(
+    error: Error,
+    (paths, spelled): (&[OsString], &[String]),
+    (shared, all_checkouts, ttl): (bool, bool, Option<Span>),
+) -> Error {
+    const RESERVE: &str = "tenure reserve ";
     const WAIT: &str = "tenure reserve --wait ";
-    let typed: Option<Vec<String>> = paths.iter().map(|path| path.to_str().map(str::to_owned)).collect();
-    match typed.and_then(|typed| text::shell_words(&typed)) {
-        Some(words) => error.attempts_as(|other| match other.starts_with(WAIT) {
-            true => command(&words),
-            false => other.to_owned(),
-        }),
-        None => error,
-    }
+    let free: Vec<String> =
+        error.get("free").and_then(|free| serde_json::from_value(free.clone()).ok()).unwrap_or_default();
+    let is_free = |text: &String| {
+        Pattern::parse(text, Case::Kept).is_ok_and(|pattern| free.iter().any(|free| free == pattern.text()))
+    };
+    let words = |wanted: &dyn Fn(&String) -> bool| {
+        let wanted = paths.iter().zip(spelled).filter(|(_, text)| wanted(text));
+        let typed: Option<Vec<String>> = wanted.map(|(path, _)| path.to_str().map(str::to_owned)).collect();
+        typed.and_then(|typed| text::shell_words(&typed))
+    };
+    let (all, free) = (words(&|_| true), words(&is_free));
+    error.attempts_as(|other| match (&all, &free) {
+        (Some(all), _) if other.starts_with(WAIT) => wait_command(shared, all_checkouts, ttl, all),
+        (_, Some(free)) if other.starts_with(RESERVE) && !other.starts_with(WAIT) => {
+            reserve_command(shared, all_checkouts, ttl, free)
+        }
+        _ => other.to_owned(),
+    })
 }
 
 #[derive(clap::Args)]

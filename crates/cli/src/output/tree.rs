@@ -168,6 +168,7 @@ mod tests {
             checkout: checkout.map(str::to_owned),
             checkout_id: None,
             checkout_name: None,
+            project: None,
         }
     }
 

@@ -4,13 +4,12 @@
 //! shared store `dir:HOST:/path`. The prefix keeps a name from ever equalling an id or a path.
 
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_core::{Error, Kind, Result, Stage, path_text, text};
 
 use super::git::Checkout;
 use super::pin;
@@ -160,42 +159,13 @@ fn label(dir: &Path) -> String {
     name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
 }
 
-/// A path as text that no other path has: bytes that are not UTF-8, control characters and the percent sign itself as
-/// `%XX`.
+/// A path as text that no other path has, the same in every terminal and log.
 pub(crate) fn encode(path: &Path) -> String {
-    let mut text = String::new();
-    let escape = |text: &mut String, byte: u8| _ = write!(text, "%{byte:02X}");
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c == '%' || c.is_control() {
-                c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| escape(&mut text, byte));
-            } else {
-                text.push(c);
-            }
-        }
-        chunk.invalid().iter().for_each(|&byte| escape(&mut text, byte));
-    }
-    text
+    path_text::place(path.as_os_str().as_bytes())
 }
 
 fn decode(text: &str) -> PathBuf {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let hex =
-            after.get(..2).and_then(|two| str::from_utf8(two).ok()).and_then(|two| u8::from_str_radix(two, 16).ok());
-        match hex {
-            Some(value) if byte == b'%' => {
-                bytes.push(value);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    OsString::from_vec(bytes).into()
+    OsString::from_vec(path_text::bytes_of_place(text)).into()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tenure_core::pattern::{Case, GLOB, Pattern};
-use tenure_core::{Error, Result};
+use tenure_core::{Error, Result, path_text};
 
 use super::git;
 use super::index;
@@ -91,16 +91,24 @@ pub(crate) fn folds_case(context: &Context<'_>) -> Result<bool> {
 fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
     let bytes = typed.as_bytes();
     if let Some(body) = bytes.strip_prefix(GLOB.as_bytes()) {
-        let body = String::from_utf8_lossy(body);
-        let is_wild = |segment: &&str| segment.contains(['*', '?', '[', '{']);
-        let literal: usize = body.split('/').take_while(|segment| !is_wild(segment)).map(|part| part.len() + 1).sum();
+        let is_wild = |segment: &&[u8]| segment.iter().any(|byte| b"*?[{".contains(byte));
+        let segments = body.split(|byte| *byte == b'/');
+        let literal: usize = segments.take_while(|segment| !is_wild(segment)).map(|part| part.len() + 1).sum();
         if literal <= body.len() {
             let (base, rest) = body.split_at(literal);
-            return Ok((git::canonical(&cwd.join(base))?, Tail::Glob(rest.to_owned())));
+            return Ok((git::canonical(&cwd.join(OsStr::from_bytes(base)))?, Tail::Glob(path_text::name(rest))));
         }
         return look_up(cwd, OsStr::from_bytes(&bytes[GLOB.len()..]));
     }
-    let path = cwd.join(typed);
+    let shown;
+    let bytes = match as_shown(cwd, bytes) {
+        Some(meant) => {
+            shown = meant;
+            &shown
+        }
+        None => bytes,
+    };
+    let path = cwd.join(OsStr::from_bytes(bytes));
     let last = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     match (bytes, last) {
         // Refused by the same words as everywhere.
@@ -113,6 +121,14 @@ fn look_up(cwd: &Path, typed: &OsStr) -> Result<(PathBuf, Tail)> {
             Ok((real, if below { Tail::Below } else { Tail::File }))
         }
     }
+}
+
+/// What a path means that was copied from an answer, where names that are not UTF-8 have `%XX` in them: the file of that
+/// name, unless there is one that is called just as it was typed.
+fn as_shown(cwd: &Path, typed: &[u8]) -> Option<Vec<u8>> {
+    let meant = path_text::bytes_of_name(str::from_utf8(typed).ok()?);
+    let exists = |bytes: &[u8]| fs::symlink_metadata(cwd.join(OsStr::from_bytes(bytes))).is_ok();
+    (meant != typed && !exists(typed) && exists(&meant)).then_some(meant)
 }
 
 /// Whether a directory is a submodule of the checkout that it lies in. That checkout has one path for it, the commit that
@@ -143,14 +159,9 @@ pub(crate) fn literal(top: &Path, real: &Path, below: bool) -> Option<String> {
     relative(top, real, if below { &Tail::Below } else { &Tail::File }).ok()
 }
 
-/// A path as text: bytes that are not UTF-8 as `%XX`, everything else as it is.
+/// A path as the text that patterns have for it.
 pub(crate) fn spelled(path: &Path) -> String {
-    let mut text = String::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| _ = write!(text, "%{byte:02X}"));
-    }
-    text
+    path_text::name(path.as_os_str().as_bytes())
 }
 
 /// The name of a directory inside a glob: what would be a wildcard there stands in a class of its own.
@@ -226,5 +237,24 @@ mod tests {
         }
         assert_eq!(spell(&top, &cwd, "").unwrap_err().code(), "bad_pattern");
         assert_eq!(spelled(Path::new(OsStr::from_bytes(b"a\xffb"))), "a%FFb");
+    }
+
+    #[test]
+    fn inv_r1_a_name_that_is_not_utf8_and_one_that_is_spelled_like_it_are_two_paths() {
+        let area = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(area.path()).unwrap();
+        let spell = |typed: &[u8]| {
+            let (real, tail) = look_up(&top, OsStr::from_bytes(typed)).unwrap();
+            relative(&top, &real, &tail).unwrap()
+        };
+        assert_eq!(spell(b"\xff\xfe"), "./%FF%FE");
+        assert_eq!(spell(b"%FF%FE"), "./%25FF%25FE");
+        assert_eq!(spell(b"glob:\xff/*%FE"), "glob:%FF/*%25FE");
+        assert_eq!(spell(b"foo%20bar"), "./foo%20bar");
+        // As an answer shows it, it means the file that is there; a file of just that name goes first.
+        fs::write(top.join(OsStr::from_bytes(b"\xff\xfe")), "").unwrap();
+        assert_eq!(spell(b"%FF%FE"), "./%FF%FE");
+        fs::write(top.join("%FF%FE"), "").unwrap();
+        assert_eq!(spell(b"%FF%FE"), "./%25FF%25FE");
     }
 }

@@ -41,6 +41,7 @@ mod mcp;
 mod mcp_client;
 mod mcp_http;
 mod memory;
+mod nested;
 mod off;
 mod over_http;
 mod paths;

@@ -7,7 +7,8 @@ use crate::pattern::Case;
 
 fn paths(typed: &[&str], mode: Mode) -> Thing {
     let patterns = typed.iter().map(|typed| Pattern::parse(typed, Case::Kept).unwrap()).collect();
-    Thing::Paths { checkout: "c".into(), mode, patterns }
+    let site = Site { project: "p".into(), checkout: "c".into(), tops: Vec::new() };
+    Thing::Paths { site, mode, patterns }
 }
 
 fn all(typed: &[&str]) -> Thing {

@@ -6,22 +6,23 @@
 //! made deterministic, because sixteen `?` after `*a` would have 131,000 deterministic states.
 
 mod automaton;
+mod index;
 mod parse;
 mod product;
 mod set;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 use automaton::Automaton;
+pub use index::Candidates;
 use parse::Shape;
 pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
 
 /// What a typed glob begins with.
 pub const GLOB: &str = "glob:";
-
-/// Longest beginning that the index keeps, in bytes. Longer ones share a place in it, which only makes more candidates.
-const INDEXED: usize = 512;
 
 /// Whether the file system of a checkout tells `A` from `a`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,15 +97,17 @@ impl Pattern {
     /// What every file of this pattern begins with, as the index keeps it: always folded, so that holds of both cases
     /// stand in one order.
     pub fn prefix(&self) -> String {
-        let folded: String = self.prefix.chars().map(set::fold).collect();
-        folded[..folded.floor_char_boundary(INDEXED.min(folded.len()))].to_owned()
+        index::kept(&self.prefix)
+    }
+
+    /// The literal text that every file of this pattern begins with, in the case that the pattern has.
+    pub fn beginning(&self) -> &str {
+        &self.prefix
     }
 
     /// The prefixes in the index under which everything stands that may overlap this pattern and is not longer than it.
     pub fn shorter_prefixes(&self) -> Vec<String> {
-        let prefix = self.prefix();
-        let ends = prefix.char_indices().map(|(at, _)| at).chain([prefix.len()]);
-        ends.map(|end| prefix[..end].to_owned()).collect()
+        index::shorter(&self.prefix())
     }
 
     /// The range of the index in which everything stands that may overlap this pattern and is longer than it: from the
@@ -114,17 +117,7 @@ impl Pattern {
         if self.form == Form::Path {
             return None;
         }
-        let begin = self.prefix();
-        let mut end = begin.clone();
-        while let Some(last) = end.pop() {
-            // Over the surrogates, which no text has.
-            let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(u32::from(last) + 1) };
-            if let Some(next) = next {
-                end.push(next);
-                break;
-            }
-        }
-        Some((begin, end))
+        Some(index::longer(&self.prefix()))
     }
 
     /// Whether a path, normalised and relative to the same checkout, is in this pattern.
@@ -145,9 +138,28 @@ impl Pattern {
         if self.case == other.case {
             return product::witness((&self.prefix, &self.rest), (&other.prefix, &other.rest));
         }
-        let fold = |pattern: &Pattern| Pattern::parse(&pattern.text, Case::Folded).ok();
-        let (one, two) = (fold(self)?, fold(other)?);
+        let (one, two) = (self.folded()?, other.folded()?);
         product::witness((&one.prefix, &one.rest), (&two.prefix, &two.rest))
+    }
+
+    /// A path that is in this pattern and in one of a checkout whose top is the directory `dir` of this one's, if there is
+    /// one: relative to this pattern's top.
+    pub fn overlap_below(&self, dir: &str, inner: &Pattern) -> Option<String> {
+        if self.case == Case::Kept && inner.case == Case::Kept {
+            let prefix = format!("{dir}/{}", inner.prefix);
+            return product::witness((&self.prefix, &self.rest), (&prefix, &inner.rest));
+        }
+        let (outer, inner) = (self.folded()?, inner.folded()?);
+        let prefix: String = dir.chars().map(set::fold).chain(['/']).chain(inner.prefix.chars()).collect();
+        product::witness((&outer.prefix, &outer.rest), (&prefix, &inner.rest))
+    }
+
+    /// The same pattern where case does not count.
+    fn folded(&self) -> Option<Cow<'_, Pattern>> {
+        match self.case {
+            Case::Folded => Some(Cow::Borrowed(self)),
+            Case::Kept => Pattern::parse(&self.text, Case::Folded).ok().map(Cow::Owned),
+        }
     }
 
     /// Whether every file of another pattern is in this one. A yes is always right; of two globs that are hard to

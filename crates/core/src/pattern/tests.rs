@@ -289,4 +289,39 @@ proptest! {
             prop_assert!(longer || one.shorter_prefixes().contains(&prefix));
         }
     }
+
+    #[test]
+    fn inv_r3_overlap_with_a_nested_checkout_agrees_with_globset(
+        one in any_glob(), two in any_glob(), dir in prop::sample::select(vec!["a", "b", "a/b", "ab", "b/a"])
+    ) {
+        let (outer, inner) = (pattern(&format!("glob:{one}")), pattern(&format!("glob:{two}")));
+        let (first, second) = (oracle(&one), oracle(&two));
+        let inside = |path: &str| path.strip_prefix(dir).and_then(|path| path.strip_prefix('/')).map(str::to_owned);
+        match outer.overlap_below(dir, &inner) {
+            Some(path) => {
+                let below = inside(&path).unwrap();
+                prop_assert!(first.is_match(&path) && second.is_match(&below), "{}", path);
+            }
+            None => {
+                let both = |p: &String| first.is_match(format!("{dir}/{p}")) && second.is_match(p);
+                prop_assert_eq!(paths(5).into_iter().find(both), None);
+            }
+        }
+    }
+
+    #[test]
+    fn inv_r4_candidates_in_and_around_a_nested_checkout_are_enough(
+        one in any_glob(), two in any_glob(), dir in prop::sample::select(vec!["a", "A", "a/b", "ab"]), fold in any::<bool>()
+    ) {
+        let read = |glob: &str| if fold { folded(&format!("glob:{glob}")) } else { pattern(&format!("glob:{glob}")) };
+        let (outer, inner) = (read(&one), pattern(&format!("glob:{two}")));
+        if outer.overlap_below(dir, &inner).is_some() {
+            let has = |candidates: &Candidates, prefix: &String| {
+                let longer = |(begin, end): &(String, String)| prefix > begin && (end.is_empty() || prefix < end);
+                candidates.shorter.contains(prefix) || candidates.longer.as_ref().is_some_and(longer)
+            };
+            prop_assert!(has(&outer.candidates_in(dir).unwrap(), &inner.prefix()));
+            prop_assert!(has(&inner.candidates_around(dir), &outer.prefix()));
+        }
+    }
 }

@@ -5,12 +5,14 @@ use tenure_core::hold::{Renewal, lapsed};
 use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::site::Site;
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, event, id};
 use tenure_store::table::place::{self as table, Row, State};
 use tenure_store::table::{hold, path};
 
-use super::{InTheWay, Loaded, Sight, Want, load, thing};
+use super::load::{Standing, load, thing};
+use super::{InTheWay, Want};
 use crate::paths::{self, Granting};
 use crate::shape;
 use crate::unit::Unit;
@@ -67,7 +69,7 @@ pub(crate) fn wait(
         }
         None => queue(unit, want, asking)?,
     };
-    let total = in_the_way.holds.len() + in_the_way.places.len();
+    let total = in_the_way.total();
     let (project, now) = (unit.project.id.clone(), unit.now);
     let blockers = paths::blockers(unit.tx, &project, in_the_way, now)?;
     Ok(shape::Reserved {
@@ -77,6 +79,7 @@ pub(crate) fn wait(
         expires_in_s: Some((place.expires_at - unit.now).as_seconds()),
         blockers,
         total: Some(total),
+        holders: paths::holders(in_the_way),
         ..shape::Reserved::default()
     })
 }
@@ -206,11 +209,10 @@ pub(crate) fn serve(unit: &mut Unit<'_>) -> Result<()> {
     if !std::mem::take(&mut unit.freed) || unit.project.waiting == 0 {
         return Ok(());
     }
-    let dead = unit.dead.clone();
-    let sight = Sight { project: &unit.project, now: unit.now, dead: &dead };
-    let mut loaded = load(unit.tx, &sight, None)?;
-    for row in std::mem::take(&mut loaded.over) {
-        if wanted_by(&loaded, &row)? {
+    let (tx, sight) = unit.look();
+    let mut loaded = load(tx, &sight, None)?;
+    for (row, its) in std::mem::take(&mut loaded.over) {
+        if loaded.line.places().iter().any(|place| place.thing.conflicts(&its)) {
             paths::expire(unit, &row)?;
         }
     }
@@ -220,23 +222,20 @@ pub(crate) fn serve(unit: &mut Unit<'_>) -> Result<()> {
         }
     }
     while let Some(at) = loaded.line.serve() {
-        let place = loaded.waiting[at].clone();
+        // Whoever waits in the line of another project takes it there; here it only goes first.
+        let Standing { row: place, owner: None, .. } = loaded.waiting[at].clone() else { continue };
         offer(unit, &place, &mut loaded.holds)?;
     }
     unit.freed = false;
     Ok(())
 }
 
-fn wanted_by(loaded: &Loaded, row: &hold::Row) -> Result<bool> {
-    let its = super::held(row)?.thing;
-    Ok(loaded.line.places().iter().any(|place| place.thing.conflicts(&its)))
-}
-
 /// Holds what a place waits for, for its agent, until that takes it or does not come in time. What the agent shares
 /// already becomes its own alone at once: one row for a holder and a pattern is enough.
 fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<()> {
     let project = unit.project.id.clone();
-    let patterns: Vec<Pattern> = match thing(place)? {
+    let nowhere = Site { project: String::new(), checkout: String::new(), tops: Vec::new() };
+    let patterns: Vec<Pattern> = match thing(place, nowhere)? {
         Thing::Paths { patterns, .. } => patterns,
         Thing::Name(name) => return offer_name(unit, place, &name),
     };

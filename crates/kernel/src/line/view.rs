@@ -5,7 +5,7 @@ use tenure_core::{Result, Time, id};
 use tenure_store::Tx;
 use tenure_store::table::place::{self as table, State};
 
-use super::{Loaded, Sight, load};
+use super::{Loaded, load};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::query::Scene;
@@ -14,7 +14,7 @@ use crate::shape::{Place, Turn};
 /// All live places, in the order of their tickets.
 pub(crate) fn shown(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<Place>> {
     let Some(project) = scene.project.filter(|project| project.waiting > 0) else { return Ok(Vec::new()) };
-    let loaded = load(tx, &Sight { project, now: scene.now, dead: &scene.dead }, None)?;
+    let loaded = load(tx, &scene.sight(project), None)?;
     let mut places = all(&loaded, scene.now);
     let known = scene.checkouts(tx)?;
     places.iter_mut().for_each(|place| known.show_place(place));
@@ -22,9 +22,9 @@ pub(crate) fn shown(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<Place>> {
 }
 
 fn all(loaded: &Loaded, now: Time) -> Vec<Place> {
-    let waiting = loaded.waiting.iter().zip(loaded.line.places());
-    let mut all: Vec<(i64, Place)> =
-        waiting.map(|(row, waiter)| (row.ticket, Place::of(row, Some(loaded.line.number(waiter)), now))).collect();
+    let waiting = loaded.waiting.iter().zip(loaded.line.places()).filter(|(place, _)| place.owner.is_none());
+    let shown = |row: &table::Row, waiter| (row.ticket, Place::of(row, Some(loaded.line.number(waiter)), now));
+    let mut all: Vec<(i64, Place)> = waiting.map(|(place, waiter)| shown(&place.row, waiter)).collect();
     all.extend(loaded.offered.iter().map(|row| (row.ticket, Place::of(row, None, now))));
     all.sort_by_key(|(ticket, _)| *ticket);
     all.into_iter().map(|(_, place)| place).collect()
@@ -42,7 +42,7 @@ impl Kernel {
                 return Ok(before.clone());
             }
             let Some(row) = table::get(tx, &project.id, place)? else { return Ok(Turn::gone(place)) };
-            let sight = Sight { project, now: scene.now, dead: &scene.dead };
+            let sight = scene.sight(project);
             let mut turn = match row.state {
                 _ if sight.is_over(&row.agent, row.expires_at) => Turn::gone(place),
                 State::Ended => Turn::gone(place),
@@ -58,17 +58,21 @@ impl Kernel {
 /// How one stands who waits: what is in its way, and when to look again if nothing happens until then.
 fn waits(loaded: &Loaded, row: &table::Row) -> Turn {
     let line: &Line = &loaded.line;
-    let Some(waiter): Option<&Waiter> = line.places().iter().find(|waiter| waiter.ticket == row.ticket) else {
-        return Turn::gone(&row.id);
-    };
+    let own = loaded.waiting.iter().position(|place| place.owner.is_none() && place.row.id == row.id);
+    let Some(waiter): Option<&Waiter> = own.map(|own| &line.places()[own]) else { return Turn::gone(&row.id) };
     let blocked = line.blocked(waiter);
     if blocked.is_free() {
         return Turn { state: "ready".to_owned(), ..Turn::gone(&row.id) };
     }
-    let holds = blocked.holds.iter().map(|at| &loaded.holds[*at]);
+    let hold = |at: usize| loaded.holds.get(at).unwrap_or_else(|| &loaded.nested[at - loaded.holds.len()].row);
+    let holds = blocked.holds.iter().map(|at| hold(*at));
     let places = blocked.places.iter().map(|at| &loaded.waiting[*at]);
-    let soonest = holds.clone().map(|hold| hold.expires_at).chain(places.map(|place| place.expires_at)).min();
-    let behind = loaded.waiting.get(blocked.places.first().copied().unwrap_or(usize::MAX)).map(|place| &place.agent);
+    // Nothing here says when something ends in another project.
+    let is_elsewhere =
+        blocked.holds.iter().any(|at| *at >= loaded.holds.len()) || places.clone().any(|place| place.owner.is_some());
+    let soonest = holds.clone().map(|hold| hold.expires_at).chain(places.clone().map(|place| place.row.expires_at));
+    let soonest = soonest.min().filter(|_| !is_elsewhere);
+    let behind = places.map(|place| &place.row.agent).next();
     Turn {
         state: "waiting".to_owned(),
         place: Some(line.number(waiter)),

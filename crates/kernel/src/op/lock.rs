@@ -12,7 +12,7 @@ use tenure_store::table::{hold, lock as table};
 use super::release_paths::stale_fence;
 use crate::access::overrides;
 use crate::limit;
-use crate::line::{self, Asking, InTheWay, Sight, Want};
+use crate::line::{self, Asking, InTheWay, Want};
 use crate::unit::Unit;
 use crate::{locks, paths, shape, steal};
 
@@ -88,8 +88,8 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Loc
         (Step::Renew, Some(row)) => renew(unit, request, row, &reason).map(shape::Locked::Held),
         (_, live) => {
             let me = unit.me();
-            let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
-            if let Some(in_the_way) = line::decide_name(unit.tx, &sight, (me, &request.name), live.as_ref())? {
+            let (tx, sight) = unit.look();
+            if let Some(in_the_way) = line::decide_name(tx, &sight, (me, &request.name), live.as_ref())? {
                 // Force takes what others hold; only a person passes those who wait.
                 let may_force = in_the_way.places.is_empty() || overrides(unit);
                 if !request.force || !may_force {

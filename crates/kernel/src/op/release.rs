@@ -62,16 +62,16 @@ impl Request {
 
 pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Released> {
     if !request.paths.is_empty() {
-        return release_paths::by_pattern(unit, request).map(shape::Released::Paths);
+        return release_paths::by_pattern(unit, request).map(Box::new).map(shape::Released::Paths);
     }
     if let Some(name) = &request.lock {
-        return release_lock::by_name(unit, name, request).map(shape::Released::Paths);
+        return release_lock::by_name(unit, name, request).map(Box::new).map(shape::Released::Paths);
     }
     let mut task = request.task.clone();
     if let Some(named) = &request.hold {
         match release_paths::by_id(unit, named, request)? {
             Ok(its) => task = Some(its),
-            Err(ended) => return Ok(shape::Released::Paths(ended)),
+            Err(ended) => return Ok(shape::Released::Paths(Box::new(ended))),
         }
     }
     let acting = Acting { task: task.as_deref(), fence: request.fence, force: request.force };

@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
+use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
 use crate::access::overrides;
 use crate::checkouts::Checkouts;
 use crate::limit;
-use crate::line::{self, Asking, InTheWay, Sight, Want};
+use crate::line::{self, Asking, InTheWay, Want};
 use crate::paths::elsewhere::Own;
-use crate::paths::{self, Granting};
+use crate::paths::{self, ANOTHER_TASK, Granting};
 use crate::shape;
 use crate::steal;
 use crate::unit::Unit;
@@ -121,7 +122,9 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Res
         Err(in_the_way) if request.wait => {
             limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
             let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
-            return line::wait(unit, &Want::Paths(taking.wanted(unit.me(), &patterns)), &asking, &in_the_way);
+            let site = paths::site(unit, &taking.here)?;
+            let want = Want::Paths(taking.wanted(unit.me(), &patterns), &site);
+            return line::wait(unit, &want, &asking, &in_the_way);
         }
         Err(in_the_way) => return Err(refusal(unit, &patterns, &taking, &in_the_way)?),
     };
@@ -156,12 +159,24 @@ fn elsewhere(
     paths::elsewhere::of(unit.tx, &sight, me, &own)
 }
 
+/// How many of the free paths of a refused request are named in its text.
+const FREE_NAMED: usize = 10;
+
 /// The command that waits for what was refused: without its flags it would take something else.
 pub fn wait_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
+    command(" --wait", shared, all_checkouts, ttl, words)
+}
+
+/// The command that takes what is free of what was refused.
+pub fn reserve_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
+    command("", shared, all_checkouts, ttl, words)
+}
+
+fn command(wait: &str, shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
     let everywhere = if all_checkouts { " --all-checkouts" } else { "" };
     let shared = if shared { " --shared" } else { "" };
     let ttl = ttl.map_or_else(String::new, |ttl| format!(" --ttl {}s", ttl.as_seconds()));
-    format!("tenure reserve --wait{everywhere}{shared}{ttl} {words}")
+    format!("tenure reserve{wait}{everywhere}{shared}{ttl} {words}")
 }
 
 /// The refusal of what stands in the way.
@@ -171,7 +186,23 @@ pub(super) fn refusal(
     taking: &Taking<'_>,
     in_the_way: &InTheWay,
 ) -> Result<Error> {
-    let refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
+    let mut refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
+    let free = &in_the_way.free;
+    if patterns.len() > 1 {
+        refusal = refusal.detail("free", json!(free));
+    }
+    if !free.is_empty() {
+        let named: Vec<String> = free.iter().take(FREE_NAMED).map(|path| cut(path, 120)).collect();
+        let more = free.len() - named.len();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        refusal = refusal.hint(format!("Free of these: {}{more}.", named.join(", ")));
+        if let Some(words) = text::shell_words(free) {
+            refusal = refusal.attempts_as(|other| match other == ANOTHER_TASK {
+                true => reserve_command(taking.mode == Mode::Shared, taking.here.is_empty(), taking.ttl, &words),
+                false => other.to_owned(),
+            });
+        }
+    }
     // Relative to the top of the checkout; the door knows how they were typed.
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
@@ -203,25 +234,30 @@ pub(super) fn take(
     for row in taken.iter_mut().filter(|row| !row.task.is_empty() && row.task == bound.task) {
         row.expires_at = rule::ends(row.expires_at, bound.until.map(|(until, _)| until));
     }
-    line::take(unit, &Want::Paths(wanted))?;
+    let site = paths::site(unit, &taking.here)?;
+    line::take(unit, &Want::Paths(wanted, &site))?;
     Ok(Ok(taken))
 }
 
 /// The live holds around the request and what becomes of each pattern, or what stands in its way: the one place that
 /// knows. Force takes what others hold; only a person passes those who wait.
 fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Result<Result<Decided, InTheWay>> {
-    let live = paths::live(unit, wanted.checkout, wanted.patterns)?;
-    let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
-    let in_the_way = match line::decide(unit.tx, &sight, wanted, &live)? {
-        Ok(steps) => return Ok(Ok((live, steps))),
+    let around = paths::around(unit, wanted.checkout, wanted.patterns)?;
+    let (tx, sight) = unit.look();
+    let in_the_way = match line::decide(tx, &sight, wanted, &around)? {
+        Ok(steps) => return Ok(Ok((around.live, steps))),
         Err(in_the_way) => in_the_way,
     };
-    if !taking.force || !(in_the_way.places.is_empty() || overrides(unit)) {
+    // What another project has ends there, or not at all.
+    let is_ours = in_the_way.nested.iter().all(|one| one.owner.is_none());
+    if !taking.force || !is_ours || !(in_the_way.places.is_empty() || overrides(unit)) {
         return Ok(Err(in_the_way));
     }
-    steal::end(unit, &in_the_way.holds, taking.reason)?;
-    let ended = |row: &hold::Row| in_the_way.holds.iter().any(|ended| ended.id == row.id);
-    let live: Vec<hold::Row> = live.into_iter().filter(|row| !ended(row)).collect();
+    let rows: Vec<hold::Row> =
+        in_the_way.holds.iter().chain(in_the_way.nested.iter().map(|one| &one.row)).cloned().collect();
+    steal::end(unit, &rows, taking.reason)?;
+    let ended = |row: &hold::Row| rows.iter().any(|ended| ended.id == row.id);
+    let live: Vec<hold::Row> = around.live.into_iter().filter(|row| !ended(row)).collect();
     let steps = decide(wanted, &live.iter().map(paths::held).collect::<Result<Vec<_>>>()?)
         .map_err(|_| Error::bug("what stood in the way was ended"))?;
     Ok(Ok((live, steps)))

@@ -10,8 +10,8 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, event};
 use tenure_store::table::{hold, path};
 
-use super::{Granting, blockers, candidates, end, expire, fresh_ids, grant, held, live, pattern, scope};
-use crate::line::{self, Sight};
+use super::{Granting, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
+use crate::line;
 use crate::shape;
 use crate::unit::Unit;
 
@@ -64,12 +64,12 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
     let mut regained = Regained::default();
     for (checkout, lost) in by_checkout {
         let patterns = lost.iter().map(pattern).collect::<Result<Vec<_>>>()?;
-        let mut around = live(unit, &checkout, &patterns)?;
+        let mut around = around(unit, &checkout, &patterns)?;
         for (at, row) in lost.iter().enumerate() {
             let asked = &patterns[at..=at];
             let wanted = Wanted { agent: &task.holder, checkout: &checkout, mode: row.mode, patterns: asked };
-            let sight = Sight { project: &unit.project, now: unit.now, dead: &unit.dead };
-            match line::decide(unit.tx, &sight, &wanted, &around)? {
+            let (tx, sight) = unit.look();
+            match line::decide(tx, &sight, &wanted, &around)? {
                 Ok(steps) if steps == [Step::Grant] => {
                     let fresh = fresh_ids(unit, 1)?.remove(0);
                     let granting = Granting {
@@ -85,7 +85,7 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
                     let data = json!({ "lapsed_from": row.holder });
                     let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
                     regained.holds.push(super::shown(unit, &granted)?);
-                    around.push(granted);
+                    around.live.push(granted);
                 }
                 // Its own already.
                 Ok(_) => {}
@@ -104,9 +104,20 @@ pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row],
         let moved = [pattern(row)?];
         let checkouts = scope(unit.tx, &project, &row.checkout)?;
         let wanted = Wanted { agent: to, checkout: &row.checkout, mode: row.mode, patterns: &moved };
-        for other in candidates(unit.tx, &project, &checkouts, &moved)? {
+        let site = super::site(unit, &row.checkout)?;
+        let (tx, sight) = unit.look();
+        let around = super::look_around(tx, &sight, (site, &checkouts), &moved)?;
+        let mut others = Vec::new();
+        for other in around.live {
+            if tenure_core::reserve::blocks(&held(&other)?, &wanted, &moved[0]) {
+                others.push(other);
+            }
+        }
+        let nested = around.nested.into_iter().filter(|one| one.blocks((to, row.mode), &around.site, &moved));
+        others.extend(nested.map(|one| one.row));
+        for other in others {
             let stays = other.task != task && !lapsed(unit.now, other.expires_at);
-            if stays && tenure_core::reserve::blocks(&held(&other)?, &wanted, &moved[0]) {
+            if stays {
                 let shown = cut(&other.subject, 120);
                 return Err(Error::refused(
                     Kind::Conflict,

@@ -58,6 +58,24 @@ impl Files {
             .filter(|path| pattern.matches(path))
     }
 
+    /// Patterns that have all of these files in them, few enough to be looked up.
+    pub(crate) fn patterns(&self) -> Result<Vec<Pattern>> {
+        if self.patterns.len() <= LOOKED_UP {
+            return Ok(self.patterns.clone());
+        }
+        Ok(vec![Pattern::parse("./", self.case)?])
+    }
+
+    /// The files that are in a hold of a checkout around the one that they are in, which is these directories of it.
+    pub(crate) fn within_around<'a>(&'a self, pattern: &'a Pattern, dirs: &'a [String]) -> Vec<&'a str> {
+        let is_in = |path: &&str| {
+            dirs.iter().any(|dir| {
+                if dir.is_empty() { pattern.matches(path) } else { pattern.matches(&format!("{dir}/{path}")) }
+            })
+        };
+        self.sorted.iter().map(|(_, path)| path.as_str()).filter(is_in).collect()
+    }
+
     /// The pattern of a hold, as it is compared with these files.
     pub(crate) fn pattern(&self, row: &hold::Row) -> Result<Pattern> {
         if self.case == Case::Folded && !row.folded {

@@ -5,6 +5,7 @@ pub(crate) mod elsewhere;
 mod ends;
 mod files;
 mod lost;
+pub(crate) mod nested;
 mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,17 +14,21 @@ use serde_json::{Value, json};
 use tenure_core::hold::{Ending, Mode, Renewal, lapsed};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
+use tenure_core::site::{Site, Top};
 use tenure_core::{Error, Result, Span, Time, event, id};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
+use tenure_store::table::checkout::Near;
 use tenure_store::table::{checkout, hold, path};
 
 pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
 pub(crate) use self::ends::{Ends, as_found};
 pub(crate) use self::files::{Files, counts};
 pub(crate) use self::lost::{is_lost, last_own, stale};
-pub(crate) use self::refusal::{BLOCKERS_MAX, blockers, held_by};
+use self::nested::{Nested, Spot};
+pub(crate) use self::refusal::{ANOTHER_TASK, BLOCKERS_MAX, blockers, held_by, holders, nested_views};
 use crate::checkouts::Checkouts;
+use crate::line::Sight;
 use crate::mail::Over;
 use crate::shape;
 use crate::unit::Unit;
@@ -84,6 +89,11 @@ pub(crate) fn candidates(
     checkouts: &[String],
     patterns: &[Pattern],
 ) -> Result<Vec<hold::Row>> {
+    candidate_rows(tx.query_all(candidate_calls(project, checkouts, patterns))?)
+}
+
+/// The statements that read them; see [`candidate_rows`].
+pub(crate) fn candidate_calls(project: &str, checkouts: &[String], patterns: &[Pattern]) -> Vec<path::Call> {
     let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
     let prefixes: Vec<String> = prefixes.into_iter().collect();
     let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
@@ -92,11 +102,73 @@ pub(crate) fn candidates(
         calls.push(path::shorter_call(project, checkout, &prefixes));
         calls.extend(ranges.iter().map(|(begin, end)| path::longer_call(project, checkout, begin, end)));
     }
+    calls
+}
+
+/// Candidates of one project, each once, in the order of their grants.
+pub(crate) fn candidate_rows(answers: Vec<Vec<tenure_store::Row>>) -> Result<Vec<hold::Row>> {
     let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
-    for rows in tx.query_all(calls)? {
+    for rows in answers {
         found.extend(path::many_with_task(rows)?.into_iter().map(|row| (row.fence, row)));
     }
     Ok(found.into_values().collect())
+}
+
+/// What is around a request.
+pub(crate) struct Around {
+    /// Where the request is.
+    pub(crate) site: Site,
+    /// Live holds of its checkout that may overlap it.
+    pub(crate) live: Vec<hold::Row>,
+    /// Live holds of checkouts around it and inside it that do.
+    pub(crate) nested: Vec<Nested>,
+    /// Those checkouts.
+    pub(crate) near: Vec<Near>,
+}
+
+/// Looks around a request, in one round trip where no checkout lies inside another. What is over is among the rest.
+pub(crate) fn look_around(
+    tx: &mut dyn Tx,
+    sight: &Sight<'_>,
+    (site, scope): (Site, &[String]),
+    patterns: &[Pattern],
+) -> Result<Around> {
+    let view = sight.view();
+    let spots = [Spot { site: &site, patterns }];
+    if sight.is_write {
+        nested::take_turns(tx, &spots)?;
+    }
+    let mut calls = candidate_calls(view.project, scope, patterns);
+    let own = calls.len();
+    calls.extend(nested::calls(&spots));
+    let mut answers = tx.query_all(calls)?;
+    let near = nested::found(&view, answers.split_off(own))?;
+    let nested = nested::holds(tx, &view, &near, &spots)?;
+    Ok(Around { live: candidate_rows(answers)?, nested, near, site })
+}
+
+/// Where a request of an op is, in one checkout or, where that is empty, in all of them.
+pub(crate) fn site(unit: &mut Unit<'_>, here: &str) -> Result<Site> {
+    let project = unit.project.id.clone();
+    match &unit.call.checkout {
+        // The usual case: it is where the call comes from, and nothing has to be read.
+        Some(place) if !here.is_empty() && here == unit.checkout => {
+            let tops = vec![Top { host: place.host.clone(), path: place.path.clone() }];
+            Ok(Site { project, checkout: here.to_owned(), tops })
+        }
+        _ => Ok(Checkouts::of(unit)?.site(&project, here)),
+    }
+}
+
+/// What is around a request of an op. What is over and does overlap it is ended first.
+pub(crate) fn around(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Around> {
+    let project = unit.project.id.clone();
+    let site = site(unit, here)?;
+    let scope = scope(unit.tx, &project, here)?;
+    let (tx, sight) = unit.look();
+    let mut around = look_around(tx, &sight, (site, &scope), patterns)?;
+    around.live = end_over(unit, std::mem::take(&mut around.live), patterns)?;
+    Ok(around)
 }
 
 /// Whether a hold is over for this op: its time has passed, or its holder was proven dead just before.
@@ -108,8 +180,13 @@ fn is_over(unit: &Unit<'_>, row: &hold::Row) -> bool {
 pub(crate) fn live(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
     let project = unit.project.id.clone();
     let checkouts = scope(unit.tx, &project, here)?;
-    let (over, live): (Vec<_>, Vec<_>) =
-        candidates(unit.tx, &project, &checkouts, patterns)?.into_iter().partition(|row| is_over(unit, row));
+    let found = candidates(unit.tx, &project, &checkouts, patterns)?;
+    end_over(unit, found, patterns)
+}
+
+/// Ends those of some holds that are over and overlap some patterns. Returns those that live.
+fn end_over(unit: &mut Unit<'_>, found: Vec<hold::Row>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+    let (over, live): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| is_over(unit, row));
     for row in over {
         let its = pattern(&row)?;
         if patterns.iter().any(|pattern| its.overlap(pattern).is_some()) {

@@ -1,39 +1,139 @@
 //! How a path that others hold or wait for is refused: what, who, what helps now, and how a person overrides it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
+use tenure_core::line::Thing;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time};
+use tenure_core::{Error, Kind, Result, Span, Time, text};
 use tenure_store::Tx;
-use tenure_store::table::agent;
+use tenure_store::table::{agent, hold};
 
-use crate::line::InTheWay;
-use crate::shape::Blocker;
+use super::nested::{Nested, Owner};
+use crate::line::{InTheWay, Standing};
+use crate::shape::{Blocker, Hold};
 
 /// How many of those who stand in the way are named.
 pub(crate) const BLOCKERS_MAX: usize = 50;
+/// How many holders are named where there are more holds than that.
+const HOLDERS_MAX: usize = 1_000;
+/// What helps where everything is taken; where some of it is free, that is a better thing to try.
+pub(crate) const ANOTHER_TASK: &str = "tenure list --state ready";
+
+/// One that stands in the way.
+enum One<'a> {
+    Hold(&'a hold::Row),
+    Nested(&'a Nested),
+    Place(&'a Standing, i64),
+}
+
+impl One<'_> {
+    fn holder(&self) -> &str {
+        match self {
+            One::Hold(row) => &row.holder,
+            One::Nested(nested) => &nested.row.holder,
+            One::Place(place, _) => &place.row.agent,
+        }
+    }
+
+    /// The project that its holder is an agent of.
+    fn owner(&self) -> Option<&Owner> {
+        match self {
+            One::Hold(_) => None,
+            One::Nested(nested) => nested.owner.as_ref(),
+            One::Place(place, _) => place.owner.as_ref(),
+        }
+    }
+
+    /// The top of its checkout, if that is not the one of the request.
+    fn place(&self) -> Option<String> {
+        let site = match self {
+            One::Hold(_) => return None,
+            One::Nested(nested) => &nested.site,
+            One::Place(Standing { owner: Some(_), thing: Thing::Paths { site, .. }, .. }, _) => site,
+            One::Place(..) => return None,
+        };
+        site.tops.first().map(|top| top.path.clone())
+    }
+}
+
+/// All that stand in the way. Where not all of it is named, whose it is matters more than how much each has: every holder
+/// is there once before any is there twice.
+fn all(in_the_way: &InTheWay) -> Vec<One<'_>> {
+    let mut all: Vec<One<'_>> = in_the_way.holds.iter().map(One::Hold).collect();
+    all.extend(in_the_way.nested.iter().map(One::Nested));
+    all.extend(in_the_way.places.iter().map(|(place, number)| One::Place(place, *number)));
+    if all.len() <= BLOCKERS_MAX {
+        return all;
+    }
+    let mut seen = HashSet::new();
+    let (mut first, again): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| seen.insert(one.holder().to_owned()));
+    first.extend(again);
+    first
+}
+
+/// The holders of all that stand in the way, where not all of that is named.
+pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<String> {
+    if in_the_way.total() <= BLOCKERS_MAX {
+        return Vec::new();
+    }
+    let mut holders: Vec<String> = all(in_the_way).iter().map(|one| one.holder().to_owned()).collect();
+    let mut seen = HashSet::new();
+    holders.retain(|holder| seen.insert(holder.clone()));
+    holders.truncate(HOLDERS_MAX);
+    holders
+}
+
+/// The agents that hold something, each looked up once.
+#[derive(Default)]
+struct Agents(HashMap<(String, String), Option<agent::Row>>);
+
+impl Agents {
+    fn get(&mut self, tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<&agent::Row>> {
+        let key = (project.to_owned(), name.to_owned());
+        if !self.0.contains_key(&key) {
+            let row = agent::get(tx, project, name)?;
+            self.0.insert(key.clone(), row);
+        }
+        Ok(self.0.get(&key).and_then(Option::as_ref))
+    }
+}
 
 /// The first holds and places that stand in the way, as whoever they block sees them.
 pub(crate) fn blockers(tx: &mut dyn Tx, project: &str, in_the_way: &InTheWay, now: Time) -> Result<Vec<Blocker>> {
-    let mut agents: HashMap<String, Option<agent::Row>> = HashMap::new();
-    let mut known = |tx: &mut dyn Tx, name: &str| -> Result<Option<agent::Row>> {
-        if let Some(row) = agents.get(name) {
-            return Ok(row.clone());
-        }
-        let row = agent::get(tx, project, name)?;
-        agents.insert(name.to_owned(), row.clone());
-        Ok(row)
-    };
+    let mut agents = Agents::default();
     let mut found = Vec::new();
-    for row in in_the_way.holds.iter().take(BLOCKERS_MAX) {
-        found.push(Blocker::of_path(row, known(tx, &row.holder)?.as_ref(), now));
-    }
-    for (row, number) in in_the_way.places.iter().take(BLOCKERS_MAX - found.len()) {
-        found.push(Blocker::of_place(row, *number, known(tx, &row.agent)?.as_ref(), now));
+    for one in all(in_the_way).into_iter().take(BLOCKERS_MAX) {
+        let whose = one.owner().map_or(project, |owner| &owner.project);
+        let holder = agents.get(tx, whose, one.holder())?;
+        let mut blocker = match &one {
+            One::Hold(row) => Blocker::of_path(row, holder, now),
+            One::Nested(nested) => Blocker::of_path(&nested.row, holder, now),
+            One::Place(place, number) => Blocker::of_place(&place.row, *number, holder, now),
+        };
+        blocker.checkout = one.place();
+        blocker.project = one.owner().map(|owner| owner.label.clone());
+        found.push(blocker);
     }
     Ok(found)
+}
+
+/// Holds of other projects as they are shown beside those of the one that was asked about.
+pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Result<Vec<Hold>> {
+    let mut agents = Agents::default();
+    let mut views = Vec::new();
+    for one in nested {
+        let whose = one.owner.as_ref().map_or("", |owner| &owner.project);
+        let mut view = Hold::of(&one.row, agents.get(tx, whose, &one.row.holder)?, now);
+        let top = one.site.tops.first().map(|top| top.path.clone());
+        let name = top.as_deref().and_then(|top| top.rsplit('/').next()).map(str::to_owned);
+        view.checkout_id = view.checkout.take();
+        (view.checkout, view.checkout_name) = (top, name);
+        view.project = one.owner.as_ref().map(|owner| owner.label.clone());
+        views.push(view);
+    }
+    Ok(views)
 }
 
 /// The four-part refusal of paths that others hold or wait for.
@@ -45,13 +145,13 @@ pub(crate) fn held_by(
 ) -> Result<Error> {
     let blockers = blockers(tx, project, in_the_way, now)?;
     let Some(first) = blockers.first() else { return Err(Error::bug("a refusal without a blocker")) };
-    let total = in_the_way.holds.len() + in_the_way.places.len();
+    let (total, holds) = (in_the_way.total(), in_the_way.total() - in_the_way.places.len());
     let held = cut(first.pattern.as_deref().unwrap_or_default(), 120);
     let asked = match patterns {
         [only] => cut(only.text(), 120),
         _ => format!("{} of {} paths", if total == 1 { "one" } else { "some" }, patterns.len()),
     };
-    let message = match (total, in_the_way.holds.len()) {
+    let message = match (total, holds) {
         (1, 1) => format!("{asked} is held by {}", first.holder),
         (1, _) => format!("{asked} is free, and {} waits for it", first.holder),
         (_, 0) => format!("{asked} is free, and {total} wait for it, the first is {}", first.holder),
@@ -70,17 +170,22 @@ pub(crate) fn held_by(
             }
         }
     };
+    let place = match (&first.checkout, &first.project) {
+        (Some(top), Some(label)) => format!(" in {}, the repository of {}", cut(top, 120), cut(label, 64)),
+        (Some(top), None) => format!(" in {}", cut(top, 120)),
+        _ => String::new(),
+    };
     let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", cut(&first.reason, 60)) };
     let does = match first.state.as_str() {
-        "waiting" => format!("has waited for {held} ({}) for {}", first.mode, Span::seconds(first.age_s)),
+        "waiting" => format!("has waited for {held} ({}){place} for {}", first.mode, Span::seconds(first.age_s)),
         _ => format!(
-            "has held {held} ({}) for {} and keeps it for {} unless renewed",
+            "has held {held} ({}){place} for {} and keeps it for {} unless renewed",
             first.mode,
             Span::seconds(first.age_s),
             Span::seconds(first.expires_in_s)
         ),
     };
-    Ok(Error::refused(Kind::Conflict, "path_held", message)
+    let refusal = Error::refused(Kind::Conflict, "path_held", message)
         .entity(held)
         .who(format!(
             "{} is {} (last seen {} ago), {does}{why}",
@@ -88,12 +193,22 @@ pub(crate) fn held_by(
             first.liveness.as_str(),
             Span::seconds(first.last_seen_s),
         ))
-        .attempt(match first.state.as_str() {
-            "waiting" => "tenure holds".to_owned(),
+        .attempt(match (first.state.as_str(), &first.project) {
+            // An id is known in its own project.
+            (_, Some(_)) => holds_around(patterns),
+            ("waiting", _) => "tenure holds".to_owned(),
             _ => format!("tenure why {}", first.id),
         })
-        .attempt("tenure list --state ready")
+        .attempt(ANOTHER_TASK)
         .person("A person can end the hold: `release` with its id and --force.")
         .detail("blockers", json!(blockers))
-        .detail("total", total))
+        .detail("total", total);
+    let holders = holders(in_the_way);
+    Ok(if holders.is_empty() { refusal } else { refusal.detail("holders", json!(holders)) })
+}
+
+/// The command that shows who has what of some paths, in other repositories too.
+fn holds_around(patterns: &[Pattern]) -> String {
+    let words = patterns.first().and_then(|first| text::shell_words(&[first.text().to_owned()]));
+    words.map_or_else(|| "tenure holds".to_owned(), |words| format!("tenure holds {words}"))
 }

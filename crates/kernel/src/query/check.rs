@@ -2,17 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::hold::{Mode, lapsed};
+use tenure_core::hold::Mode;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::Wanted;
+use tenure_core::site::{Site, Top};
 use tenure_core::{Error, Result, Stage, Time};
 use tenure_store::Tx;
-use tenure_store::table::{checkout, hold};
+use tenure_store::table::{checkout, project};
 
 use super::Scene;
 use crate::call::{Call, checkout_id};
 use crate::kernel::Kernel;
-use crate::line::{self, InTheWay, Sight};
+use crate::line;
 use crate::paths;
 use crate::shape::Checked;
 
@@ -52,24 +53,20 @@ const UNSEEN: &str = "-";
 fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pattern]) -> Result<Checked> {
     let project = scene.project_id();
     let here = if question.all_checkouts { String::new() } else { here(tx, scene)? };
-    let live = live(tx, scene, &here, patterns)?;
+    let around = around(tx, scene, &here, patterns)?;
     let mode = if question.shared { Mode::Shared } else { Mode::Exclusive };
     let wanted = Wanted { agent: &scene.call.actor.name, checkout: &here, mode, patterns };
-    let in_the_way = match scene.project {
-        Some(row) => {
-            let sight = Sight { project: row, now: scene.now, dead: &scene.dead };
-            line::decide(tx, &sight, &wanted, &live)?.err().unwrap_or_default()
-        }
-        None => InTheWay::default(),
-    };
+    let new = project::Row::new(&scene.call.project, String::new(), scene.now);
+    let sight = scene.sight(scene.project.unwrap_or(&new));
+    let in_the_way = line::decide(tx, &sight, &wanted, &around)?.err().unwrap_or_default();
     let blockers = paths::blockers(tx, project, &in_the_way, scene.now)?;
-    let total = in_the_way.holds.len() + in_the_way.places.len();
+    let (total, holders) = (in_the_way.total(), paths::holders(&in_the_way));
     let mut elsewhere = Vec::new();
     if !question.all_checkouts {
         let checkouts = scene.checkouts(tx)?;
         let sight = paths::elsewhere::Sight { project, now: scene.now, dead: &scene.dead, checkouts: &checkouts };
         let me = &scene.call.actor.name;
-        let held: Vec<_> = live.iter().filter(|row| row.holder == *me).cloned().collect();
+        let held: Vec<_> = around.live.iter().filter(|row| row.holder == *me).cloned().collect();
         let own = |pattern: &Pattern| {
             // What is not held yet would meet what others have had all the time.
             let since = paths::elsewhere::since(pattern, &held).unwrap_or(Time(0));
@@ -79,16 +76,25 @@ fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pa
         elsewhere = paths::elsewhere::of(tx, &sight, &scene.call.actor.name, &own)?;
         elsewhere.truncate(paths::BLOCKERS_MAX);
     }
-    Ok(Checked { free: total == 0, blockers, total, elsewhere })
+    Ok(Checked { free: total == 0, blockers, total, holders, elsewhere })
 }
 
-/// The live holds that may overlap some patterns, as a write would find them.
-pub(super) fn live(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
-    let project = scene.project_id();
-    let checkouts = paths::scope(tx, project, here)?;
-    let mut found = paths::candidates(tx, project, &checkouts, patterns)?;
-    found.retain(|row| !lapsed(scene.now, row.expires_at) && !scene.dead.contains(&row.holder));
-    Ok(found)
+/// What is around some patterns, as a write would find it. A project that does not exist yet has no holds, and its checkout
+/// may lie in one that has.
+pub(super) fn around(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[Pattern]) -> Result<paths::Around> {
+    let new = project::Row::new(&scene.call.project, String::new(), scene.now);
+    let project = scene.project.unwrap_or(&new);
+    let site = match (&scene.call.checkout, here) {
+        (_, "") => scene.checkouts(tx)?.site(&project.id, ""),
+        (place, here) => {
+            let tops = place.iter().map(|place| Top { host: place.host.clone(), path: place.path.clone() }).collect();
+            Site { project: project.id.clone(), checkout: here.to_owned(), tops }
+        }
+    };
+    let scope = paths::scope(tx, &project.id, here)?;
+    let mut around = paths::look_around(tx, &scene.sight(project), (site, &scope), patterns)?;
+    around.live.retain(|row| paths::counts(row, scene.now, &scene.dead));
+    Ok(around)
 }
 
 /// Refuses a kind of hold that there is not.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::pattern::Pattern;
+use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time, event};
 use tenure_store::Tx;
 use tenure_store::table::{agent, event as log, hold, path, project, touched};
@@ -15,6 +16,8 @@ use super::Scene;
 use super::check::here;
 use crate::call::Call;
 use crate::kernel::Kernel;
+use crate::line::InTheWay;
+use crate::paths::nested::{self, Nested, Spot};
 use crate::paths::{self, Files};
 use crate::shape::{Blocker, Committing, Late, Lost, Pushing, Taken};
 
@@ -87,6 +90,8 @@ struct Look {
     files: Files,
     /// Holds that count.
     held: Vec<(hold::Row, Pattern)>,
+    /// Holds of checkouts around this one that count, each with the files that are in it.
+    around: Vec<(Nested, Vec<String>)>,
     /// Own holds that are over and that nobody has ended yet.
     over: Vec<hold::Row>,
 }
@@ -102,7 +107,8 @@ impl Look {
         let me = &scene.call.actor.name;
         let over = over.into_iter().map(|(row, _)| row);
         let over = over.filter(|row| row.holder == *me && lapsed(scene.now, row.expires_at)).collect();
-        Ok(Look { here, files, held, over })
+        let around = reaching(tx, scene, &here, &files)?;
+        Ok(Look { here, files, held, around, over })
     }
 
     /// The files that others hold, but for those that are shared with the asker.
@@ -118,7 +124,22 @@ impl Look {
             }
         }
         let mut holders = Holders::default();
-        first.into_iter().map(|(path, row)| holders.taken(tx, scene, path, row)).collect()
+        let mut taken: BTreeMap<String, Taken> = BTreeMap::new();
+        for (path, row) in first {
+            taken.insert(path.to_owned(), holders.taken(tx, scene, path, row)?);
+        }
+        for (one, files) in self.around.iter().filter(|(one, _)| one.row.holder != *me) {
+            let in_the_way = InTheWay { nested: vec![one.clone()], ..InTheWay::default() };
+            let Some(blocker) = paths::blockers(tx, scene.project_id(), &in_the_way, scene.now)?.pop() else {
+                continue;
+            };
+            for path in files.iter().filter(|path| one.row.mode == Mode::Exclusive || !shared.contains(path.as_str())) {
+                let all_checkouts = one.row.checkout.is_empty();
+                let found = || Taken { path: path.clone(), blocker: blocker.clone(), all_checkouts };
+                taken.entry(path.clone()).or_insert_with(found);
+            }
+        }
+        Ok(taken.into_values().collect())
     }
 
     /// The files that the asker holds.
@@ -211,6 +232,27 @@ impl Look {
         }
         Ok(found)
     }
+}
+
+/// The holds of checkouts around one that have some of its files in them, each with those.
+fn reaching(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, files: &Files) -> Result<Vec<(Nested, Vec<String>)>> {
+    let (Some(project), Some(place)) = (scene.project, &scene.call.checkout) else { return Ok(Vec::new()) };
+    let top = Top { host: place.host.clone(), path: place.path.clone() };
+    let site = Site { project: project.id.clone(), checkout: here.to_owned(), tops: vec![top.clone()] };
+    let patterns = files.patterns()?;
+    let mut found = Vec::new();
+    for one in nested::seen(tx, &scene.sight(project).view(), &[Spot { site: &site, patterns: &patterns }])? {
+        let dirs = one.site.tops.iter().filter_map(|other| match other == &top {
+            true => Some(String::new()),
+            false => other.dir_of(&top),
+        });
+        let (dirs, pattern): (Vec<String>, _) = (dirs.collect(), files.pattern(&one.row)?);
+        let within: Vec<String> = files.within_around(&pattern, &dirs).into_iter().map(str::to_owned).collect();
+        if !within.is_empty() {
+            found.push((one, within));
+        }
+    }
+    Ok(found)
 }
 
 /// Whether a hold that is over was not given back by its holder.

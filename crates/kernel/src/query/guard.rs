@@ -12,13 +12,13 @@ use tenure_store::Tx;
 use tenure_store::table::{agent, hold, project};
 
 use super::Scene;
-use super::check::{here, live};
+use super::check::{around, here};
 use super::session::{Look, Mine, Standing, standing};
 use crate::call::Call;
 use crate::kernel::Kernel;
-use crate::line::{self, InTheWay, Sight};
+use crate::line::{self, InTheWay};
 use crate::op::guard::FILES_MAX;
-use crate::paths;
+use crate::paths::{self, nested::Nested};
 use crate::shape::{Checked, Guards};
 
 /// How an edit stands before anything is written.
@@ -60,11 +60,10 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let Some(project) = scene.project else { return Ok(None) };
             let here = here(tx, scene)?;
-            let live = live(tx, scene, &here, &patterns)?;
+            let around = around(tx, scene, &here, &patterns)?;
             let me = &scene.call.actor.name;
             let wanted = Wanted { agent: me, checkout: &here, mode: Mode::Exclusive, patterns: &patterns };
-            let sight = Sight { project, now: scene.now, dead: &scene.dead };
-            let Err(in_the_way) = line::decide(tx, &sight, &wanted, &live)? else { return Ok(None) };
+            let Err(in_the_way) = line::decide(tx, &scene.sight(project), &wanted, &around)? else { return Ok(None) };
             let refusal = paths::held_by(tx, &project.id, (&patterns, &in_the_way), scene.now)?;
             let uses_tools = agent::get(tx, &project.id, me)?.is_some_and(|agent| agent.mcp);
             Ok(Some(refusal.detail("uses_tools", uses_tools)))
@@ -77,15 +76,18 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let here = here(tx, scene)?;
             let me = &scene.call.actor.name;
-            let mut rows = live(tx, scene, &here, &everything)?;
-            rows.retain(|row| row.holder != *me && !scene.dead.contains(&row.holder));
+            let around = around(tx, scene, &here, &everything)?;
+            // What is held around this checkout reaches into it; git leaves alone what lies inside of it.
+            let is_around = |one: &Nested| one.row.holder != *me && one.is_around(&around.site);
+            let nested = around.nested.into_iter().filter(is_around).collect();
+            let mut holds: Vec<hold::Row> = around.live.into_iter().filter(|row| row.holder != *me).collect();
             // Whose work is at risk matters more than how many files it is: each holder stands there first.
             let mut seen = HashSet::new();
-            rows.sort_by_key(|row| !seen.insert(row.holder.clone()));
-            let (free, total) = (rows.is_empty(), rows.len());
-            let in_the_way = InTheWay { holds: rows, ..InTheWay::default() };
+            holds.sort_by_key(|row| !seen.insert(row.holder.clone()));
+            let in_the_way = InTheWay { holds, nested, ..InTheWay::default() };
+            let (total, holders) = (in_the_way.total(), paths::holders(&in_the_way));
             let blockers = paths::blockers(tx, scene.project_id(), &in_the_way, scene.now)?;
-            Ok(Checked { free, blockers, total, elsewhere: Vec::new() })
+            Ok(Checked { free: total == 0, blockers, total, holders, elsewhere: Vec::new() })
         })
     }
 }

@@ -14,7 +14,7 @@ use super::{PAGE_BYTES, Scene, bad_cursor, check, fitting, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::line;
-use crate::paths;
+use crate::paths::{self, nested::Nested};
 use crate::shape::{Hold, Page, Place};
 
 /// Which holds are shown.
@@ -62,6 +62,7 @@ fn page(
     let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
     let kind = filter.kind.as_deref().unwrap_or_default();
     let mut cut = false;
+    let mut nested = Vec::new();
     let mut found = match (&filter.holder, patterns) {
         (None, []) => {
             let found = soonest_within(tx, scene, kind, begin, (rows + 1, PAGE_BYTES))?;
@@ -72,7 +73,11 @@ fn page(
             let own = hold::all_of_holder(tx, project, holder.as_deref().unwrap_or_default())?;
             sorted(own, begin)
         }
-        (_, patterns) => sorted(meeting(tx, scene, patterns)?, begin),
+        (_, patterns) => {
+            let (own, others) = meeting(tx, scene, patterns)?;
+            nested = others;
+            sorted(own, begin)
+        }
     };
     let ends = paths::Ends::of(tx, project, &found)?;
     let is_wanted = |hold: &hold::Row| {
@@ -86,8 +91,14 @@ fn page(
     let more = cut || found.len() > fitting;
     found.truncate(fitting);
     let next = more.then(|| found.last().map(|hold| format!("{}.{}", hold.expires_at.0, hold.id))).flatten();
-    let total = (!more && start.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
-    let mut page = Page::of(views(tx, scene, &found)?, total, next);
+    let mut items = views(tx, scene, &found)?;
+    // Those of other projects stand after all that are of this one.
+    nested.retain(|one| is_wanted(&one.row));
+    if !more {
+        items.extend(paths::nested_views(tx, &nested, scene.now)?);
+    }
+    let total = (!more && start.is_none()).then_some(i64::try_from(items.len()).unwrap_or(i64::MAX));
+    let mut page = Page::of(items, total, next);
     if start.is_none() {
         page.waiting = waiting(tx, scene, filter, patterns)?;
     }
@@ -166,17 +177,22 @@ fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
     found
 }
 
-/// The live holds that have a file in common with some patterns, whoever has them.
-fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+/// The live holds that have a file in common with some patterns, whoever has them: those of the project, and those of
+/// others whose checkouts lie around the asker's or inside it.
+fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<(Vec<hold::Row>, Vec<Nested>)> {
     let here = check::here(tx, scene)?;
+    let around = check::around(tx, scene, &here, patterns)?;
     let mut met = Vec::new();
-    for row in check::live(tx, scene, &here, patterns)? {
+    for row in around.live {
         let its = paths::pattern(&row)?;
         if patterns.iter().any(|pattern| its.overlap(pattern).is_some()) {
             met.push(row);
         }
     }
-    Ok(met)
+    let (own, others): (Vec<_>, Vec<_>) = around.nested.into_iter().partition(|one| one.owner.is_none());
+    let own = own.into_iter().map(|one| one.row).filter(|row| met.iter().all(|known| known.id != row.id));
+    let own: Vec<hold::Row> = own.collect();
+    Ok(([met, own].concat(), others))
 }
 
 /// Holds with the liveness of their holders.

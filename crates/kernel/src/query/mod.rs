@@ -34,6 +34,7 @@ use tenure_store::{Identity, Tx};
 
 use crate::call::Call;
 use crate::checkouts::Checkouts;
+use crate::line::Sight;
 use crate::locks;
 
 /// What a query looks at.
@@ -56,6 +57,12 @@ impl Scene<'_> {
     /// The project's id; of a project that does not exist, one that no row has.
     pub(crate) fn project_id(&self) -> &str {
         self.project.map_or("", |project| project.id.as_str())
+    }
+
+    /// What holds and the waiting line of a project are looked at with.
+    pub(crate) fn sight<'b>(&'b self, project: &'b project::Row) -> Sight<'b> {
+        let Scene { call, now, clock, dead, .. } = self;
+        Sight { project, now: *now, clock: *clock, dead, call, is_write: false }
     }
 
     /// The checkouts of the project, as whoever asks says where they are.

@@ -220,6 +220,9 @@ pub struct Hold {
     /// What it is called: the end of its path that no other has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_name: Option<String>,
+    /// What its project is called, where it is not the one that was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
 }
 
 impl Hold {
@@ -261,6 +264,7 @@ impl Hold {
             checkout: some(&row.checkout),
             checkout_id: None,
             checkout_name: None,
+            project: None,
         }
     }
 
@@ -295,6 +299,12 @@ pub struct Blocker {
     pub liveness: Liveness,
     /// The place in the waiting line.
     pub place: Option<i64>,
+    /// The top of the checkout that it is in, where that lies around or inside the one of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkout: Option<String>,
+    /// What the project of that is called, where it is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
 }
 
 impl Blocker {
@@ -311,6 +321,8 @@ impl Blocker {
             last_seen_s: held.sign.last_seen.age(now).as_seconds(),
             liveness: holder_liveness(held, now),
             place: None,
+            checkout: None,
+            project: None,
         }
     }
 }
@@ -331,6 +343,8 @@ impl Blocker {
             last_seen_s: last_seen.age(now).as_seconds(),
             liveness: Hold::of(row, holder, now).liveness,
             place: None,
+            checkout: None,
+            project: None,
         }
     }
 }
@@ -358,6 +372,9 @@ pub struct Reserved {
     /// How many there are in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
+    /// Whose they are, where there are more than 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<String>,
     /// What others hold of the same files in other checkouts, at most 50: nobody stands in the way, and the changes meet
     /// when they are merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -387,7 +404,7 @@ pub enum Released {
     /// A task was given back.
     Task(Box<Task>),
     /// Paths or a lock were given back.
-    Paths(Reserved),
+    Paths(Box<Reserved>),
 }
 
 /// The answer to `check`.
@@ -399,6 +416,9 @@ pub struct Checked {
     pub blockers: Vec<Blocker>,
     /// How many there are in all.
     pub total: usize,
+    /// Whose they are, where there are more than 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<String>,
     /// What others hold of the same files in other checkouts, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Elsewhere>,

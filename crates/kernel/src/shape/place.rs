@@ -81,6 +81,8 @@ impl Blocker {
             last_seen_s: agent.map_or(row.queued_at, |agent| agent.last_seen).age(now).as_seconds(),
             liveness: sign.map_or(Liveness::Gone, |sign| liveness(now, &sign)),
             place: Some(number),
+            checkout: None,
+            project: None,
         }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) use self::of_task::{Grant, Loaded, held_by};
 use crate::access::{self, owner_of};
 use crate::call::{Call, Door, Sighting};
 use crate::checkouts::Checkouts;
+use crate::line::Sight;
 use crate::mail::Over;
 
 /// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
@@ -22,6 +23,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) tx: &'a mut dyn Tx,
     pub(crate) call: &'a Call,
     pub(crate) now: Time,
+    /// The clock as it was read.
+    pub(crate) clock: Time,
     /// The project's row as it will be saved.
     pub(crate) project: project::Row,
     /// The newest event before this op.
@@ -53,7 +56,7 @@ impl<'a> Unit<'a> {
         entropy: &'a dyn Entropy,
         call: &'a Call,
         op: &'static str,
-        now: Time,
+        (now, clock): (Time, Time),
         mut project: project::Row,
         agent: Option<agent::Row>,
     ) -> Unit<'a> {
@@ -63,6 +66,7 @@ impl<'a> Unit<'a> {
             tx,
             call,
             now,
+            clock,
             project,
             first_event,
             more_due: false,
@@ -77,6 +81,19 @@ impl<'a> Unit<'a> {
             op,
             mark: None,
         }
+    }
+
+    /// The transaction, and what holds and the waiting line are looked at with.
+    pub(crate) fn look(&mut self) -> (&mut dyn Tx, Sight<'_>) {
+        let sight = Sight {
+            project: &self.project,
+            now: self.now,
+            clock: self.clock,
+            dead: &self.dead,
+            call: self.call,
+            is_write: true,
+        };
+        (&mut *self.tx, sight)
     }
 
     /// The actor's name.

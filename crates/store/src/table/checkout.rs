@@ -1,9 +1,10 @@
 //! Checkouts: where a project's working trees have been seen, host by host.
 
 use tenure_core::checkout::Known;
+use tenure_core::site::Top;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx};
+use crate::tx::{Sql, Tx, Value, list};
 
 /// One working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +88,105 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<
 
 /// All checkouts of a project, by machine and top.
 pub fn all(tx: &mut dyn Tx, project: &str) -> Result<Vec<Known>> {
+    let (sql, args) = all_call(project);
+    known(tx.query(sql, &args)?)
+}
+
+/// The statement that reads them; see [`known`].
+pub fn all_call(project: &str) -> (Sql, Vec<Value>) {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
-    let rows = tx.query(sql, &[project.into()])?;
+    (sql, vec![project.into()])
+}
+
+/// Decodes the rows of [`all_call`].
+pub fn known(rows: Vec<crate::Row>) -> Result<Vec<Known>> {
     rows.into_iter().map(|mut row| Ok(Known { id: row.text(0)?, host: row.text(1)?, path: row.text(2)? })).collect()
+}
+
+/// A checkout of any project, found by where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// The id of its project.
+    pub project: String,
+    /// The key of that.
+    pub key: String,
+    /// What people call it.
+    pub label: String,
+    /// How many places in the waiting line of that have not been ended.
+    pub waiting: i64,
+    /// Its own id.
+    pub id: String,
+    /// Where it is.
+    pub top: Top,
+}
+
+/// The statement that reads the checkouts of all projects whose tops are these, on one machine; see [`near`].
+pub fn at_call(host: &str, paths: &[String]) -> (Sql, Vec<Value>) {
+    let sql = Sql::pair(
+        "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
+         FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
+         WHERE c.host = $1 AND c.path = l.value ORDER BY c.path, c.project",
+        // Each place by itself: PostgreSQL takes every list for long, and would rather walk through a whole machine.
+        "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
+         FROM json_array_elements_text(CAST($2 AS JSON)) l(value)
+         CROSS JOIN LATERAL (SELECT k.project, k.id, k.host, k.path FROM checkout k
+                             WHERE k.host = $1 AND k.path = l.value OFFSET 0) c
+         JOIN project p ON p.id = c.project ORDER BY c.path, c.project",
+    );
+    (sql, vec![host.into(), list(paths)])
+}
+
+/// The same of those whose tops are a text or come after it, and before another; without an end all that come after it.
+pub fn between_call(host: &str, begin: &str, end: &str) -> (Sql, Vec<Value>) {
+    let sql = Sql::same(
+        "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
+         FROM checkout c JOIN project p ON p.id = c.project
+         WHERE c.host = $1 AND c.path >= $2 AND c.path < $3 ORDER BY c.path, c.project",
+    );
+    let end = if end.is_empty() { "\u{10ffff}" } else { end };
+    (sql, vec![host.into(), begin.into(), end.into()])
+}
+
+/// Decodes the rows of [`at_call`] and [`between_call`].
+pub fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
+    let decode = |mut row: crate::Row| {
+        Ok(Near {
+            project: row.text(0)?,
+            key: row.text(1)?,
+            label: row.text(2)?,
+            waiting: row.int(3)?,
+            id: row.text(4)?,
+            top: Top { host: row.text(5)?, path: row.text(6)? },
+        })
+    };
+    rows.into_iter().map(decode).collect()
+}
+
+/// A directory that a transaction has for itself, or shares with those that have something inside it for themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// What stands for the directory.
+    pub key: i64,
+    /// Whether it is shared.
+    pub shared: bool,
+}
+
+/// Takes turns with the writers of other projects whose checkouts lie around or inside the same directories, until the end
+/// of the transaction. On SQLite writers of all projects take turns anyway. All are taken in the order of their keys, so
+/// that two who want several never wait for each other in a circle.
+pub fn take_turns(tx: &mut dyn Tx, mut turns: Vec<Turn>) -> Result<()> {
+    // The one that is not shared comes first, and is the one that is kept.
+    turns.sort();
+    turns.dedup_by_key(|turn| turn.key);
+    if turns.is_empty() {
+        return Ok(());
+    }
+    let sql = Sql::pair(
+        "SELECT 1 WHERE $1 IS NULL",
+        "SELECT CASE WHEN t.shared THEN pg_advisory_xact_lock_shared(t.key) ELSE pg_advisory_xact_lock(t.key) END
+         FROM (SELECT CAST(l.value->>0 AS BIGINT) AS key, CAST(l.value->>1 AS BOOLEAN) AS shared
+               FROM json_array_elements(CAST($1 AS JSON)) WITH ORDINALITY l(value, at) ORDER BY l.at OFFSET 0) t",
+    );
+    let turns: Vec<(i64, bool)> = turns.into_iter().map(|turn| (turn.key, turn.shared)).collect();
+    tx.defer(sql, vec![serde_json::json!(turns).to_string().into()])
 }

@@ -41,6 +41,7 @@ mod lost;
 mod mail;
 mod memory;
 mod messages;
+mod nested;
 mod opening;
 mod paths;
 mod paths_bound;
@@ -49,6 +50,7 @@ mod places;
 mod plans;
 mod purity;
 mod random;
+mod refusals;
 mod restoring;
 mod resume;
 mod sessions;
@@ -141,6 +143,8 @@ pub fn cases() -> Vec<&'static Case> {
         messages::CASES,
         opening::CASES,
         elsewhere::CASES,
+        nested::CASES,
+        refusals::CASES,
         paths::CASES,
         paths_bound::CASES,
         paths_over::CASES,

@@ -1,0 +1,259 @@
+//! The line as it is now: the places of a project, those of other projects that want the same files, and all that is held
+//! around them.
+//!
+//! Each project has a line of its own, and its ops offer to its own places alone. Where checkouts of two projects lie one
+//! inside the other, both lines are looked at as one, in the order of time: so neither passes those who wait in the other.
+//! Whoever waits for what another project has finds out by looking.
+
+use tenure_core::hold::lapsed;
+use tenure_core::line::{Held, Line, Thing, Waiter};
+use tenure_core::pattern::{Case, Pattern};
+use tenure_core::site::Site;
+use tenure_core::{Error, Result};
+use tenure_store::Tx;
+use tenure_store::error::corrupt;
+use tenure_store::table::checkout::{self, Near};
+use tenure_store::table::place::{self as table, State};
+use tenure_store::table::{hold, lock};
+
+use super::{Sight, Want};
+use crate::checkouts::Checkouts;
+use crate::paths::nested::{self, Nested, Owner, Spot};
+use crate::paths::{self, candidate_calls};
+
+/// A live place whose agent waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    pub(crate) row: table::Row,
+    /// What it is for.
+    pub(crate) thing: Thing,
+    /// The project whose line it stands in, if it is another.
+    pub(crate) owner: Option<Owner>,
+}
+
+/// The line as it is now.
+pub(crate) struct Loaded {
+    /// Those who wait, in the order of the line: those of `line`.
+    pub(crate) waiting: Vec<Standing>,
+    /// Live places of the project that have an offer.
+    pub(crate) offered: Vec<table::Row>,
+    /// Live holds of the project that may concern them, and the request: the first of those of `line`.
+    pub(crate) holds: Vec<hold::Row>,
+    /// Those of other projects: the rest of them.
+    pub(crate) nested: Vec<Nested>,
+    /// Holds of the project that are over and not ended yet.
+    pub(super) over: Vec<(hold::Row, Thing)>,
+    pub(crate) line: Line,
+}
+
+/// Loads the line, with what is around a request.
+pub(crate) fn load(tx: &mut dyn Tx, sight: &Sight<'_>, request: Option<&Want<'_>>) -> Result<Loaded> {
+    let project = &sight.project.id;
+    let mut answers = tx.query_all(vec![table::line_call(project), checkout::all_call(project)])?;
+    let known = Checkouts::of_rows(answers.pop().unwrap_or_default(), "")?;
+    let mut places = table::many(answers.pop().unwrap_or_default())?;
+    places.retain(|place| !sight.is_over(&place.agent, place.expires_at));
+    let mut entries =
+        places.into_iter().map(|row| Entry::of(row, None, project, &known)).collect::<Result<Vec<_>>>()?;
+    let (mut things, mut names) = (Vec::new(), Vec::new());
+    for entry in &entries {
+        match &entry.thing {
+            Thing::Paths { site, patterns, .. } => things.push((site.clone(), patterns.clone())),
+            Thing::Name(name) => names.push(name.clone()),
+        }
+    }
+    match request {
+        Some(Want::Paths(wanted, site)) => things.push(((*site).clone(), wanted.patterns.to_vec())),
+        Some(Want::Name { name, .. }) => names.push((*name).to_owned()),
+        None => {}
+    }
+    let (rows, near) = around(tx, sight, &known, &things, names)?;
+    let (over, mut holds): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| sight.has_ended(row));
+    let others = others(tx, sight, &near)?;
+    let (mut nested, theirs) = (others.holds, others.entries);
+    let near = [near, others.near].concat();
+    let mut spots: Vec<Spot<'_>> = things.iter().map(|(site, patterns)| Spot { site, patterns }).collect();
+    spots.extend(theirs.iter().filter_map(Entry::spot));
+    for found in nested::holds(tx, &sight.view(), &near, &spots)? {
+        match &found.owner {
+            None if holds.iter().all(|row| row.id != found.row.id) => holds.push(found.row),
+            Some(owner) if !is_among(&nested, owner, &found.row) => nested.push(found),
+            _ => {}
+        }
+    }
+    if !theirs.is_empty() {
+        entries.extend(theirs);
+        let whose = |entry: &Entry| entry.owner.as_ref().map_or(project, |owner| &owner.project).clone();
+        entries.sort_by_key(|entry| (entry.row.queued_at, whose(entry), entry.row.ticket));
+    }
+    let thing = |row: &hold::Row| held_thing(row, project, &known);
+    let held = |row: &hold::Row| Ok(Held { holder: row.holder.clone(), thing: thing(row)? });
+    let mut all = holds.iter().map(held).collect::<Result<Vec<_>>>()?;
+    all.extend(nested.iter().map(|one| Held { holder: one.row.holder.clone(), thing: nested_thing(one) }));
+    let over = over.into_iter().map(|row| thing(&row).map(|thing| (row, thing))).collect::<Result<Vec<_>>>()?;
+    let (mut waiting, mut offered, mut waiters) = (Vec::new(), Vec::new(), Vec::new());
+    for Entry { row, owner, thing } in entries {
+        if row.state == State::Offered {
+            offered.push(row);
+        } else {
+            let ticket = i64::try_from(waiting.len()).map_err(|_| Error::bug("a line without an end"))?;
+            waiters.push(Waiter { agent: row.agent.clone(), ticket, thing: thing.clone() });
+            waiting.push(Standing { row, thing, owner });
+        }
+    }
+    Ok(Loaded { waiting, offered, holds, nested, over, line: Line::new(all, waiters) })
+}
+
+/// A place, and what it is for.
+struct Entry {
+    row: table::Row,
+    owner: Option<Owner>,
+    thing: Thing,
+}
+
+impl Entry {
+    fn of(row: table::Row, owner: Option<Owner>, project: &str, known: &Checkouts) -> Result<Entry> {
+        let thing = thing(&row, known.site(project, &row.checkout))?;
+        Ok(Entry { row, owner, thing })
+    }
+
+    fn spot(&self) -> Option<Spot<'_>> {
+        match &self.thing {
+            Thing::Paths { site, patterns, .. } => Some(Spot { site, patterns }),
+            Thing::Name(_) => None,
+        }
+    }
+}
+
+fn is_among(nested: &[Nested], owner: &Owner, row: &hold::Row) -> bool {
+    nested.iter().any(|one| one.owner.as_ref() == Some(owner) && one.row.id == row.id)
+}
+
+/// The holds of the project that have not been ended, lapsed or not, and may concern some things; and the checkouts around
+/// and inside theirs.
+fn around(
+    tx: &mut dyn Tx,
+    sight: &Sight<'_>,
+    known: &Checkouts,
+    things: &[(Site, Vec<Pattern>)],
+    mut names: Vec<String>,
+) -> Result<(Vec<hold::Row>, Vec<Near>)> {
+    let project = &sight.project.id;
+    let spots: Vec<Spot<'_>> = things.iter().map(|(site, patterns)| Spot { site, patterns }).collect();
+    if sight.is_write {
+        nested::take_turns(tx, &spots)?;
+    }
+    names.sort();
+    names.dedup();
+    let mut calls = Vec::new();
+    if !things.is_empty() {
+        let patterns: Vec<Pattern> = things.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
+        let everywhere = things.iter().any(|(site, _)| site.checkout.is_empty());
+        let mut checkouts: Vec<String> = vec![String::new()];
+        checkouts.extend(known.ids().filter(|_| everywhere).map(str::to_owned));
+        checkouts.extend(things.iter().map(|(site, _)| site.checkout.clone()));
+        checkouts.sort();
+        checkouts.dedup();
+        calls = candidate_calls(project, &checkouts, &patterns);
+    }
+    let on_paths = calls.len();
+    calls.extend(names.iter().map(|name| lock::live_call(project, name)));
+    let own = calls.len();
+    calls.extend(nested::calls(&spots));
+    let mut answers = tx.query_all(calls)?;
+    let near = nested::found(&sight.view(), answers.split_off(own))?;
+    let mut rows = Vec::new();
+    for answer in answers.split_off(on_paths) {
+        rows.extend(hold::many(answer)?);
+    }
+    Ok(([paths::candidate_rows(answers)?, rows].concat(), near))
+}
+
+/// What other projects have in common with some checkouts.
+#[derive(Default)]
+struct Others {
+    entries: Vec<Entry>,
+    /// What is held around what those wait for, in their own checkouts.
+    holds: Vec<Nested>,
+    near: Vec<Near>,
+}
+
+/// Who waits in the lines of other projects, and for what.
+fn others(tx: &mut dyn Tx, sight: &Sight<'_>, near: &[Near]) -> Result<Others> {
+    let mut projects: Vec<&Near> = near.iter().filter(|near| near.waiting > 0).collect();
+    projects.retain(|near| near.project != sight.project.id);
+    projects.dedup_by_key(|near| &near.project);
+    if projects.is_empty() {
+        return Ok(Others::default());
+    }
+    let calls = projects.iter().flat_map(|near| [table::line_call(&near.project), checkout::all_call(&near.project)]);
+    let mut answers = tx.query_all(calls.collect())?.into_iter();
+    let mut entries = Vec::new();
+    let mut calls = Vec::new();
+    let mut whose: Vec<(&Near, Checkouts)> = Vec::new();
+    for near in projects {
+        let (places, known) = (answers.next().unwrap_or_default(), answers.next().unwrap_or_default());
+        let known = Checkouts::of_rows(known, "")?;
+        let owner = Owner { project: near.project.clone(), label: near.label.clone() };
+        for row in table::many(places)? {
+            let is_over = lapsed(sight.clock, row.expires_at.min(sight.clock + row.ttl));
+            if is_over || row.state != State::Waiting || row.kind != hold::PATH {
+                continue;
+            }
+            let entry = Entry::of(row, Some(owner.clone()), &near.project, &known)?;
+            if let Thing::Paths { site, patterns, .. } = &entry.thing {
+                calls.push((whose.len(), candidate_calls(&near.project, &known.scope(&site.checkout), patterns)));
+            }
+            entries.push(entry);
+        }
+        whose.push((near, known));
+    }
+    let spots: Vec<Spot<'_>> = entries.iter().filter_map(Entry::spot).collect();
+    let mut batch = nested::calls(&spots);
+    let first = batch.len();
+    let of: Vec<usize> = calls.iter().flat_map(|(at, calls)| vec![*at; calls.len()]).collect();
+    batch.extend(calls.into_iter().flat_map(|(_, calls)| calls));
+    let mut answers = tx.query_all(batch)?;
+    let direct = answers.split_off(first);
+    let near = nested::found(&sight.view(), answers)?;
+    let mut holds: Vec<Nested> = Vec::new();
+    for (at, rows) in of.into_iter().zip(direct) {
+        let (near, known) = &whose[at];
+        let owner = Owner { project: near.project.clone(), label: near.label.clone() };
+        for row in paths::candidate_rows(vec![rows])? {
+            let counts = !lapsed(sight.clock, row.expires_at.min(sight.clock + row.ttl));
+            if counts && !is_among(&holds, &owner, &row) {
+                let (site, pattern) = (known.site(&near.project, &row.checkout), paths::pattern(&row)?);
+                holds.push(Nested { row, pattern, site, owner: Some(owner.clone()) });
+            }
+        }
+    }
+    Ok(Others { entries, holds, near })
+}
+
+/// What a place is for.
+pub(super) fn thing(place: &table::Row, site: Site) -> Result<Thing> {
+    if place.kind == hold::NAME {
+        return Ok(Thing::Name(place.wanted.concat()));
+    }
+    let case = if place.folded { Case::Folded } else { Case::Kept };
+    let read = |text: &String| {
+        Pattern::parse(text, case)
+            .map_err(|error| corrupt(format!("what {} waits for cannot be read", place.id)).cause(error))
+    };
+    let patterns = place.wanted.iter().map(read).collect::<Result<Vec<_>>>()?;
+    Ok(Thing::Paths { site, mode: place.mode, patterns })
+}
+
+/// A hold as the line sees it.
+fn held_thing(row: &hold::Row, project: &str, known: &Checkouts) -> Result<Thing> {
+    if row.is_name() {
+        return Ok(Thing::Name(row.subject.clone()));
+    }
+    let patterns = vec![paths::pattern(row)?];
+    Ok(Thing::Paths { site: known.site(project, &row.checkout), mode: row.mode, patterns })
+}
+
+fn nested_thing(one: &Nested) -> Thing {
+    Thing::Paths { site: one.site.clone(), mode: one.row.mode, patterns: vec![one.pattern.clone()] }
+}
