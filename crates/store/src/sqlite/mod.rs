@@ -5,6 +5,7 @@
 
 mod bell;
 mod deciding;
+mod distrust;
 mod many;
 mod moved;
 mod place;
@@ -273,11 +274,13 @@ impl Sqlite {
 
     /// A connection to a file, or to a URI of one, through the layer that the options name.
     fn open_file(&self, path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
-        match &self.options.vfs {
+        let connection = match &self.options.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
             None => Connection::open_with_flags(path, flags),
         }
-        .map_err(|error| error::sqlite(error, Stage::Open))
+        .map_err(|error| error::sqlite(error, Stage::Open))?;
+        distrust::be_careful(&connection)?;
+        Ok(connection)
     }
 
     /// Brings the schema up to date. Many processes may try at once: each step is applied by one of them.
@@ -373,12 +376,12 @@ fn refuse_foreign(connection: &Connection) -> Result<()> {
     };
     let application = || number("PRAGMA application_id");
     if application()? == APPLICATION_ID {
-        return Ok(());
+        return distrust::refuse_foreign_objects(connection);
     }
     let untouched = number("PRAGMA user_version")? == 0 && number("SELECT COUNT(*) FROM sqlite_schema")? == 0;
     // Asked last: another process may be making the store, and writes this together with everything else.
     match application()? {
-        APPLICATION_ID => Ok(()),
+        APPLICATION_ID => distrust::refuse_foreign_objects(connection),
         BACKUP_ID => Err(error::is_backup()),
         0 if untouched => Ok(()),
         _ => Err(corrupt("the file is a database of another program, not a Tenure store")

@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t12_a_query_that_meets_a_damaged_row_is_an_error", damaged_answers),
     Case::only(&[Engine::File], "inv_c4_a_file_that_is_no_store_is_left_as_it_is", no_store),
     Case::only(&[Engine::File], "inv_c4_a_database_of_another_program_is_left_as_it_is", foreign),
+    Case::only(&[Engine::File], "inv_c4_a_schema_that_others_changed_is_refused_and_runs_nothing", changed_schema),
     Case::only(&[Engine::File], "inv_c4_a_torn_store_is_corrupt_and_left_as_it_is", torn),
     Case::only(&[Engine::File], "inv_c4_a_symbolic_link_is_refused", linked),
     Case::only(&[Engine::File], "inv_c4_files_are_private_and_directories_stay", modes),
@@ -164,6 +165,41 @@ fn foreign(world: &World) {
             let (_dir, path) = closed_store(&change);
             left_alone(world, &path, &["corrupt_store"]);
         }
+    }
+}
+
+/// A query without an end, as a table.
+const ENDLESS: &str = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
+
+fn changed_schema(world: &World) {
+    world.add("first");
+    let newer = tenure_store::migrate::VERSION + 1;
+    let view = |name: &str| format!("CREATE VIEW {name} AS {ENDLESS}");
+    for (nth, (what, change)) in [
+        ("trigger", "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM task; END".to_owned()),
+        ("view", view("extra")),
+        ("view", format!("DROP VIEW task_full; {}", view("task_full"))),
+        ("view", format!("DROP VIEW task_full; ALTER TABLE store RENAME TO gone; {}", view("store"))),
+        ("view", format!("ALTER TABLE project RENAME TO gone; {}", view("project"))),
+        ("newer", format!("DROP VIEW task_full; {}; PRAGMA user_version = {newer}", view("task_full"))),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = world.path(&format!("changed-{nth}.db"));
+        let open = || Kernel::new(Location::File(path.clone()), Options { patience: PATIENCE, ..Options::default() }).unwrap();
+        open().run(&world.call("a"), &Op::Add(add::Request::titled("x"))).unwrap();
+        crate::raw::tamper(&path, &format!("PRAGMA legacy_alter_table = ON; {change}"));
+        let before = bytes(&path);
+        let code = if what == "newer" { "newer_schema" } else { "foreign_schema" };
+        for error in [
+            refusal(open().status(&world.call("a"))),
+            refusal(open().run(&world.call("a"), &Op::Add(add::Request::titled("y")))),
+        ] {
+            assert_eq!((error.kind().as_str(), error.code()), ("storage", code), "{change}");
+            assert!(error.message().contains(what) || what == "newer", "{error}");
+        }
+        assert_eq!(bytes(&path), before, "{change}");
     }
 }
 
