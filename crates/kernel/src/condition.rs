@@ -87,7 +87,7 @@ impl Condition {
                     || checkout::of_inode(tx, &repository.host, repository.inode)?
                         .iter()
                         .any(|row| repository.has(row))
-                    || project::is_none(tx, project.filter(|row| row.created_at == clock))?;
+                    || project::is_none(tx, project.filter(|row| row.created_at == clock && !row.is_switched_on()))?;
                 if is_known { Ok(()) } else { Err(unconfirmed_store("the store that this repository brings along")) }
             }
         }
@@ -104,7 +104,9 @@ fn unconfirmed_project(label: &str) -> Error {
         format!("this repository says that it belongs to the project {label}, which exists and was not used from here"),
     )
     .entity(label)
-    .hint("Nothing was shown or changed. A file of a repository is not believed before a person said yes for this clone.")
+    .hint(
+        "Nothing was shown or changed. A file of a repository is not believed before a person said yes for this clone.",
+    )
     .attempt("tenure project show")
     .person("If this clone belongs to that project, a person says so here, once: `tenure project pin`.")
 }

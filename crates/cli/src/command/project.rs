@@ -12,9 +12,9 @@ use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
-use crate::place::{Location, git};
 use crate::place::pin::{self, Pin};
 use crate::place::project::{KeyKind, id_key};
+use crate::place::{Location, git};
 
 pub(super) const SPEC: Spec = Spec {
     name: "project",

@@ -239,7 +239,8 @@ mod tests {
         git(&repo, &["add", "-f", "many"]);
         let index = repo.join(".git/index");
         assert!(fs::metadata(&index).unwrap().len() > 2 * HEAD);
-        let tracked = |last: Option<&[u8]>| first(&index, 20, last, |name| name.starts_with(b".tenure/tenure.db")).unwrap();
+        let tracked =
+            |last: Option<&[u8]>| first(&index, 20, last, |name| name.starts_with(b".tenure/tenure.db")).unwrap();
         assert_eq!(tracked(Some(b".tenure/tenure.db~")), None);
         git(&repo, &["add", "-f", ".tenure"]);
         for version in ["2", "4"] {

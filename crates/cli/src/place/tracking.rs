@@ -32,7 +32,8 @@ pub(crate) struct Tracked {
 /// The first file of the store at a path that git tracks: the database, what SQLite and Tenure keep beside it, or a
 /// symbolic link or submodule on the way to it.
 pub(crate) fn tracked(database: &Path) -> Result<Option<Tracked>> {
-    let real = git::canonical(database)?;
+    // A place that cannot be looked at is the store's to report.
+    let Ok(real) = git::canonical(database) else { return Ok(None) };
     if real != database {
         for link in links_on_the_way(database) {
             if let Some(found) = tracked_in(&link, &[])? {

@@ -137,10 +137,11 @@ impl Place {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
             Err(error) => return Err(unreadable(&file, &error.to_string()).cause(error)),
         };
-        let said: Yes =
-            serde_json::from_slice(&text).map_err(|error| unreadable(&file, "it is not what was written").cause(error))?;
+        let said: Yes = serde_json::from_slice(&text)
+            .map_err(|error| unreadable(&file, "it is not what was written").cause(error))?;
         let here = identity(dir)?;
-        let is_same = (&said.path, said.inode, said.born, said.device) == (&here.path, here.inode, here.born, here.device);
+        let is_same =
+            (&said.path, said.inode, said.born, said.device) == (&here.path, here.inode, here.born, here.device);
         Ok(is_same.then_some(said))
     }
 
@@ -153,7 +154,9 @@ impl Place {
 fn fresh(refused: &Error) -> Error {
     let error = Error::new(Kind::Conflict, "unconfirmed_store", Stage::Resolve, refused.message())
         .hint(refused.advice().unwrap_or_default())
-        .person("A store that came with a repository is used after that only if a person says so: `tenure project pin`.");
+        .person(
+            "A store that came with a repository is used after that only if a person says so: `tenure project pin`.",
+        );
     match refused.get("file").and_then(|file| file.as_str()) {
         Some(file) => error.entity(file.to_owned()).detail("file", file),
         None => error,

@@ -43,7 +43,9 @@ fn hook(home: &Home, dir: &str, event: &str) -> Output {
 
 /// What nobody may be shown or sent before a person said yes: queries, ops, hooks, MCP.
 fn refused_everywhere(home: &Home, dir: &str, code: &str) {
-    for args in [&["status"][..], &["list"], &["resume"], &["add", "x"], &["claim"], &["log"], &["recall", "x"], &["holds"]] {
+    for args in
+        [&["status"][..], &["list"], &["resume"], &["add", "x"], &["claim"], &["log"], &["recall", "x"], &["holds"]]
+    {
         let refusal = at(home, dir, args).env("PGPASSWORD", SECRET).agent("a").run().refusal();
         refusal.is("conflict", code);
         let said = refusal.error.to_string();
@@ -280,6 +282,31 @@ fn inv_i5_the_name_of_an_existing_project_shows_nothing_of_it_before_a_person_sa
 }
 
 #[test]
+fn inv_r11_a_clone_that_is_not_believed_keeps_no_guard_of_another_project_from_refusing() {
+    let home = Home::direct(Engine::File);
+    std::fs::write(home.path("repo/tenure.toml"), "project = \"shop\"\n").unwrap();
+    home.add("one");
+    home.ok_as("a", &["reserve", "held"]);
+    home.git_init("clone");
+    std::fs::write(home.path("clone/tenure.toml"), "project = \"shop\"\n").unwrap();
+    let edit = |cwd: &str, file: &str| {
+        let payload = json!({
+            "session_id": "s-1",
+            "cwd": home.path(cwd),
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Write",
+            "tool_input": { "file_path": home.path(file), "content": "x" },
+        });
+        let call = home.call(&["hook", "claude", "PreToolUse"]).cwd(home.path(cwd));
+        call.input(payload.to_string().as_bytes()).run().stdout
+    };
+    assert!(edit("clone", "repo/held").contains("deny"));
+    assert!(edit("repo", "repo/held").contains("deny"));
+    assert_eq!(edit("repo", "clone/held"), "", "nothing is said of the clone");
+    assert_eq!(edit("clone", "clone/held"), "");
+}
+
+#[test]
 fn inv_i5_a_name_that_is_new_needs_no_yes_and_stays_known() {
     for engine in Engine::ALL {
         let home = Home::new(engine);
@@ -322,7 +349,11 @@ fn a_file_of_settings_without_an_end_is_refused_by_name_and_costs_nothing() {
         for args in [&["status"][..], &["add", "x"], &["doctor"]] {
             // No room for what is read, and no time to wait for it.
             let words: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();
-            let line = format!("ulimit -v 2000000; exec timeout 20 {} {} --json", env!("CARGO_BIN_EXE_tenure"), words.join(" "));
+            let line = format!(
+                "ulimit -v 2000000; exec timeout 20 {} {} --json",
+                env!("CARGO_BIN_EXE_tenure"),
+                words.join(" ")
+            );
             let output = home.clean("sh".as_ref()).arg("-c").arg(line).output().unwrap();
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(matches!(output.status.code(), Some(1 | 4)), "{what}, {args:?}: {said} {output:?}");
@@ -338,7 +369,8 @@ fn a_file_of_settings_without_an_end_is_refused_by_name_and_costs_nothing() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let _ = std::fs::remove_file(&path);
         symlink("/dev/zero", &path).unwrap();
-        let output = home.call(&["project", "show"]).cwd(home.path("odd")).env("TENURE_STORE", "postgres://h/d").json().run();
+        let output =
+            home.call(&["project", "show"]).cwd(home.path("odd")).env("TENURE_STORE", "postgres://h/d").json().run();
         assert_ne!(output.code, 0, "{name}");
         let refusal = output.refusal();
         assert!(refusal.message().contains(name.rsplit('/').next().unwrap()), "{}", refusal.message());

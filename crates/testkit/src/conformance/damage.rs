@@ -172,34 +172,19 @@ fn foreign(world: &World) {
 const ENDLESS: &str = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
 
 fn changed_schema(world: &World) {
-    world.add("first");
     let newer = tenure_store::migrate::VERSION + 1;
     let view = |name: &str| format!("CREATE VIEW {name} AS {ENDLESS}");
-    for (nth, (what, change)) in [
-        ("trigger", "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM task; END".to_owned()),
-        ("view", view("extra")),
-        ("view", format!("DROP VIEW task_full; {}", view("task_full"))),
-        ("view", format!("DROP VIEW task_full; ALTER TABLE store RENAME TO gone; {}", view("store"))),
-        ("view", format!("ALTER TABLE project RENAME TO gone; {}", view("project"))),
-        ("newer", format!("DROP VIEW task_full; {}; PRAGMA user_version = {newer}", view("task_full"))),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let path = world.path(&format!("changed-{nth}.db"));
-        let open = || Kernel::new(Location::File(path.clone()), Options { patience: PATIENCE, ..Options::default() }).unwrap();
-        open().run(&world.call("a"), &Op::Add(add::Request::titled("x"))).unwrap();
+    for (code, change) in [
+        ("foreign_schema", "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM task; END".to_owned()),
+        ("foreign_schema", view("extra")),
+        ("foreign_schema", format!("DROP VIEW task_full; {}", view("task_full"))),
+        ("foreign_schema", format!("DROP VIEW task_full; ALTER TABLE store RENAME TO gone; {}", view("store"))),
+        ("foreign_schema", format!("ALTER TABLE project RENAME TO gone; {}", view("project"))),
+        ("newer_schema", format!("DROP VIEW task_full; {}; PRAGMA user_version = {newer}", view("task_full"))),
+    ] {
+        let (_dir, path) = closed_store("");
         crate::raw::tamper(&path, &format!("PRAGMA legacy_alter_table = ON; {change}"));
-        let before = bytes(&path);
-        let code = if what == "newer" { "newer_schema" } else { "foreign_schema" };
-        for error in [
-            refusal(open().status(&world.call("a"))),
-            refusal(open().run(&world.call("a"), &Op::Add(add::Request::titled("y")))),
-        ] {
-            assert_eq!((error.kind().as_str(), error.code()), ("storage", code), "{change}");
-            assert!(error.message().contains(what) || what == "newer", "{error}");
-        }
-        assert_eq!(bytes(&path), before, "{change}");
+        left_alone(world, &path, &[code]);
     }
 }
 

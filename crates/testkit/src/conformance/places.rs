@@ -151,7 +151,7 @@ fn apart(world: &World) {
     // The same path on another host is another directory, with other numbers.
     write(world, at("h2", "/repo", ("/repo/.git", 7, 700), Trust::Known)).unwrap();
     assert_eq!(code_of(write(world, at("h2", "/repo", HERE, Trust::Known))), "place_differs");
-    let other = tenure_store::table::project::Name { key: "name:q".into(), label: "q".into() };
+    let other = project::Name { key: "name:q".into(), label: "q".into() };
     let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
     world.kernel.run(&call, &Op::Add(add::Request::titled("x"))).unwrap();
     assert_eq!(checkouts(world), 3);
@@ -198,10 +198,9 @@ fn only_if(world: &World, common: (&str, i64, i64), condition: Condition) -> Cal
 /// Neither an op nor a query is answered, and nothing is written.
 fn nothing_for(world: &World, call: &Call, code: &str) {
     let before = dump(&world.kernel);
-    for error in [
-        refusal(world.kernel.run(call, &Op::Add(add::Request::titled("x")))),
-        refusal(world.kernel.status(call)),
-    ] {
+    for error in
+        [refusal(world.kernel.run(call, &Op::Add(add::Request::titled("x")))), refusal(world.kernel.status(call))]
+    {
         assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", code, Stage::Resolve));
         assert!(error.advice().is_some());
     }
