@@ -190,6 +190,9 @@ fn repin(context: &Context<'_>, yes: bool) -> Result<u8> {
         confirm(context, yes)?;
     }
     let identity = context.create_store()?;
+    if let (true, Location::Sqlite(_)) = (needs_yes, &place.store) {
+        refuse_damaged(context)?;
+    }
     let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
     if let Some(common) = common {
         pin::replace_pin(&common, &Pin { store: identity.id, location: place.store.display(), key: key.clone() })?;
@@ -198,6 +201,16 @@ fn repin(context: &Context<'_>, yes: bool) -> Result<u8> {
         place.say_yes(context.env, &key)?;
     }
     answer(context, &key, &format!("Pinned to {}", place.store.display()))
+}
+
+/// Refuses a store that a repository brings along and that is not as Tenure makes it.
+fn refuse_damaged(context: &Context<'_>) -> Result<()> {
+    let found = context.kernel("`project pin`")?.store().integrity()?;
+    match found.first() {
+        Some(what) => Err(tenure_store::error::corrupt(format!("the store is not as tenure makes it: {what}"))
+            .hint("Nothing was pinned. Find out where the file comes from, or name another store.")),
+        None => Ok(()),
+    }
 }
 
 /// Shows what only the repository says, and asks whether it is believed for this clone.

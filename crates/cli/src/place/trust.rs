@@ -44,23 +44,25 @@ struct Yes {
 impl Place {
     /// What must be so before the store is asked; a refusal where it is not asked at all.
     pub(crate) fn condition(&self, env: &Env) -> Result<Condition> {
-        let said = || self.yes(env);
         let by_repository = matches!(self.store_from, StoreFrom::ProjectConfig | StoreFrom::ProjectDirectory);
-        if let Location::Sqlite(path) = &self.store {
-            if let Some(found) = tracking::tracked(path)? {
-                let refused = tracking::refused(&found, path);
-                // Of a clone that has never been used, hooks say nothing.
-                return Err(if by_repository && self.pin()?.is_none() { fresh(&refused) } else { refused });
-            }
-            if by_repository && !said()?.is_some_and(|yes| yes.store.as_deref() == Some(&self.store.display())) {
-                if let Some(condition) = self.condition_of_file(path, env)? {
-                    return Ok(condition);
-                }
-            }
-        } else if by_repository && !said()?.is_some_and(|yes| yes.store.as_deref() == Some(&self.store.display())) {
-            return Err(self.unconfirmed());
+        if let Location::Sqlite(path) = &self.store
+            && let Some(found) = tracking::tracked(path)?
+        {
+            let refused = tracking::refused(&found, path);
+            // Of a clone that has never been used, hooks say nothing.
+            return Err(if by_repository && self.pin()?.is_none() { fresh(&refused) } else { refused });
         }
-        if !self.named_by_repository || said()?.is_some_and(|yes| yes.project == self.project.key) {
+        let store = self.store.display();
+        if by_repository && !self.has_yes(env, |yes| yes.store == Some(store))? {
+            let condition = match &self.store {
+                Location::Sqlite(path) => self.condition_of_file(path, env)?,
+                Location::Postgres(_) | Location::Server(_) => return Err(self.unconfirmed()),
+            };
+            if let Some(condition) = condition {
+                return Ok(condition);
+            }
+        }
+        if !self.named_by_repository || self.has_yes(env, |yes| yes.project == self.project.key)? {
             return Ok(Condition::None);
         }
         self.condition_of_name(env)
@@ -124,6 +126,10 @@ impl Place {
             std::fs::create_dir_all(parent).map_err(|error| unwritable(&file, error))?;
         }
         pin::replace_file(&file, (text + "\n").as_bytes())
+    }
+
+    fn has_yes(&self, env: &Env, to: impl FnOnce(&Yes) -> bool) -> Result<bool> {
+        Ok(self.yes(env)?.is_some_and(|yes| to(&yes)))
     }
 
     /// What a person said yes to for this very directory.

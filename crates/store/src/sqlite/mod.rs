@@ -119,11 +119,18 @@ impl Sqlite {
     }
 
     pub(crate) fn integrity(&self) -> Result<Vec<String>> {
-        self.read("", &|tx, _| {
+        let mut found = self.read("", &|tx, _| {
             let rows = tx.query(Sql::same("PRAGMA integrity_check"), &[])?;
             let lines = rows.into_iter().map(|mut row| row.text(0)).collect::<Result<Vec<_>>>()?;
-            Ok(lines.into_iter().filter(|line| line != "ok").collect())
-        })
+            Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
+        })?;
+        // A newer program may have made tables that this one does not know.
+        let is_ours =
+            self.read_raw(&|connection| Ok(user_version(connection)? > VERSION || copy::is_own_schema(connection)?))?;
+        if !is_ours {
+            found.push("the schema is not the one that tenure makes".to_owned());
+        }
+        Ok(found)
     }
 
     pub(crate) fn schema_version(&self) -> Result<i64> {

@@ -186,6 +186,12 @@ fn changed_schema(world: &World) {
         crate::raw::tamper(&path, &format!("PRAGMA legacy_alter_table = ON; {change}"));
         left_alone(world, &path, &[code]);
     }
+    // What can only be read is found by whoever looks it over.
+    let (_dir, path) = closed_store("");
+    assert!(open(&path).store().integrity().unwrap().is_empty());
+    crate::raw::tamper(&path, "ALTER TABLE note ADD COLUMN odd TEXT");
+    let found = open(&path).store().integrity().unwrap();
+    assert!(found.len() == 1 && found[0].contains("schema"), "{found:?}");
 }
 
 fn torn(world: &World) {
