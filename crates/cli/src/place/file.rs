@@ -69,7 +69,6 @@ mod tests {
     use super::super::fixture::Area;
     use super::*;
 
-    #[expect(clippy::disallowed_methods, reason = "a sparse file of its own")]
     #[test]
     fn only_regular_files_up_to_a_size_are_read() {
         let area = Area::new();
