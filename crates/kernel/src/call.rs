@@ -8,6 +8,7 @@ use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
 use crate::access;
+use crate::condition::Condition;
 
 /// Everything about a request but its payload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct Call {
     /// Processes that the door has just proven dead. Gathered before the transaction; it can only shorten.
     #[serde(default)]
     pub proven_dead: Vec<Evidence>,
+    /// What must be so before it is answered.
+    #[serde(default)]
+    pub condition: Condition,
 }
 
 /// The proof that a process of an agent is dead. It counts only while the agent is that process: a session that came back
@@ -93,6 +97,7 @@ impl Call {
             pinned_store: None,
             keep_events: None,
             proven_dead: Vec::new(),
+            condition: Condition::None,
         }
     }
 
@@ -121,6 +126,7 @@ impl Call {
                 longest = longest.max(gone.len());
             }
         }
+        texts.extend(self.condition.texts());
         let is_fit = |text: &&String| text.len() <= TEXT_MAX && !text.contains('\0');
         if longest <= LIST_MAX && texts.iter().all(is_fit) {
             return Ok(());
@@ -335,6 +341,7 @@ pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::condition::Repository;
 
     fn call() -> Call {
         let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 9 };
@@ -352,6 +359,12 @@ mod tests {
             pinned_store: Some("s-1".into()),
             keep_events: Some(Span::days(3)),
             proven_dead: vec![Evidence { agent: "b".into(), process }],
+            condition: Condition::KnownProject(Repository {
+                host: "h".into(),
+                path: "/w/.git".into(),
+                device: 1,
+                inode: 2,
+            }),
         }
     }
 

@@ -204,6 +204,7 @@ impl Kernel {
         }
         let places = places.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
         let sighting = sight(call, &places)?;
+        call.condition.check(tx, call, (Some(&project), entered.clock), &places)?;
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
@@ -333,10 +334,13 @@ impl Kernel {
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
             let (now, _) = entered.reading();
+            let mut places = Vec::new();
             if let (Some(here), Some(project)) = (&call.checkout, &entered.project) {
                 let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
-                sight(call, &rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?)?;
+                places = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+                sight(call, &places)?;
             }
+            call.condition.check(tx, call, (entered.project.as_ref(), entered.clock), &places)?;
             let dead = match &entered.project {
                 Some(project) => call::dead(tx, &project.id, call)?,
                 None => Vec::new(),

@@ -8,6 +8,7 @@ pub mod backup;
 mod brief;
 mod call;
 mod checkouts;
+mod condition;
 mod focus;
 mod json_lines;
 mod kernel;
@@ -28,6 +29,7 @@ mod steal;
 mod unit;
 
 pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};
+pub use condition::{Condition, Repository, unconfirmed_store};
 pub use kernel::{Kernel, Order, Reply};
 pub use op::Op;
 pub use query::question::Query;

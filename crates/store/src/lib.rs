@@ -16,7 +16,7 @@ mod tx;
 mod world;
 
 pub use bell::Bell;
-pub use postgres::redact;
+pub use postgres::{Reached, reached, redact};
 pub use sqlite::Queue;
 pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};
 pub use tx::{Row, Sql, Tx, Value, Within};

@@ -30,6 +30,11 @@ pub const APPLICATION_ID: i64 = 0x5445_4E55;
 pub const BACKUP_ID: i64 = 0x5445_4E42;
 
 impl Step {
+    /// Whether the step has this statement, which is the same on both engines, word for word.
+    pub(crate) fn has_statement(&self, statement: &str) -> bool {
+        self.text.split_once(statement).is_some_and(|(_, rest)| rest.starts_with(';'))
+    }
+
     /// The step for SQLite: strict tables, so that a value of the wrong type is refused where it is written.
     pub fn sqlite(&self) -> String {
         let mut out = String::with_capacity(self.text.len() + 512);

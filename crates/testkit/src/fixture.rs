@@ -8,7 +8,7 @@ use tenure_core::{Error, Result, Span, Time};
 use tenure_kernel::op::{add, block, cancel, claim, done, note, release};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Clock, Entropy, Location, Options};
 
@@ -177,6 +177,7 @@ impl World {
             pinned_store: None,
             keep_events: None,
             proven_dead: Vec::new(),
+            condition: Condition::None,
         }
     }
 

@@ -19,7 +19,7 @@ use tenure_core::event::kind;
 use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
-use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Durability, Location, Options, OsEntropy};
 
@@ -119,6 +119,7 @@ fn call(project: &str, actor: &str) -> Call {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     }
 }
 

@@ -11,7 +11,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::{add_many, claim, done};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::{Added, Claimed, Event};
-use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Entropy, Location, Options, OsEntropy};
 
@@ -121,6 +121,7 @@ fn call(name: &str) -> Call {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! `tenure project`
 
+use std::io::{BufRead as _, IsTerminal as _};
+
 use clap::{Args as _, Subcommand};
 use serde_json::json;
 use tenure_core::{Error, Result, Stage};
@@ -10,9 +12,9 @@ use super::{Group, Spec, read};
 use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
-use crate::place::git;
 use crate::place::pin::{self, Pin};
 use crate::place::project::{KeyKind, id_key};
+use crate::place::{Location, git};
 
 pub(super) const SPEC: Spec = Spec {
     name: "project",
@@ -33,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
             Verb::Show => show(context),
             Verb::New => new(context),
             Verb::Join => join(context),
-            Verb::Pin => repin(context),
+            Verb::Pin { yes } => repin(context, yes),
             Verb::List(page) => list(context, &page),
             Verb::Forget { name, force } => forget(context, &name, force),
         }
@@ -54,8 +56,13 @@ enum Verb {
     New,
     /// Make this copy one more checkout of the project it was copied from (people only)
     Join,
-    /// Pin this repository to the store that is resolved now (people only)
-    Pin,
+    /// Pin this repository to the store and the project that are resolved now, and say yes to them where only the
+    /// repository names them (people only)
+    Pin {
+        /// Without asking
+        #[arg(long)]
+        yes: bool,
+    },
     /// List the projects in this store
     List(super::list::Paging),
     /// Remove a project from the store with everything in it: tasks, notes, events (people only)
@@ -72,15 +79,27 @@ enum Verb {
 fn show(context: &Context<'_>) -> Result<u8> {
     let place = context.place()?;
     let pin = place.pin()?;
+    let problem = context.ask(|reach, call| reach.switched_on(call)).err().map(|error| error.message().to_owned());
+    let (store, from) = (place.store.display(), place.store_from.as_str());
     if context.out.is_json() {
         let pin = pin.map(|pin| json!({ "store": pin.store, "location": pin.location, "key": pin.key }));
-        context.out.data(&json!({ "key": place.project.key, "label": place.project.label, "pin": pin }));
+        context.out.data(&json!({
+            "key": place.project.key,
+            "label": place.project.label,
+            "pin": pin,
+            "store": store,
+            "store_from": from,
+            "named_by_repository": place.named_by_repository,
+            "problem": problem,
+        }));
         return Ok(0);
     }
+    let named = if place.named_by_repository { " (named by this repository)" } else { "" };
+    let problem = problem.map_or_else(String::new, |problem| format!("\nproblem  {problem}"));
     let pinned =
         pin.map_or("not yet: the first write pins it".to_owned(), |pin| format!("{} ({})", pin.location, pin.store));
     context.out.text(&format!(
-        "project  {}\nkey      {}\npinned   {pinned}",
+        "project  {}{named}\nkey      {}\nstore    {store} (from {from})\npinned   {pinned}{problem}",
         place.project.label,
         place.project.key.as_deref().unwrap_or("not yet: made by the first write")
     ));
@@ -160,13 +179,83 @@ fn join(context: &Context<'_>) -> Result<u8> {
     Ok(0)
 }
 
-fn repin(context: &Context<'_>) -> Result<u8> {
-    let common = repository(context, "`project pin`")?;
+fn repin(context: &Context<'_>, yes: bool) -> Result<u8> {
+    context.people_only("`project pin`")?;
     let place = context.place()?;
+    let needs_yes = place.needs_yes();
+    // Without git there is no pin, but there may be something to say yes to.
+    let common = if needs_yes { None } else { Some(repository(context, "`project pin`")?) };
+    let common = common.or_else(|| place.checkout.as_ref().map(|checkout| checkout.common.clone()));
+    if needs_yes {
+        confirm(context, yes)?;
+    }
     let identity = context.create_store()?;
+    if let (true, Location::Sqlite(_)) = (needs_yes, &place.store) {
+        refuse_damaged(context)?;
+    }
     let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
-    pin::replace_pin(&common, &Pin { store: identity.id, location: place.store.display(), key: key.clone() })?;
+    if let Some(common) = common {
+        pin::replace_pin(&common, &Pin { store: identity.id, location: place.store.display(), key: key.clone() })?;
+    }
+    if needs_yes {
+        place.say_yes(context.env, &key)?;
+    }
     answer(context, &key, &format!("Pinned to {}", place.store.display()))
+}
+
+/// Refuses a store that a repository brings along and that is not as Tenure makes it.
+fn refuse_damaged(context: &Context<'_>) -> Result<()> {
+    let found = context.kernel("`project pin`")?.store().integrity()?;
+    match found.first() {
+        Some(what) => Err(tenure_store::error::corrupt(format!("the store is not as tenure makes it: {what}"))
+            .hint("Nothing was pinned. Find out where the file comes from, or name another store.")),
+        None => Ok(()),
+    }
+}
+
+/// Shows what only the repository says, and asks whether it is believed for this clone.
+fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
+    let place = context.place()?;
+    let mut asks = Vec::new();
+    if place.named_by_repository {
+        asks.push(format!("project  {}, shared with all who use that name on the store", place.project.label));
+    }
+    let from = place.store_from.as_str();
+    asks.push(format!("store    {} (from {from})", place.store.display()));
+    match &place.store {
+        Location::Postgres(url) => {
+            let reached = tenure_store::reached(url)?;
+            asks.push(format!("host     {}", reached.hosts));
+            asks.push(format!("database {}", reached.database));
+            asks.push(format!("TLS      {}", reached.tls));
+            asks.push("sent     PGUSER and PGPASSWORD, where the address has no user and no password".to_owned());
+        }
+        Location::Server(address) => {
+            asks.push(format!("TLS      {}", if address.to_string().starts_with("https://") { "yes" } else { "no" }));
+            asks.push("sent     the token of the line for this server in your file of tokens, no other".to_owned());
+        }
+        Location::Sqlite(_) => {}
+    }
+    let shown = format!("This repository asks for:\n  {}", asks.join("\n  "));
+    let out = context.out;
+    if !out.is_json() {
+        out.text(&shown);
+    }
+    if yes {
+        return Ok(());
+    }
+    if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
+        return Err(Error::usage("confirmation_needed", "nothing was pinned: nobody can be asked here")
+            .hint("Look at what the repository asks for, then call again with --yes.")
+            .detail("asks", asks));
+    }
+    out.prompt("Use them from this clone? [y/N] ");
+    let mut answer = String::new();
+    let heard = std::io::stdin().lock().read_line(&mut answer);
+    if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+        return Ok(());
+    }
+    Err(Error::usage("confirmation_needed", "nothing was pinned").hint("Answer `y`, or call with --yes."))
 }
 
 fn answer(context: &Context<'_>, key: &str, text: &str) -> Result<u8> {

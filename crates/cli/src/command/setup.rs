@@ -114,8 +114,9 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
         git: None,
         program: named(&path, &running),
         store: match &place.store {
-            Location::Sqlite(database) => database.parent().map(PathBuf::from),
-            Location::Postgres(_) | Location::Server(_) => None,
+            // No sandbox is opened for a directory that only a repository names.
+            Location::Sqlite(database) if place.condition(env).is_ok() => database.parent().map(PathBuf::from),
+            Location::Sqlite(_) | Location::Postgres(_) | Location::Server(_) => None,
         },
         path,
     })

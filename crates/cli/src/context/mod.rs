@@ -1,5 +1,6 @@
 //! What a command runs with: who calls, where, on which store; found out once, when first asked for.
 
+mod belief;
 mod way;
 mod who;
 
@@ -12,11 +13,12 @@ use serde::de::DeserializeOwned;
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::confirm;
-use tenure_kernel::{Actor, Call, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Evidence, Op, Reply, RequestId, Tree, Trust};
 use tenure_server::reach::{Connections, Reach};
 use tenure_store::table::project;
 use tenure_store::{Entropy, Identity, Options, OsEntropy};
 
+pub(crate) use self::belief::is_unconfirmed;
 use self::who::actor;
 use crate::env::Env;
 use crate::globals::Globals;
@@ -24,7 +26,7 @@ use crate::output::Printer;
 use crate::place::pin::Pin;
 use crate::place::process::HostFacts;
 use crate::place::project::{KeyKind, RecordedPlace, encode};
-use crate::place::{self, Location, Place, tree};
+use crate::place::{self, Location, Place, StoreFrom, tree};
 use crate::uncommitted;
 
 /// How long a hook lets PostgreSQL take for a connection and for a statement: its tool ends it after 5 s, and a guard that
@@ -39,6 +41,8 @@ pub(crate) struct Context<'a> {
     place: OnceCell<Place>,
     pin: OnceCell<Option<Pin>>,
     reach: OnceCell<Reach>,
+    /// What must be so before the store answers, since only the repository names it or the project.
+    condition: OnceCell<Condition>,
     /// Whether this command is going to write: set before the store is first touched.
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
@@ -62,6 +66,7 @@ impl<'a> Context<'a> {
             place: OnceCell::new(),
             pin: OnceCell::new(),
             reach: OnceCell::new(),
+            condition: OnceCell::new(),
             writes: Cell::new(false),
             repins: Cell::new(false),
             hook: Cell::new(None),
@@ -168,6 +173,7 @@ impl<'a> Context<'a> {
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
+            condition: self.condition()?.clone(),
         }))
     }
 
@@ -194,6 +200,7 @@ impl<'a> Context<'a> {
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
             keep_events: None,
             proven_dead: Vec::new(),
+            condition: self.store_condition()?,
         };
         let reach = self.reach()?;
         self.answered(&mut call, |call| reach.run(call, op))
@@ -212,6 +219,9 @@ impl<'a> Context<'a> {
         op.check()?;
         let reach = self.reach()?;
         let (key, pinned_store) = self.pinned(reach)?;
+        if !matches!(place.store_from, StoreFrom::User | StoreFrom::UserConfig) {
+            self.keep_git_out()?;
+        }
         let mut call = Call {
             project: project::Name { key, label: place.project.label.clone() },
             actor,
@@ -220,6 +230,7 @@ impl<'a> Context<'a> {
             pinned_store,
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
+            condition: self.condition_of_pinned()?,
         };
         if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_) | Op::Lock(_)) {
             call.proven_dead = self.dead(reach, &call);
@@ -310,6 +321,7 @@ impl<'a> Context<'a> {
             pinned_store: self.pin()?.map(|pin| pin.store.clone()),
             keep_events: None,
             proven_dead: Vec::new(),
+            condition: self.condition()?.clone(),
         };
         call.proven_dead = proof(reach, &call);
         self.answered(&mut call, |call| query(reach, call))
@@ -354,8 +366,10 @@ impl<'a> Context<'a> {
         if place.checkout.is_none() {
             return Ok((key()?, None));
         }
+        self.refuse_unconfirmed_name(reach)?;
         // The store first: one that cannot be had leaves nothing in the repository.
         let identity = reach.create()?;
+        self.keep_git_out()?;
         let key = key()?;
         place.ensure_pin(&identity.id, &key)?;
         Ok((key, Some(identity.id)))
@@ -391,6 +405,16 @@ impl<'a> Context<'a> {
                 place.check_no_pin()?;
                 Err(error)
             }
+            // The first write from this clone may just have made the project, and the pin.
+            Err(error) if error.code() == "unconfirmed_project" => {
+                let is_stale = call.condition == Condition::NewProject && place.pin()?.is_some();
+                if !is_stale {
+                    return Err(error);
+                }
+                call.condition = place.condition_of_name(self.env)?;
+                make(call)
+            }
+            Err(error) if error.code() == "unconfirmed_store" => Err(place.unconfirmed()),
             Err(error) if error.code() == "place_differs" => {
                 let mut gone = Vec::new();
                 for recorded in recorded(&error) {

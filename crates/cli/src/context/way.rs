@@ -19,6 +19,7 @@ impl Context<'_> {
         if let Some(reach) = self.reach.get() {
             return Ok(reach);
         }
+        self.condition()?;
         let reach = self.find_way()?;
         Ok(self.reach.get_or_init(|| reach))
     }
@@ -26,13 +27,15 @@ impl Context<'_> {
     /// The kernel on the store of this place, for what needs the store itself.
     pub(crate) fn kernel(&self, what: &str) -> Result<&Kernel> {
         self.needs_store(what)?;
+        self.refuse_unknown_store()?;
         self.reach()?.kernel(what)
     }
 
     /// Says how long an answer of the database may take from now on. A server far away has its own patience, and where
     /// there is no store the op says so.
     pub(crate) fn hurry(&self, limit: Duration) {
-        if let Ok(kernel) = self.kernel("waiting") {
+        let what = "waiting";
+        if let Ok(kernel) = self.needs_store(what).and_then(|()| self.reach()?.kernel(what)) {
             kernel.store().hurry(limit);
         }
     }
@@ -48,6 +51,7 @@ impl Context<'_> {
     /// A kernel of its own on the store of this place, for a process that goes on answering others.
     pub(crate) fn own_kernel(&self, what: &str) -> Result<Kernel> {
         self.needs_store(what)?;
+        self.refuse_unknown_store()?;
         self.will_write();
         let options = Options { one_connection: false, one_shot: false, ..self.options()? };
         match &self.place()?.store {

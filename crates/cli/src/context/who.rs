@@ -101,6 +101,7 @@ impl Context<'_> {
             pinned_store: None,
             keep_events: None,
             proven_dead: Vec::new(),
+            condition: self.store_condition()?,
         })
     }
 

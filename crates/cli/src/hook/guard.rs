@@ -20,6 +20,7 @@ use super::door::Door;
 use super::edited::{File, Group, grouped};
 use super::stake::Aim;
 use super::{elsewhere, log, refusal, shell};
+use crate::context::is_unconfirmed;
 use crate::env::Env;
 use crate::guard;
 use crate::place::ignored::Ignored;
@@ -105,6 +106,14 @@ fn unclear(door: &Door<'_>) -> Result<()> {
 
 /// Looks at what is in a directory: with the session's own project, or with the one that is there.
 fn at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Finding>) -> Result<Finding> {
+    match believed_at(door, dir, look) {
+        // A clone that is not believed yet says nothing, and keeps nothing from being said of others.
+        Err(error) if is_unconfirmed(&error) => Ok(Finding::nothing()),
+        other => other,
+    }
+}
+
+fn believed_at(door: &Door<'_>, dir: &Path, look: impl FnOnce(&Door<'_>) -> Result<Finding>) -> Result<Finding> {
     let own = door.context.place()?;
     if dir == own.dir || dir == door.context.env.cwd()? {
         return if own.project.key.is_some() { look(door) } else { Ok(Finding::nothing()) };

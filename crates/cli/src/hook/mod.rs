@@ -42,6 +42,7 @@ use std::process::ExitCode;
 use tenure_core::{Error, Kind, Result, Stage};
 
 use crate::args::{self, VALUED};
+use crate::context::is_unconfirmed;
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::guard::off_by_variable;
@@ -157,6 +158,11 @@ fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Op
     let seen = RefCell::new(Seen::default());
     let (failure, because) = match catch_unwind(AssertUnwindSafe(|| act(&seen))) {
         Ok(Ok(output)) => return output,
+        // What a repository says is not believed yet: nothing is shown, and nothing refused.
+        Ok(Err(error)) if is_unconfirmed(&error) => {
+            log::append(env, &line.typed, error.code());
+            return None;
+        }
         // The words of an error may quote the event.
         Ok(Err(error)) => (error.code(), unchecked::because(&error)),
         Err(_) => ("panic", String::new()),

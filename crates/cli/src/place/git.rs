@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use tenure_core::{Error, Kind, Result, Stage};
 
+use super::file::{self, SETTINGS_MAX};
 use super::remote::Settings;
 
 /// One working tree of a repository.
@@ -158,15 +159,15 @@ fn main_checkout(common: &Path) -> Result<PathBuf> {
 }
 
 /// The path that one of git's one-line files names, seen from the directory that the file is in.
-#[expect(clippy::disallowed_methods, reason = "one of git's files")]
-fn follow(file: &Path, prefix: &str) -> Result<PathBuf> {
-    let text = fs::read(file).map_err(|error| broken(file, "cannot be read").cause(error))?;
-    let text = text.strip_prefix(prefix.as_bytes()).ok_or_else(|| broken(file, "does not begin with `gitdir: `"))?;
+fn follow(pointer: &Path, prefix: &str) -> Result<PathBuf> {
+    let text = file::read(pointer, SETTINGS_MAX)
+        .map_err(|error| broken(pointer, &format!("cannot be read: {error}")).cause(error))?;
+    let text = text.strip_prefix(prefix.as_bytes()).ok_or_else(|| broken(pointer, "does not begin with `gitdir: `"))?;
     let end = text.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |last| last + 1);
     if end == 0 {
-        return Err(broken(file, "names nothing"));
+        return Err(broken(pointer, "names nothing"));
     }
-    Ok(parent(file).join(OsStr::from_bytes(&text[..end])))
+    Ok(parent(pointer).join(OsStr::from_bytes(&text[..end])))
 }
 
 fn look(path: &Path) -> Result<Option<Metadata>> {

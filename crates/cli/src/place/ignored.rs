@@ -9,13 +9,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::file::{self, SETTINGS_MAX};
 use super::git::Checkout;
 use super::index;
 use super::remote::Settings;
 use crate::env::Env;
-
-/// Largest file of patterns that is read.
-const MOST: u64 = 1024 * 1024;
 
 /// What git ignores in one checkout. Files are read when they are needed, each once.
 pub(crate) struct Ignored<'a> {
@@ -88,10 +86,8 @@ fn expanded(path: &[u8], env: &Env) -> PathBuf {
 }
 
 /// A file of patterns; one that is not there, is too large or cannot be read has none.
-#[expect(clippy::disallowed_methods, reason = "a file of patterns")]
 fn read(file: &Path) -> Vec<u8> {
-    let small = std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST);
-    if small { std::fs::read(file).unwrap_or_default() } else { Vec::new() }
+    file::read(file, SETTINGS_MAX).unwrap_or_default()
 }
 
 /// What the patterns of one file say of a path seen from its directory; nothing where none fits.

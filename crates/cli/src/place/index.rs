@@ -1,10 +1,16 @@
 //! Which files git tracks, from its index. No process is started. Only asked for files that a pattern ignores.
 
-use std::io::ErrorKind;
-use std::path::Path;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::file::{self, Links};
 
 /// Largest index that is read: a million files.
 const LARGEST: u64 = 128 * 1024 * 1024;
+
+/// How much of an index is read at first: the names that begin with a dot are at its beginning.
+const HEAD: u64 = 64 * 1024;
 
 /// Whether a file is in the index, or anything below it. What cannot be read has everything in it: a file too many is
 /// guarded, and none too few. `hash` is how long the names of objects are.
@@ -25,17 +31,84 @@ pub(crate) fn has_gitlink(index: &Path, path: &[u8], hash: usize) -> bool {
 /// What git writes for a submodule where the mode of a file would be.
 const GITLINK: u32 = 0o160_000;
 
-#[expect(clippy::disallowed_methods, reason = "git's index, never a database")]
-fn read(index: &Path) -> Result<Vec<u8>, ErrorKind> {
-    let meta = std::fs::metadata(index).map_err(|error| error.kind())?;
-    if !meta.is_file() || meta.len() > LARGEST {
-        return Err(ErrorKind::FileTooLarge);
+/// The first entry of an index that is meant, by its name; an error where the index cannot be read. Entries are sorted:
+/// none after `last` can be meant, and no more is read than up to there.
+pub(crate) fn first(
+    index: &Path,
+    hash: usize,
+    last: Option<&[u8]>,
+    is_meant: impl Fn(&[u8]) -> bool,
+) -> io::Result<Option<Vec<u8>>> {
+    let (mut file, size) = match file::open(index, Links::Followed) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if size > LARGEST {
+        return Err(ErrorKind::FileTooLarge.into());
     }
-    Ok(std::fs::read(index).unwrap_or_default())
+    let mut bytes = Vec::new();
+    for most in [HEAD, LARGEST + 1] {
+        (&mut file).take(most - bytes.len() as u64).read_to_end(&mut bytes)?;
+        let mut found = None;
+        let scanned = scan(&bytes, hash, |name, _| {
+            if is_meant(name) {
+                found = Some(name.to_vec());
+            }
+            found.is_some() || last.is_some_and(|last| name > last)
+        });
+        if found.is_some() || scanned.is_some() {
+            return Ok(found);
+        }
+        if bytes.len() as u64 >= size {
+            break;
+        }
+    }
+    Err(io::Error::new(ErrorKind::InvalidData, "it is not an index that this program can read"))
+}
+
+/// The file that has most of the entries of an index which is split in two, if it is.
+pub(crate) fn shared(index: &Path, hash: usize) -> io::Result<Option<PathBuf>> {
+    let Some(dir) = index.parent() else { return Ok(None) };
+    // Looking into the directory costs less than reading the index to its end.
+    let mut names = std::fs::read_dir(dir)?.flatten().map(|entry| entry.file_name());
+    if !names.any(|name| name.as_bytes().starts_with(b"sharedindex.")) {
+        return Ok(None);
+    }
+    let bytes = match file::read(index, LARGEST) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let unreadable = || io::Error::new(ErrorKind::InvalidData, "it is not an index that this program can read");
+    let at = scan(&bytes, hash, |_, _| false).ok_or_else(unreadable)?;
+    let link = extension(&bytes, at, hash, b"link").ok_or_else(unreadable)?;
+    Ok(link.and_then(|link| link.get(..hash)).map(|name| {
+        let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+        dir.join(format!("sharedindex.{name}"))
+    }))
+}
+
+fn read(index: &Path) -> Result<Vec<u8>, ErrorKind> {
+    file::read(index, LARGEST).map_err(|error| error.kind())
 }
 
 /// Whether an entry of the index is meant, by its name and its mode; nothing where the index cannot be read.
 fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&[u8], u32) -> bool) -> Option<bool> {
+    let mut found = false;
+    let at = scan(bytes, hash, |name, mode| {
+        found |= is_meant(name, mode);
+        false
+    })?;
+    // What follows may say that most of the index is in another file.
+    match extension(bytes, at, hash, b"link")? {
+        Some(_) if !found => None,
+        _ => Some(found),
+    }
+}
+
+/// Shows every entry of the index, in the order of their names, until one is enough; where the extensions begin, or where
+/// it was enough. Nothing where the index cannot be read.
+fn scan(bytes: &[u8], hash: usize, mut is_enough: impl FnMut(&[u8], u32) -> bool) -> Option<usize> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -45,7 +118,6 @@ fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&[u8], u32) -> bool) -> Opt
         return None;
     }
     let (mut at, mut name) = (12, Vec::new());
-    let mut found = false;
     for _ in 0..count {
         let begin = at;
         // Times, numbers and the name of the object, then flags, of which one says that there are more.
@@ -63,17 +135,25 @@ fn find(bytes: &[u8], hash: usize, is_meant: impl Fn(&[u8], u32) -> bool) -> Opt
         name.extend_from_slice(&bytes[at..end]);
         // Filled up to eight bytes, at least one.
         at = if version == 4 { end + 1 } else { begin + (end - begin + 8) / 8 * 8 };
-        found |= is_meant(&name, number(begin + 24)?);
-    }
-    // What follows may say that most of the index is in another file.
-    let last = bytes.len().checked_sub(hash)?;
-    while !found && at + 8 <= last {
-        if &bytes[at..at + 4] == b"link" {
-            return None;
+        if is_enough(&name, number(begin + 24)?) {
+            return Some(at);
         }
-        at = at.checked_add(8)?.checked_add(usize::try_from(number(at + 4)?).ok()?)?;
     }
-    (at <= last || found).then_some(found)
+    (at <= bytes.len().checked_sub(hash)?).then_some(at)
+}
+
+/// The content of an extension, if the index has it; nothing where the index cannot be read.
+fn extension<'a>(bytes: &'a [u8], mut at: usize, hash: usize, wanted: &[u8; 4]) -> Option<Option<&'a [u8]>> {
+    let last = bytes.len().checked_sub(hash)?;
+    while at + 8 <= last {
+        let size = u32::from_be_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?);
+        let end = at.checked_add(8)?.checked_add(usize::try_from(size).ok()?)?;
+        if &bytes[at..at + 4] == wanted {
+            return Some(Some(bytes.get(at + 8..end)?));
+        }
+        at = end;
+    }
+    (at <= last).then_some(None)
 }
 
 /// Whether a name of the index is a path, is below it, or is a directory of which git keeps no files apart that has it.
@@ -138,7 +218,42 @@ mod tests {
         assert_eq!(find(&bytes[..bytes.len() / 2], 20, |_, _| false), None);
         git(&repo, &["update-index", "--split-index"]);
         assert!(has(&index, b"nothing", 20, false), "what is in another file is not known");
+        fs::write(repo.join("unsplit"), "").unwrap();
+        git(&repo, &["add", "unsplit"]);
+        let shared = shared(&index, 20).unwrap().expect("a shared index");
+        let named = |index: &Path, path: &[u8]| first(index, 20, None, |name| name == path).unwrap().is_some();
+        assert!(named(&shared, b"a") && named(&index, b"unsplit") && !named(&shared, b"unsplit"));
         assert!(!has(&repo.join("none"), b"a", 20, false));
+    }
+
+    #[test]
+    fn a_large_index_is_read_as_far_as_a_name_can_be() {
+        let area = Area::new();
+        let repo = area.repo("repo");
+        fs::create_dir(repo.join("many")).unwrap();
+        for number in 0..2_000 {
+            fs::write(repo.join(format!("many/{number:04}-{}", "x".repeat(60))), "").unwrap();
+        }
+        fs::create_dir(repo.join(".tenure")).unwrap();
+        fs::write(repo.join(".tenure/tenure.db-wal"), "").unwrap();
+        git(&repo, &["add", "-f", "many"]);
+        let index = repo.join(".git/index");
+        assert!(fs::metadata(&index).unwrap().len() > 2 * HEAD);
+        let tracked =
+            |last: Option<&[u8]>| first(&index, 20, last, |name| name.starts_with(b".tenure/tenure.db")).unwrap();
+        assert_eq!(tracked(Some(b".tenure/tenure.db~")), None);
+        git(&repo, &["add", "-f", ".tenure"]);
+        for version in ["2", "4"] {
+            git(&repo, &["update-index", "--index-version", version]);
+            for last in [Some(b".tenure/tenure.db~".as_slice()), None] {
+                assert_eq!(tracked(last).as_deref(), Some(b".tenure/tenure.db-wal".as_slice()));
+            }
+            let late = |wanted: &[u8]| first(&index, 20, Some(wanted), |name| name == wanted).unwrap();
+            assert!(late(format!("many/1999-{}", "x".repeat(60)).as_bytes()).is_some());
+            assert!(late(b"many/1999").is_none());
+        }
+        fs::write(&index, "DIRC").unwrap();
+        assert!(first(&index, 20, None, |_| false).is_err());
     }
 
     proptest! {

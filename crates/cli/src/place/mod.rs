@@ -4,6 +4,7 @@
 //! hooks and other homes meet in one project and one store, or are told that they do not.
 
 pub(crate) mod config;
+pub(crate) mod file;
 pub(crate) mod git;
 pub(crate) mod ignored;
 mod index;
@@ -14,7 +15,9 @@ pub(crate) mod project;
 pub(crate) mod remote;
 pub(crate) mod scratch;
 pub(crate) mod server;
+pub(crate) mod tracking;
 pub(crate) mod tree;
+pub(crate) mod trust;
 pub(crate) mod typed;
 
 #[cfg(test)]
@@ -31,7 +34,7 @@ use crate::globals::Globals;
 use config::{Config, Level};
 pub(crate) use location::Location;
 use pin::Pin;
-use project::{ProjectRef, RecordedPlace};
+use project::{KeyKind, ProjectRef, RecordedPlace};
 
 /// The directory that a project keeps its own store in.
 const STORE_DIR: &str = ".tenure";
@@ -46,6 +49,8 @@ pub(crate) struct Place {
     pub(crate) store: Location,
     /// What named the store.
     pub(crate) store_from: StoreFrom,
+    /// Whether only the repository names the project: in `tenure.toml`, or in the pin that its git directory has.
+    pub(crate) named_by_repository: bool,
     pub(crate) config: Config,
 }
 
@@ -95,18 +100,20 @@ pub(crate) fn resolve_at(path: &Path, globals: &Globals, env: &Env) -> Result<Pl
     let places = [dir.as_path(), root.as_path()];
     let config = config::load(if dir == root { &places[..1] } else { &places }, env)?;
     let (store, store_from) = find_store(globals, env, &config, &root)?;
-    let name = match &globals.project {
+    let given = match &globals.project {
         Some(name) => Some(name.as_str()),
-        None => env.var("TENURE_PROJECT")?.or(config.project.as_deref()),
+        None => env.var("TENURE_PROJECT")?,
     };
-    let project = match (name, &checkout, &store) {
-        (Some(name), _, _) => ProjectRef::named(name)?,
-        (None, Some(checkout), Location::Sqlite(_)) => ProjectRef::by_id(checkout)?,
+    let (project, named_by_repository) = match (given.or(config.project.as_deref()), &checkout, &store) {
+        (Some(name), _, _) => (ProjectRef::named(name)?, given.is_none()),
+        (None, Some(checkout), Location::Sqlite(_)) => (ProjectRef::by_id(checkout)?, false),
         (None, Some(checkout), Location::Postgres(_) | Location::Server(_)) => shared_repository(checkout)?,
-        (None, None, Location::Sqlite(_)) => ProjectRef::by_dir(&dir, None),
-        (None, None, Location::Postgres(_) | Location::Server(_)) => ProjectRef::by_dir(&dir, Some(&env.hostname())),
+        (None, None, Location::Sqlite(_)) => (ProjectRef::by_dir(&dir, None), false),
+        (None, None, Location::Postgres(_) | Location::Server(_)) => {
+            (ProjectRef::by_dir(&dir, Some(&env.hostname())), false)
+        }
     };
-    Ok(Place { dir, checkout, project, store, store_from, config })
+    Ok(Place { dir, checkout, project, store, store_from, named_by_repository, config })
 }
 
 /// The project's directory where there is no git: the nearest one above that has a store or a configuration of its own,
@@ -155,15 +162,20 @@ fn find_store(globals: &Globals, env: &Env, config: &Config, root: &Path) -> Res
 }
 
 /// The key of a repository on a store that several machines share. The pinned key counts whichever store it was pinned
-/// for: if that is not the one resolved, the pin refuses the call anyway.
-fn shared_repository(checkout: &git::Checkout) -> Result<ProjectRef> {
-    if let Some(pin) = pin::read_pin(&checkout.common)? {
-        return ProjectRef::by_pin(&pin.key, checkout);
-    }
+/// for: if that is not the one resolved, the pin refuses the call anyway. A git directory can come in an archive: whether
+/// the repository names the project by a pin that nothing else in it leads to.
+fn shared_repository(checkout: &git::Checkout) -> Result<(ProjectRef, bool)> {
     let url = remote::origin(&checkout.common)?;
-    match url.as_deref().and_then(remote::normalise_url) {
-        Some(url) => Ok(ProjectRef::by_url(&url)),
-        None => ProjectRef::by_id(checkout),
+    let by_url = url.as_deref().and_then(remote::normalise_url).map(|url| ProjectRef::by_url(&url));
+    if let Some(pin) = pin::read_pin(&checkout.common)? {
+        let project = ProjectRef::by_pin(&pin.key, checkout)?;
+        let is_shared = matches!(project.kind, KeyKind::Name | KeyKind::Url);
+        let is_expected = by_url.is_some_and(|expected| expected.key == project.key);
+        return Ok((project, is_shared && !is_expected));
+    }
+    match by_url {
+        Some(project) => Ok((project, false)),
+        None => Ok((ProjectRef::by_id(checkout)?, false)),
     }
 }
 

@@ -5,13 +5,14 @@
 //! makes no sense is an error: writing over it would cut a project off from its work.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage, id};
+
+use super::file::{self, Links};
 
 /// Characters in a project id: 130 random bits, so that two repositories never draw the same one.
 const ID_LENGTH: usize = 26;
@@ -46,14 +47,14 @@ pub(crate) fn make_id(common: &Path, fill: &mut dyn FnMut(&mut [u8])) -> Result<
     if let Some(id) = read_id(common)? {
         return Ok(id);
     }
-    create(&id_file(common), &format!("{}\n", draw(fill)), |from, to| fs::hard_link(from, to))?;
+    create_file(&id_file(common), format!("{}\n", draw(fill)).as_bytes())?;
     read_id(common)?.ok_or_else(|| vanished(&id_file(common)))
 }
 
 /// Gives the project a new id, whatever was there. Only when a person asks.
 pub(crate) fn replace_id(common: &Path, fill: &mut dyn FnMut(&mut [u8])) -> Result<String> {
     let id = draw(fill);
-    replace(&id_file(common), &format!("{id}\n"))?;
+    replace_file(&id_file(common), format!("{id}\n").as_bytes())?;
     Ok(id)
 }
 
@@ -73,13 +74,13 @@ pub(crate) fn make_pin(common: &Path, pin: &Pin) -> Result<Pin> {
     if let Some(pin) = read_pin(common)? {
         return Ok(pin);
     }
-    create(&pin_file(common), &line(pin)?, |from, to| fs::hard_link(from, to))?;
+    create_file(&pin_file(common), line(pin)?.as_bytes())?;
     read_pin(common)?.ok_or_else(|| vanished(&pin_file(common)))
 }
 
 /// Pins the project to another store, whatever was there. Only when a person asks.
 pub(crate) fn replace_pin(common: &Path, pin: &Pin) -> Result<()> {
-    replace(&pin_file(common), &line(pin)?)
+    replace_file(&pin_file(common), line(pin)?.as_bytes())
 }
 
 pub(crate) fn id_file(common: &Path) -> PathBuf {
@@ -101,36 +102,38 @@ fn line(pin: &Pin) -> Result<String> {
 
 // A symbolic link is not followed, since another repository's id would make two projects one; and a pipe put in place of
 // the file must not make every call wait.
-#[expect(clippy::disallowed_methods, reason = "the id or pin")]
-fn read(path: &Path) -> Result<Option<String>> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
+pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    let bytes = match file::read_with(path, LARGEST, Links::Refused) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => return Err(corrupt(path, "is far too large")),
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            return Err(corrupt(path, "is not a regular file").cause(error));
+        }
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(corrupt(path, "is a symbolic link").cause(error));
         }
         Err(error) => return Err(unreadable(path, error)),
     };
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
     if bytes.is_empty() {
         return Err(corrupt(path, "is empty"));
-    }
-    if bytes.len() as u64 > LARGEST {
-        return Err(corrupt(path, "is far too large"));
     }
     String::from_utf8(bytes).map(Some).map_err(|_| corrupt(path, "is not text"))
 }
 
 /// Creates a file with its whole content, or leaves the one that is there.
+pub(super) fn create_file(path: &Path, content: &[u8]) -> Result<()> {
+    create(path, content, |from, to| fs::hard_link(from, to))
+}
+
+/// The same with another way to make a link.
 ///
 /// The content is on disk under a private name before the final name appears, and a hard link fails if the final name
 /// exists: a reader sees nothing or everything, and one process wins. Where links are not supported, the same is done
 /// by a rename under a lock that the system drops if its holder dies; that holds as long as nobody links meanwhile,
 /// which a file system without links rules out.
 #[expect(clippy::disallowed_methods, reason = "a lock beside the id or pin")]
-fn create(path: &Path, content: &str, link: fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
+fn create(path: &Path, content: &[u8], link: fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
     let fail = |error| unwritable(path, error);
     let temp = Temp::write(path, content, None)?;
     match link(&temp.0, path) {
@@ -153,7 +156,8 @@ fn create(path: &Path, content: &str, link: fn(&Path, &Path) -> io::Result<()>) 
     sync_directory(parent(path)).map_err(fail)
 }
 
-fn replace(path: &Path, content: &str) -> Result<()> {
+/// Writes a file anew with its whole content, whatever was there.
+pub(super) fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     let fail = |error| unwritable(path, error);
     let mode = fs::symlink_metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.permissions().mode());
     let temp = Temp::write(path, content, mode)?;
@@ -165,7 +169,7 @@ fn replace(path: &Path, content: &str) -> Result<()> {
 struct Temp(PathBuf);
 
 impl Temp {
-    fn write(path: &Path, content: &str, mode: Option<u32>) -> Result<Temp> {
+    fn write(path: &Path, content: &[u8], mode: Option<u32>) -> Result<Temp> {
         let fail = |error| unwritable(path, error);
         let dir = parent(path);
         match DirBuilder::new().mode(0o700).create(dir) {
@@ -177,7 +181,7 @@ impl Temp {
         if let Some(mode) = mode {
             file.set_permissions(Permissions::from_mode(mode & 0o777)).map_err(fail)?;
         }
-        file.write_all(content.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
+        file.write_all(content).and_then(|()| file.sync_all()).map_err(fail)?;
         Ok(temp)
     }
 

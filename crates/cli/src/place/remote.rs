@@ -9,6 +9,7 @@ use std::path::Path;
 
 use tenure_core::{Error, Kind, Result, Stage};
 
+use super::file::SETTINGS_MAX;
 use crate::env::Env;
 
 /// The URL of the remote `origin` as written (with its password, if it has one); bytes that are not UTF-8 as `%XX`.
@@ -123,12 +124,11 @@ impl Settings {
         settings
     }
 
-    #[expect(clippy::disallowed_methods, reason = "one of git's files")]
     fn add(&mut self, file: &Path) -> Result<()> {
         let bad = |message: String| {
             Error::new(Kind::Storage, "git_broken", Stage::Resolve, message).entity(file.display().to_string())
         };
-        match std::fs::read(file) {
+        match super::file::read(file, SETTINGS_MAX) {
             Ok(text) => parse(&text, &mut self.0).map_err(|line| {
                 bad(format!("{} line {line} is not git configuration", file.display()))
                     .hint("`git config --list` shows what git makes of it. Mend the line, then call again.")

@@ -14,7 +14,7 @@ use super::Location;
 use crate::env::Env;
 
 /// What the names of the files beside a database end in.
-const BESIDE: [&str; 8] = ["-wal", "-shm", "-journal", "-turn-a", "-turn-b", "-bell", "-deciding", "-sock"];
+pub(super) const BESIDE: [&str; 8] = ["-wal", "-shm", "-journal", "-turn-a", "-turn-b", "-bell", "-deciding", "-sock"];
 
 /// A directory for its owner alone, removed with everything in it.
 pub(crate) struct Scratch(PathBuf);

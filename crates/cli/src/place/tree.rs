@@ -2,20 +2,23 @@
 
 use std::path::PathBuf;
 
+use super::file::{self, SETTINGS_MAX};
 use super::git::Checkout;
 
+/// Largest file of references that is read: half a million of them.
+const REFS_MAX: u64 = 64 * 1024 * 1024;
+
 /// The commit a working tree is at, from git's files; no process is started. Empty where there is none.
-#[expect(clippy::disallowed_methods, reason = "files of git")]
 pub(crate) fn head(checkout: &Checkout) -> String {
     let dot_git = checkout.top.join(".git");
-    let own = match std::fs::read_to_string(&dot_git) {
+    let own = match file::read_text(&dot_git, SETTINGS_MAX) {
         Ok(text) => match text.trim().strip_prefix("gitdir: ") {
             Some(path) => checkout.top.join(path),
             None => return String::new(),
         },
         Err(_) => dot_git,
     };
-    let read = |path: PathBuf| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let read = |path: PathBuf| file::read_text(&path, REFS_MAX).ok().map(|text| text.trim().to_owned());
     let Some(head) = read(own.join("HEAD")) else { return String::new() };
     let found = match head.strip_prefix("ref: ") {
         None => Some(head),

@@ -16,7 +16,7 @@ use super::Problem;
 use super::entries::Outcome;
 use super::marked::{self, TOML};
 use super::plan::Way;
-pub(crate) use place::Hooks;
+pub(crate) use place::{Hooks, git};
 
 /// The hooks that are installed.
 pub(crate) const EVENTS: [&str; 5] = ["pre-commit", "post-commit", "pre-merge-commit", "post-merge", "pre-push"];

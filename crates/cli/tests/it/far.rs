@@ -14,10 +14,14 @@ fn far(home: &Home, url: &str, secret: &str, agent: &str, args: &[&str]) -> Comm
     let dir = home.path("elsewhere");
     if !dir.exists() {
         std::fs::create_dir(&dir).unwrap();
-        std::fs::write(dir.join("tenure.toml"), "project = \"web\"\n").unwrap();
     }
     let mut command = home.call(args).json().cwd(&dir).no_env("TENURE_STORE").into_command();
-    command.env("TENURE_URL", url).env("TENURE_TOKEN", secret).env("USER", "root").env("HOME", &dir);
+    command
+        .env("TENURE_URL", url)
+        .env("TENURE_TOKEN", secret)
+        .env("TENURE_PROJECT", "web")
+        .env("USER", "root")
+        .env("HOME", &dir);
     if !agent.is_empty() {
         command.env("TENURE_AGENT", agent);
     }

@@ -181,11 +181,15 @@ fn a_repository_that_names_its_server_gets_no_token_that_is_not_meant_for_it() {
     let url = home.serving().url().to_owned();
     std::fs::write(home.path("repo/tenure.toml"), format!("server = \"{url}\"\n")).unwrap();
     let call = || home.call(&["list"]).no_env("TENURE_URL").json();
-    call().run().refusal().is("denied", "token_missing");
+    call().run().refusal().is("conflict", "unconfirmed_store");
+    let pin = || home.call(&["project", "pin", "--yes"]).no_env("TENURE_URL").json();
+    pin().run().refusal().is("denied", "token_missing");
     let dir = home.path("home/.config/tenure");
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("token"), format!("{url} {TOKEN}\n")).unwrap();
     std::fs::set_permissions(dir.join("token"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    call().no_env("TENURE_TOKEN").run().refusal().is("conflict", "unconfirmed_store");
+    pin().no_env("TENURE_TOKEN").run().data();
     call().no_env("TENURE_TOKEN").run().data();
 }
 

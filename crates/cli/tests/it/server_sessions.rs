@@ -16,12 +16,12 @@ struct Far<'a> {
 impl<'a> Far<'a> {
     fn new(home: &'a Home, up: &'a Up, name: &'static str) -> Far<'a> {
         home.git_init(name);
-        std::fs::write(home.path(name).join("tenure.toml"), "project = \"web\"\n").unwrap();
         Far { home, up, clone: name, secret: token(home, &format!("person:{name}"), "worker", "web") }
     }
 
     fn call(&self, args: &[&str]) -> Call {
         let call = self.home.call(args).cwd(self.home.path(self.clone)).no_env("TENURE_STORE").env("USER", self.clone);
+        let call = call.env("TENURE_PROJECT", "web");
         call.env("TENURE_URL", format!("http://{}", self.up.address)).env("TENURE_TOKEN", &self.secret)
     }
 

@@ -140,7 +140,7 @@ fn every_answer_has_its_shape() {
         for field in words("agent source project checkout store switched_on").split(' ') {
             assert!(!whoami[field].is_null(), "{field}");
         }
-        is(&home.ok(&["project", "show"]), "key label pin");
+        is(&home.ok(&["project", "show"]), "key label named_by_repository pin problem store store_from");
         let doctor = home.ok(&["doctor"]);
         is(&doctor, "healthy checks");
         is(&doctor["checks"][0], "name result text step");

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure_kernel::op::lock;
-use tenure_kernel::{Actor, Call, Op, RequestId};
+use tenure_kernel::{Actor, Call, Condition, Op, RequestId};
 use tenure_server::reach::{Expected, Socket, place};
 use tenure_server::wire::Request;
 use tenure_store::table::project;
@@ -65,6 +65,7 @@ fn leaves(home: &Home, agent: &str, name: &str) {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     };
     let op = Op::Lock(lock::Request { name: name.into(), ..lock::Request::default() });
     let request = Request::op(&call, &op, Some(60_000)).unwrap();

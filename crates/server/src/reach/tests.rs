@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tenure_kernel::op::{add, note};
 use tenure_kernel::query::list;
-use tenure_kernel::{Actor, RequestId};
+use tenure_kernel::{Actor, Condition, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, migrate};
 
@@ -136,6 +136,7 @@ fn call(request_id: &str) -> Call {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     }
 }
 

@@ -146,6 +146,12 @@ fn look_over(path: &Path) -> Result<Backup> {
     Ok(Backup { connection, steps, identity, counts })
 }
 
+/// Whether a database has the schema that all steps make, object by object and word for word.
+pub(crate) fn is_own_schema(connection: &Connection) -> Result<bool> {
+    let found = schema(connection).map_err(|error| error::sqlite(error, Stage::Read))?;
+    Ok(found == expected(VERSION)?)
+}
+
 /// What makes a schema: every object with its text.
 type Objects = Vec<(String, String, String, Option<String>)>;
 

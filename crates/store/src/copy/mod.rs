@@ -16,6 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Error, Result, Stage};
 
 pub use self::backup::Backup;
+pub(crate) use self::backup::is_own_schema;
 pub use self::backup::{HEAD, bad, declared_size};
 pub use self::draft::{Draft, Existing, exists};
 use crate::error::{self, corrupt};

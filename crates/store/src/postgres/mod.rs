@@ -18,6 +18,7 @@ use tenure_core::{Result, Span, Stage, id};
 
 pub(crate) use bell::Listener;
 pub use redact::redact;
+pub use url::{Reached, reached};
 
 use self::tx::{Connection, PostgresTx};
 use self::url::{Defaults, Target};

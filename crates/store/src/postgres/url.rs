@@ -155,6 +155,42 @@ impl Target {
     }
 }
 
+/// Where a URL leads, for a person who is asked whether that is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Hosts with their ports, or socket directories.
+    pub hosts: String,
+    /// The database.
+    pub database: String,
+    /// Whether the connection is encrypted, and who vouches for the other side.
+    pub tls: &'static str,
+}
+
+/// Where a URL leads; connects to nothing.
+pub fn reached(url: &str) -> Result<Reached> {
+    let nobody = Defaults { user: Some("nobody".to_owned()), password: None };
+    let target = Target::parse(url, &nobody)?;
+    let ports = target.config.get_ports();
+    let port = |nth: usize| ports.get(nth).or(ports.first()).copied().unwrap_or(5432);
+    let hosts = target.config.get_hosts().iter().enumerate().map(|(nth, host)| match host {
+        Host::Tcp(name) => format!("{name}:{}", port(nth)),
+        #[cfg(unix)]
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts = hosts.chain(target.config.get_hostaddrs().iter().map(|address| format!("at {address}")));
+    Ok(Reached {
+        hosts: hosts.collect::<Vec<_>>().join(", "),
+        database: target.config.get_dbname().unwrap_or("that of the user").to_owned(),
+        tls: match target.tls {
+            Tls::Disable => "no: everything is sent as it is",
+            Tls::Prefer => "only if the server offers it, and anybody can answer for the server",
+            Tls::Require if target.root_certificates.is_none() => "yes, but anybody can answer for the server",
+            Tls::Require | Tls::VerifyCa => "yes, with a certificate of a trusted authority, whatever host it names",
+            Tls::VerifyFull => "yes, with a certificate for the host",
+        },
+    })
+}
+
 /// The parameters that do not go to the client's parser.
 #[derive(Default)]
 struct Settings {

@@ -5,6 +5,7 @@
 
 mod bell;
 mod deciding;
+mod distrust;
 mod log;
 mod many;
 mod moved;
@@ -119,11 +120,18 @@ impl Sqlite {
     }
 
     pub(crate) fn integrity(&self) -> Result<Vec<String>> {
-        self.read("", &|tx, _| {
+        let mut found = self.read("", &|tx, _| {
             let rows = tx.query(Sql::same("PRAGMA integrity_check"), &[])?;
             let lines = rows.into_iter().map(|mut row| row.text(0)).collect::<Result<Vec<_>>>()?;
-            Ok(lines.into_iter().filter(|line| line != "ok").collect())
-        })
+            Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
+        })?;
+        // A newer program may have made tables that this one does not know.
+        let is_ours =
+            self.read_raw(&|connection| Ok(user_version(connection)? > VERSION || copy::is_own_schema(connection)?))?;
+        if !is_ours {
+            found.push("the schema is not the one that tenure makes".to_owned());
+        }
+        Ok(found)
     }
 
     pub(crate) fn schema_version(&self) -> Result<i64> {
@@ -274,11 +282,13 @@ impl Sqlite {
 
     /// A connection to a file, or to a URI of one, through the layer that the options name.
     fn open_file(&self, path: impl AsRef<Path>, flags: OpenFlags) -> Result<Connection> {
-        match &self.options.vfs {
+        let connection = match &self.options.vfs {
             Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs.as_str()),
             None => Connection::open_with_flags(path, flags),
         }
-        .map_err(|error| error::sqlite(error, Stage::Open))
+        .map_err(|error| error::sqlite(error, Stage::Open))?;
+        distrust::be_careful(&connection)?;
+        Ok(connection)
     }
 
     /// Brings the schema up to date. Many processes may try at once: each step is applied by one of them.
@@ -374,12 +384,12 @@ fn refuse_foreign(connection: &Connection) -> Result<()> {
     };
     let application = || number("PRAGMA application_id");
     if application()? == APPLICATION_ID {
-        return Ok(());
+        return distrust::refuse_foreign_objects(connection);
     }
     let untouched = number("PRAGMA user_version")? == 0 && number("SELECT COUNT(*) FROM sqlite_schema")? == 0;
     // Asked last: another process may be making the store, and writes this together with everything else.
     match application()? {
-        APPLICATION_ID => Ok(()),
+        APPLICATION_ID => distrust::refuse_foreign_objects(connection),
         BACKUP_ID => Err(error::is_backup()),
         0 if untouched => Ok(()),
         _ => Err(corrupt("the file is a database of another program, not a Tenure store")

@@ -41,6 +41,15 @@ pub fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
+/// The working trees on a host, of any project, whose common directory has an inode.
+pub fn of_inode(tx: &mut dyn Tx, host: &str, inode: i64) -> Result<Vec<Row>> {
+    let sql = Sql::same(
+        "SELECT host, path, id, common_path, common_device, common_inode FROM checkout
+         WHERE host = $1 AND common_inode = $2 ORDER BY project, path LIMIT 1000",
+    );
+    tx.query(sql, &[host.into(), inode.into()])?.into_iter().map(decode).collect()
+}
+
 /// Remembers a working tree, or what its common directory now is.
 pub fn put(tx: &mut dyn Tx, project: &str, row: &Row, now: Time) -> Result<()> {
     let sql = Sql::same(

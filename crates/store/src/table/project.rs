@@ -23,6 +23,13 @@ pub fn whole_store() -> Name {
     Name { key: WHOLE_STORE.to_owned(), label: "the whole store".to_owned() }
 }
 
+/// Whether the store has no project but for one that this transaction has just made.
+pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
+    let made = made.map_or("", |row| row.id.as_str());
+    let sql = Sql::same("SELECT id FROM project WHERE id <> $1 ORDER BY id LIMIT 1");
+    Ok(tx.query(sql, &[made.into()])?.is_empty())
+}
+
 /// Counts of tasks by stored class, in the order of [`Class`].
 pub type Counts = [i64; 7];
 

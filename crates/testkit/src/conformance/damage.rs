@@ -19,6 +19,7 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_t12_a_query_that_meets_a_damaged_row_is_an_error", damaged_answers),
     Case::only(&[Engine::File], "inv_c4_a_file_that_is_no_store_is_left_as_it_is", no_store),
     Case::only(&[Engine::File], "inv_c4_a_database_of_another_program_is_left_as_it_is", foreign),
+    Case::only(&[Engine::File], "inv_c4_a_schema_that_others_changed_is_refused_and_runs_nothing", changed_schema),
     Case::only(&[Engine::File], "inv_c4_a_torn_store_is_corrupt_and_left_as_it_is", torn),
     Case::only(&[Engine::File], "inv_c4_a_symbolic_link_is_refused", linked),
     Case::only(&[Engine::File], "inv_c4_files_are_private_and_directories_stay", modes),
@@ -165,6 +166,32 @@ fn foreign(world: &World) {
             left_alone(world, &path, &["corrupt_store"]);
         }
     }
+}
+
+/// A query without an end, as a table.
+const ENDLESS: &str = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n";
+
+fn changed_schema(world: &World) {
+    let newer = tenure_store::migrate::VERSION + 1;
+    let view = |name: &str| format!("CREATE VIEW {name} AS {ENDLESS}");
+    for (code, change) in [
+        ("foreign_schema", "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM task; END".to_owned()),
+        ("foreign_schema", view("extra")),
+        ("foreign_schema", format!("DROP VIEW task_full; {}", view("task_full"))),
+        ("foreign_schema", format!("DROP VIEW task_full; ALTER TABLE store RENAME TO gone; {}", view("store"))),
+        ("foreign_schema", format!("ALTER TABLE project RENAME TO gone; {}", view("project"))),
+        ("newer_schema", format!("DROP VIEW task_full; {}; PRAGMA user_version = {newer}", view("task_full"))),
+    ] {
+        let (_dir, path) = closed_store("");
+        crate::raw::tamper(&path, &format!("PRAGMA legacy_alter_table = ON; {change}"));
+        left_alone(world, &path, &[code]);
+    }
+    // What can only be read is found by whoever looks it over.
+    let (_dir, path) = closed_store("");
+    assert!(open(&path).store().integrity().unwrap().is_empty());
+    crate::raw::tamper(&path, "ALTER TABLE note ADD COLUMN odd TEXT");
+    let found = open(&path).store().integrity().unwrap();
+    assert!(found.len() == 1 && found[0].contains("schema"), "{found:?}");
 }
 
 fn torn(world: &World) {

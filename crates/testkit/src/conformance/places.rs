@@ -3,7 +3,9 @@
 use serde_json::json;
 use tenure_core::Stage;
 use tenure_kernel::op::{add, reserve};
-use tenure_kernel::{Call, Checkout, Op, Reply, Tree, Trust};
+use tenure_kernel::{Call, Checkout, Condition, Op, Reply, Repository, Tree, Trust};
+
+use tenure_store::table::project;
 
 use super::Case;
 use crate::fixture::{World, code_of, refusal};
@@ -17,6 +19,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_i5_a_copy_that_a_person_joined_stays_joined", joined),
     Case::everywhere("inv_i5_a_project_shared_by_name_may_be_anywhere", anywhere),
     Case::everywhere("inv_i5_places_are_kept_apart_by_host_and_project", apart),
+    Case::everywhere("inv_i5_a_project_that_only_a_repository_names_is_used_only_where_it_was_before", named),
+    Case::everywhere("inv_i5_a_store_that_only_a_repository_brings_is_used_only_where_it_was_before", brought),
     Case::everywhere("inv_i5_a_project_pinned_to_another_store_is_neither_read_nor_written", pinned),
 ];
 
@@ -147,7 +151,7 @@ fn apart(world: &World) {
     // The same path on another host is another directory, with other numbers.
     write(world, at("h2", "/repo", ("/repo/.git", 7, 700), Trust::Known)).unwrap();
     assert_eq!(code_of(write(world, at("h2", "/repo", HERE, Trust::Known))), "place_differs");
-    let other = tenure_store::table::project::Name { key: "name:q".into(), label: "q".into() };
+    let other = project::Name { key: "name:q".into(), label: "q".into() };
     let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
     world.kernel.run(&call, &Op::Add(add::Request::titled("x"))).unwrap();
     assert_eq!(checkouts(world), 3);
@@ -179,4 +183,74 @@ fn pinned(world: &World) {
     world.kernel.run(&call, &add).unwrap();
     let elsewhere = Call { pinned_store: Some("s-other".into()), ..call };
     assert_eq!(code_of(world.kernel.run(&elsewhere, &add)), "other_store");
+}
+
+fn repository(common: (&str, i64, i64)) -> Repository {
+    Repository { host: "h".into(), path: common.0.into(), device: common.1, inode: common.2 }
+}
+
+/// A call from a repository, with what must be so before it is answered.
+fn only_if(world: &World, common: (&str, i64, i64), condition: Condition) -> Call {
+    let top = common.0.trim_end_matches("/.git");
+    Call { condition, ..from(world, at("h", top, common, Trust::Any)) }
+}
+
+/// Neither an op nor a query is answered, and nothing is written.
+fn nothing_for(world: &World, call: &Call, code: &str) {
+    let before = dump(&world.kernel);
+    for error in
+        [refusal(world.kernel.run(call, &Op::Add(add::Request::titled("x")))), refusal(world.kernel.status(call))]
+    {
+        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", code, Stage::Resolve));
+        assert!(error.advice().is_some());
+    }
+    assert!(differing(&before, &dump(&world.kernel)).is_empty());
+}
+
+fn named(world: &World) {
+    let write = |call: &Call| world.kernel.run(call, &Op::Add(add::Request::titled("x")));
+    let known = |common| only_if(world, common, Condition::KnownProject(repository(common)));
+    // Nothing has happened in it: the first write makes it.
+    world.kernel.status(&only_if(world, HERE, Condition::NewProject)).unwrap();
+    write(&only_if(world, HERE, Condition::NewProject)).unwrap();
+    // It is known where it was used, also after a move or when devices were numbered anew.
+    let moved = ("/moved/.git", HERE.1, HERE.2);
+    for common in [HERE, moved, (HERE.0, 7, HERE.2)] {
+        write(&known(common)).unwrap();
+        world.kernel.status(&known(common)).unwrap();
+    }
+    nothing_for(world, &only_if(world, HERE, Condition::NewProject), "unconfirmed_project");
+    // A copy, another directory in its place, another machine.
+    for common in [COPY, (HERE.0, HERE.1, 300), ("/x/.git", 9, HERE.2)] {
+        nothing_for(world, &known(common), "unconfirmed_project");
+    }
+    let condition = Condition::KnownProject(Repository { host: "other".into(), ..repository(HERE) });
+    nothing_for(world, &only_if(world, HERE, condition), "unconfirmed_project");
+    // A directory without git is known by its path.
+    let plain = Repository { host: "h".into(), path: "/plain".into(), device: 0, inode: 0 };
+    let here =
+        Checkout { host: "h".into(), path: "/plain".into(), common: None, trust: Trust::Any, tree: Tree::default() };
+    let from_plain = Call { condition: Condition::KnownProject(plain), ..from(world, here) };
+    nothing_for(world, &from_plain, "unconfirmed_project");
+    write(&Call { condition: Condition::None, ..from_plain.clone() }).unwrap();
+    write(&from_plain).unwrap();
+}
+
+fn brought(world: &World) {
+    let write = |call: &Call| world.kernel.run(call, &Op::Add(add::Request::titled("x")));
+    let known = |common| only_if(world, common, Condition::KnownStore(repository(common)));
+    // A store with nothing in it is everybody's.
+    world.kernel.status(&known(HERE)).unwrap();
+    write(&known(HERE)).unwrap();
+    write(&known(HERE)).unwrap();
+    nothing_for(world, &known(COPY), "unconfirmed_store");
+    // Whatever project is asked for, and for what belongs to the whole store.
+    let other = project::Name { key: "name:q".into(), label: "q".into() };
+    nothing_for(world, &Call { project: other.clone(), ..known(COPY) }, "unconfirmed_store");
+    let whole = Call { project: project::whole_store(), checkout: None, ..known(COPY) };
+    assert_eq!(code_of(world.kernel.status(&whole)), "unconfirmed_store");
+    write(&Call { project: other, ..known(HERE) }).unwrap();
+    // One that a person said yes to is known from then on.
+    write(&only_if(world, COPY, Condition::None)).unwrap();
+    write(&known(COPY)).unwrap();
 }

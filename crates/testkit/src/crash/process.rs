@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_kernel::op::{claim, resume};
 use tenure_kernel::query::list;
-use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
@@ -71,6 +71,7 @@ pub(super) fn call(agent: &str, id: &str, joins: bool) -> Call {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     }
 }
 

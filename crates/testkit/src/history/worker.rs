@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind};
 use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
 use tenure_kernel::query::log;
-use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
@@ -56,6 +56,7 @@ pub(super) fn call(project: usize, actor: &str, request: &str) -> Call {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tenure_core::{Span, Time};
-use tenure_kernel::{Actor, Call, Checkout, Kernel, Op, RequestId, Tree, Trust};
+use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Clock, Durability, Location, Options};
 
@@ -222,6 +222,7 @@ pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),
+        condition: Condition::None,
     }
 }
 

@@ -7,6 +7,10 @@ use tenure_core::Result;
 use tenure_store::{Queue, Size, Store};
 
 use super::{Check, fault, ok, remark, wrong};
+use crate::env::Env;
+use crate::place::ignored::Ignored;
+use crate::place::tracking;
+use crate::setup;
 
 /// How long a writer waits for its turn before that is worth a word. A turn takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -37,6 +41,30 @@ pub(super) fn examine(store: &Store, database: &Path) -> Vec<Check> {
     }
     checks.push(turnstile(store.queue(PATIENCE)));
     checks
+}
+
+/// Whether git leaves alone a store that is in a checkout. One that it tracks was refused before.
+pub(super) fn git(env: &Env, database: &Path) -> Option<Check> {
+    let checkout = tracking::checkout_around(database)?;
+    let real = database.canonicalize().ok()?;
+    let inside = real.strip_prefix(&checkout.top).ok()?.to_str()?;
+    let top = checkout.top.display();
+    let args = ["ls-tree", "--name-only", "-z", "HEAD", "--", inside];
+    if setup::githook::git(&checkout.top, &args).is_some_and(|found| !found.is_empty()) {
+        return Some(wrong(
+            "git",
+            format!("the last commit has {inside} of {top}: a reset or a checkout puts an old store in its place"),
+            "Commit that it is taken out of git's index.",
+        ));
+    }
+    Some(match Ignored::of(&checkout, env).has(&real) {
+        true => ok("git", format!("the store is in the checkout {top}, and git ignores it")),
+        false => remark(
+            "git",
+            format!("the store is in the checkout {top}, and git does not ignore it"),
+            Some("Name it in a .gitignore: once git tracks it, it is refused."),
+        ),
+    })
 }
 
 fn turnstile(queue: Result<Queue>) -> Check {

@@ -140,6 +140,7 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     });
     if let Location::Sqlite(path) = &place.store {
         checks.extend(files::examine(store, path));
+        checks.extend(files::git(context.env, path));
     }
     checks.extend(files::size(store));
     checks.extend(rows(context, store));

@@ -20,7 +20,7 @@ use tenure_core::guard::Treatment;
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::{log, policy};
-use crate::context::Context;
+use crate::context::{Context, is_unconfirmed};
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::guard;
@@ -118,6 +118,10 @@ pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
 fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Outcome {
     let failure = match catch_unwind(AssertUnwindSafe(act)) {
         Ok(Ok(outcome)) => return outcome,
+        Ok(Err(error)) if is_unconfirmed(&error) => {
+            log::append(env, &format!("git {}", event.name()), error.code());
+            return Outcome::Fine;
+        }
         // What the environment says wrong, nobody finds in the store.
         Ok(Err(error)) if error.code() == "bad_name" => "bad_name: TENURE_AGENT is not the name of an agent",
         Ok(Err(error)) => error.code(),

@@ -20,6 +20,7 @@ use toml::Spanned;
 pub(crate) use self::guard::{Fail, People, guard_fail};
 use self::guard::{Guard, RELAXED, relaxed};
 pub(crate) use self::serve::Serve;
+use super::file::{self, SETTINGS_MAX};
 use super::{Location, fnv1a};
 use crate::env::Env;
 
@@ -277,9 +278,8 @@ fn retention(text: &str) -> Result<Option<Span>> {
     Err(Error::usage("bad_retention", format!("`{}` is not 1d to 3650d, nor `forever`", text::excerpt(text))))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a configuration file")]
 fn read(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
-    match std::fs::read_to_string(&path) {
+    match file::read_text(&path, SETTINGS_MAX) {
         Ok(text) => Ok(Some((path, text))),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) if error.kind() == ErrorKind::InvalidData => Err(refuse(&path, "", None, "it is not UTF-8 text")),

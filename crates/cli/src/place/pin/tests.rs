@@ -55,10 +55,10 @@ fn inv_i5_without_hard_links_one_still_wins() {
         for n in 0..20u8 {
             scope.spawn(move || {
                 start.wait();
-                create(path, &format!("{}\n", draw(&mut from(n))), no_links).unwrap();
+                create(path, format!("{}\n", draw(&mut from(n))).as_bytes(), no_links).unwrap();
                 let first = fs::read_to_string(path).unwrap();
                 assert_eq!(first.len(), ID_LENGTH + 1);
-                create(path, "late\n", no_links).unwrap();
+                create(path, b"late\n", no_links).unwrap();
                 assert_eq!(fs::read_to_string(path).unwrap(), first);
             });
         }
@@ -74,7 +74,7 @@ fn inv_i5_without_hard_links_nobody_renames_past_the_lock() {
     let lock = File::create(path.with_extension("lock")).unwrap();
     lock.lock().unwrap();
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| create(&path, "other\n", no_links));
+        let other = scope.spawn(|| create(&path, b"other\n", no_links));
         // Long enough for the other to have looked and renamed, if nothing held it back.
         for _ in 0..20_000 {
             std::thread::yield_now();

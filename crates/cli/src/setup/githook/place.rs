@@ -98,7 +98,8 @@ impl Hooks {
     }
 }
 
-fn git(top: &Path, args: &[&str]) -> Option<String> {
+/// What git says in a checkout; nothing where it fails or takes too long.
+pub(crate) fn git(top: &Path, args: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(top).args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX"] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tenure_kernel::op::{add, add_many, claim, done, note};
-use tenure_kernel::{Actor, Call, Kernel, Op, RequestId};
+use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, OsEntropy};
 
@@ -35,6 +35,7 @@ impl Caller {
             pinned_store: None,
             keep_events: None,
             proven_dead: Vec::new(),
+            condition: Condition::None,
         }
     }
 

@@ -1,0 +1,82 @@
+//! What a command believes of the repository it is in: which store it opens, and which project it shows.
+
+use tenure_core::{Error, Result};
+use tenure_kernel::{Actor, Condition};
+use tenure_server::reach::Reach;
+
+use super::Context;
+use crate::place::{Location, tracking};
+
+/// Whether a call was refused because only a repository names its store or its project. Hooks are silent then.
+pub(crate) fn is_unconfirmed(error: &Error) -> bool {
+    matches!(error.code(), "unconfirmed_store" | "unconfirmed_project")
+}
+
+impl Context<'_> {
+    /// What must be so before the store answers; a refusal where it is not even opened.
+    pub(super) fn condition(&self) -> Result<&Condition> {
+        if let Some(condition) = self.condition.get() {
+            return Ok(condition);
+        }
+        let place = self.place()?;
+        let condition = match (self.repins.get(), &place.store) {
+            (false, _) => place.condition(self.env)?,
+            // A person chooses the store; one that git would put back is none.
+            (true, Location::Sqlite(path)) => match tracking::tracked(path)? {
+                Some(found) => return Err(tracking::refused(&found, path)),
+                None => Condition::None,
+            },
+            (true, Location::Postgres(_) | Location::Server(_)) => Condition::None,
+        };
+        Ok(self.condition.get_or_init(|| condition))
+    }
+
+    /// The same for a call about the whole store, or a project that was named.
+    pub(super) fn store_condition(&self) -> Result<Condition> {
+        Ok(match self.condition()? {
+            Condition::NewProject | Condition::KnownProject(_) => Condition::None,
+            other => other.clone(),
+        })
+    }
+
+    /// The same once the project is pinned: what other processes of this clone have done meanwhile counts.
+    pub(super) fn condition_of_pinned(&self) -> Result<Condition> {
+        match self.condition()? {
+            Condition::NewProject => self.place()?.condition_of_name(self.env),
+            other => Ok(other.clone()),
+        }
+    }
+
+    /// Refuses a project that only the repository names before anything is written for it. What else is wrong the op says
+    /// better.
+    pub(super) fn refuse_unconfirmed_name(&self, reach: &Reach) -> Result<()> {
+        if *self.condition()? != Condition::NewProject {
+            return Ok(());
+        }
+        let Some(mut call) = self.call_as(Actor::named("nobody"), "query")? else { return Ok(()) };
+        match self.answered(&mut call, |call| reach.switched_on(call)) {
+            Err(error) if is_unconfirmed(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps git away from a store that is in a checkout.
+    pub(super) fn keep_git_out(&self) -> Result<()> {
+        match &self.place()?.store {
+            Location::Sqlite(path) => tracking::keep_out(path, self.env),
+            Location::Postgres(_) | Location::Server(_) => Ok(()),
+        }
+    }
+
+    /// Refuses a store that was found in the repository and that this machine does not know, for what works on the store
+    /// itself.
+    pub(super) fn refuse_unknown_store(&self) -> Result<()> {
+        if !matches!(self.condition()?, Condition::KnownStore(_)) {
+            return Ok(());
+        }
+        match self.ask(|reach, call| reach.switched_on(call)) {
+            Err(error) if is_unconfirmed(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What must be so before a call is answered whose store or project only a repository names.
+//!
+//! Anybody can write a name into a file and commit it. What this machine has recorded cannot be committed: that the
+//! project was used from the very directory that the call comes from.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::{Error, Kind, Result, Stage, Time, text};
+use tenure_store::Tx;
+use tenure_store::table::{checkout, project};
+
+use crate::call::Call;
+
+/// What must be so before a call is answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// Nothing: a person named the store and the project, or said yes to them.
+    #[default]
+    None,
+    /// Nothing has happened in the project yet.
+    NewProject,
+    /// Nothing has happened in the project yet, or it was used from this repository before.
+    KnownProject(Repository),
+    /// Nothing is in the store yet, or it was used from this repository before.
+    KnownStore(Repository),
+}
+
+/// A repository as the store remembers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repository {
+    /// The machine.
+    pub host: String,
+    /// The common git directory; without git, the directory itself.
+    pub path: String,
+    /// Its device; 0 without git.
+    pub device: i64,
+    /// Its inode; 0 without git.
+    pub inode: i64,
+}
+
+impl Repository {
+    /// Whether a recorded working tree is one of this repository. Numbers of devices change when a machine starts anew, and
+    /// a repository that moves keeps its inode: one of device and path may differ.
+    fn has(&self, row: &checkout::Row) -> bool {
+        if row.host != self.host {
+            return false;
+        }
+        if self.inode == 0 {
+            return row.common_path.is_empty() && row.path == self.path;
+        }
+        row.common_inode == self.inode && (row.common_device == self.device || row.common_path == self.path)
+    }
+}
+
+impl Condition {
+    /// The texts in it.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
+        let repository = match self {
+            Condition::None | Condition::NewProject => None,
+            Condition::KnownProject(repository) | Condition::KnownStore(repository) => Some(repository),
+        };
+        repository.into_iter().flat_map(|repository| [&repository.host, &repository.path])
+    }
+
+    /// Refuses a call whose condition is not met. `places` are the working trees of the project on the host of the call,
+    /// `clock` is the time at which the row of a new project was made.
+    pub(crate) fn check(
+        &self,
+        tx: &mut dyn Tx,
+        call: &Call,
+        (project, clock): (Option<&project::Row>, Time),
+        places: &[checkout::Row],
+    ) -> Result<()> {
+        let is_new = project.is_none_or(|project| !project.is_switched_on());
+        let is_whole_store = call.project.key == project::WHOLE_STORE;
+        match self {
+            Condition::None => Ok(()),
+            Condition::NewProject if is_new || is_whole_store => Ok(()),
+            Condition::KnownProject(repository)
+                if is_new || is_whole_store || places.iter().any(|row| repository.has(row)) =>
+            {
+                Ok(())
+            }
+            Condition::NewProject | Condition::KnownProject(_) => Err(unconfirmed_project(&call.project.label)),
+            Condition::KnownStore(repository) => {
+                let is_known = places.iter().any(|row| repository.has(row))
+                    || checkout::of_inode(tx, &repository.host, repository.inode)?
+                        .iter()
+                        .any(|row| repository.has(row))
+                    || project::is_none(tx, project.filter(|row| row.created_at == clock && !row.is_switched_on()))?;
+                if is_known { Ok(()) } else { Err(unconfirmed_store("the store that this repository brings along")) }
+            }
+        }
+    }
+}
+
+/// The refusal of a project that only a repository names.
+fn unconfirmed_project(label: &str) -> Error {
+    let label = text::excerpt(label);
+    Error::new(
+        Kind::Conflict,
+        "unconfirmed_project",
+        Stage::Resolve,
+        format!("this repository says that it belongs to the project {label}, which exists and was not used from here"),
+    )
+    .entity(label)
+    .hint(
+        "Nothing was shown or changed. A file of a repository is not believed before a person said yes for this clone.",
+    )
+    .attempt("tenure project show")
+    .person("If this clone belongs to that project, a person says so here, once: `tenure project pin`.")
+}
+
+/// The refusal of a store that only a repository names.
+pub fn unconfirmed_store(what: &str) -> Error {
+    Error::new(
+        Kind::Conflict,
+        "unconfirmed_store",
+        Stage::Resolve,
+        format!("{what} is not used before a person said yes for this clone"),
+    )
+    .hint("Nothing was opened, shown or sent there. `tenure project show` says what this repository asks for.")
+    .attempt("tenure project show")
+    .person("If the store is meant to be used, a person says so here, once: `tenure project pin`.")
+}
