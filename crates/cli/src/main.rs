@@ -1,6 +1,7 @@
 //! The binary `tenure`: arguments, settings, output. Domain rules live in the kernel.
 
 mod args;
+mod callable;
 mod command;
 mod context;
 mod env;

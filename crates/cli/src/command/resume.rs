@@ -7,6 +7,7 @@ use tenure_kernel::shape::Resumed;
 use tenure_kernel::{Call, Op};
 
 use super::{Group, Spec, read};
+use crate::callable::callable;
 use crate::context::Context;
 
 pub(super) const SPEC: Spec = Spec {
@@ -30,7 +31,7 @@ pub(super) const SPEC: Spec = Spec {
             if context.out.is_json() {
                 context.out.data(&seen);
             } else {
-                context.out.text(&seen.brief.text);
+                context.out.text(&callable(seen.brief.text, context.env));
             }
             return Ok(0);
         }
@@ -38,7 +39,7 @@ pub(super) const SPEC: Spec = Spec {
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
-            context.out.text(&answer.brief.text);
+            context.out.text(&callable(answer.brief.text.clone(), context.env));
         }
         let new = !answer.events.items.is_empty() || answer.events.more;
         // The text has what found room in it, the document has all that is offered.

@@ -1,5 +1,7 @@
 //! `tenure setup`: brings agent tools and Tenure together, checks that, and takes it back.
 
+mod check;
+
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
@@ -10,14 +12,14 @@ use tenure_kernel::{Op, op};
 
 use super::{Group, Spec, read};
 use crate::context::Context;
+use crate::output::Ink;
 use crate::output::table::table;
-use crate::output::time::span;
-use crate::output::{Ink, Printer};
 use crate::place::Location;
-use crate::setup::check::{self, Finding, State};
+use crate::setup::check::installed;
+use crate::setup::diagnosis::{Diagnosis, diagnose, survey};
 use crate::setup::diff;
 use crate::setup::githook::Hooks;
-use crate::setup::plan::{Change, Way, plan};
+use crate::setup::plan::{Change, Plan, Way, plan};
 use crate::setup::tool::{Content, File, Ground, Scope, Tool, named};
 use crate::setup::write::{Desk, Record, left_behind};
 
@@ -86,7 +88,7 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     let tools = tools(&args.tools, &ground, everything)?;
     if tools.contains(&Tool::Git) {
         let named = args.tools.iter().any(|name| name.eq_ignore_ascii_case("git"));
-        ground.git = hooks(context, named)?;
+        ground.git = hooks(context, named, &ground.program)?;
     }
     let job = Job { context, ground, tools, scopes, desk };
     match (args.check, args.remove) {
@@ -123,10 +125,11 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
 }
 
 /// Where the hooks of this repository are. Whoever names git is told what stands in the way.
-fn hooks(context: &Context<'_>, named: bool) -> Result<Option<Hooks>> {
+fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hooks>> {
     let place = context.place()?;
     // A bare repository makes no commits.
-    let found = place.checkout.as_ref().filter(|checkout| checkout.top != checkout.common).and_then(Hooks::of);
+    let checkout = place.checkout.as_ref().filter(|checkout| checkout.top != checkout.common);
+    let found = checkout.and_then(|checkout| Hooks::of(checkout, program));
     if found.is_none() && named {
         return Err(Error::usage("no_repository", "this directory is not in the working tree of a git repository")
             .hint("`tenure setup git` installs the hooks of a repository: call it inside of one, with git on PATH."));
@@ -185,25 +188,28 @@ impl Job<'_> {
     }
 
     fn change(&self, way: Way, yes: bool) -> Result<u8> {
-        let mut shown = plan(&self.files(), way, &Record::read(&self.desk))?;
+        let mut shown = plan(&self.files(), way, &Record::read(&self.desk));
         loop {
+            if shown.changes.is_empty() && !shown.failed.is_empty() {
+                return self.report(Done { way, plan: shown, kept: Vec::new(), switched_on: false });
+            }
             let switch_on = way == Way::Set && self.is_off()?;
-            let any = shown.iter().any(Change::is_change);
-            let paths: Vec<PathBuf> = shown.iter().map(|change| change.path.clone()).collect();
+            let any = shown.changes.iter().any(Change::is_change);
+            let paths: Vec<PathBuf> = shown.changes.iter().map(|change| change.path.clone()).collect();
             if !any && !switch_on {
                 if !left_behind(&paths).is_empty()
                     && let Ok(desk) = Desk::open(&self.desk)
                 {
                     desk.sweep(&paths);
                 }
-                return self.report(way, &shown, &[], false);
+                return self.report(Done { way, plan: shown, kept: Vec::new(), switched_on: false });
             }
-            self.confirm(&shown, switch_on, yes)?;
+            self.confirm(&shown.changes, switch_on, yes)?;
             let desk = Desk::open(&self.desk)?;
             desk.sweep(&paths);
-            let now = plan(&self.files(), way, &desk.record())?;
+            let now = plan(&self.files(), way, &desk.record());
             // Somebody was faster; what was agreed to is not what would be written now.
-            if now != shown && !yes {
+            if now.changes != shown.changes && !yes {
                 drop(desk);
                 self.context.out.aside("The files were changed in the meantime.");
                 shown = now;
@@ -213,14 +219,9 @@ impl Job<'_> {
                 // First, so that a store that cannot be written leaves everything as it is.
                 self.context.run(&Op::SwitchOn(op::switch_on::Request {}))?;
             }
-            let changes: Vec<Change> = now.iter().filter(|change| change.is_change()).cloned().collect();
-            let backups = desk.write(&changes, &super::backup::stamp())?;
-            let kept: Vec<(PathBuf, PathBuf)> = changes
-                .iter()
-                .zip(backups)
-                .filter_map(|(change, backup)| Some((change.path.clone(), backup?)))
-                .collect();
-            return self.report(way, &now, &kept, switch_on);
+            let (plan, kept) = write(&desk, now);
+            drop(desk);
+            return self.report(Done { way, plan, kept, switched_on: switch_on });
         }
     }
 
@@ -278,10 +279,21 @@ impl Job<'_> {
         }
     }
 
-    fn report(&self, way: Way, changes: &[Change], kept: &[(PathBuf, PathBuf)], switched_on: bool) -> Result<u8> {
-        let notes = self.notes(way, changes);
+    /// Says what was done. One tool that failed alone is the refusal itself.
+    fn report(&self, done: Done) -> Result<u8> {
+        let Done { way, plan: Plan { changes, mut failed }, kept, switched_on } = done;
+        if changes.is_empty()
+            && failed.len() == 1
+            && !switched_on
+            && let Some((_, error)) = failed.pop()
+        {
+            return Err(error);
+        }
+        let found = if way == Way::Set { self.diagnoses() } else { Vec::new() };
+        let notes = self.notes(way, &changes, &found);
         // Whoever asks for the hooks of git alone and gets none must not take them for installed.
-        let code = u8::from(way == Way::Set && self.tools == [Tool::Git] && self.has_no_hooks());
+        let no_hooks = way == Way::Set && self.tools == [Tool::Git] && self.has_no_hooks();
+        let code = u8::from(no_hooks || !failed.is_empty());
         let backup = |change: &Change| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);
         let out = self.context.out;
         if out.is_json() {
@@ -298,14 +310,19 @@ impl Job<'_> {
                     })
                 })
                 .collect();
-            out.data(&json!({ "files": files, "switched_on": switched_on, "notes": notes }));
+            let of = |(tool, error): &(Tool, Error)| json!({ "tool": tool.name(), "code": error.code(), "message": error.message(), "hint": error.advice() });
+            let failed: Vec<Value> = failed.iter().map(of).collect();
+            out.data(&json!({
+                "files": files, "failed": failed, "switched_on": switched_on, "findings": found, "notes": notes,
+            }));
             return Ok(code);
         }
         let mut text = String::new();
         let any = changes.iter().any(Change::is_change);
         match (way, any || switched_on) {
-            (Way::Set, _) if code != 0 => text.push_str("The hooks of git are not installed.\n"),
-            (Way::Set, false) => text.push_str(&format!("Already set up: {}.\n", self.names(changes))),
+            (Way::Set, _) if no_hooks => text.push_str("The hooks of git are not installed.\n"),
+            _ if changes.is_empty() => {}
+            (Way::Set, false) => text.push_str(&format!("Already set up: {}.\n", self.names(&changes))),
             (Way::Remove, false) => text.push_str("Nothing to remove.\n"),
             _ => {
                 let rows: Vec<Vec<String>> = changes
@@ -325,8 +342,19 @@ impl Job<'_> {
         for note in &notes {
             text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
         }
+        for (tool, error) in &failed {
+            let what = if way == Way::Set { "is not set up" } else { "is not removed" };
+            let label = out.ink(Ink::Red, "FAILED:");
+            text.push_str(&format!("{label} {} {what}: {}\n", tool.name(), error.message()));
+            text.extend(error.advice().map(|advice| format!("  {advice}\n")));
+        }
         out.text(&text);
         Ok(code)
+    }
+
+    /// What is wrong or worth knowing of what these tools have installed.
+    fn diagnoses(&self) -> Vec<Diagnosis> {
+        diagnose(&survey(&self.tools, &self.scopes, &self.ground), &self.ground, self.context.env)
     }
 
     /// Whether git looks for hooks where none of this repository can be.
@@ -341,7 +369,7 @@ impl Job<'_> {
     }
 
     /// What a person should know now.
-    fn notes(&self, way: Way, changes: &[Change]) -> Vec<String> {
+    fn notes(&self, way: Way, changes: &[Change], found: &[Diagnosis]) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         for change in changes {
             let remark = |remark: &String| format!("{}: {remark}.", self.short(&change.path));
@@ -350,17 +378,22 @@ impl Job<'_> {
         if way == Way::Remove {
             return notes;
         }
-        if self.tools.contains(&Tool::Git) {
+        if self.tools.contains(&Tool::Git) && !self.has_no_hooks() {
             notes.extend(self.ground.git.as_ref().and_then(Hooks::note));
         }
-        for change in changes.iter().filter(|change| change.is_change()) {
+        let is_untrusted = |tool: Tool| found.iter().any(|one| one.is_trust && one.tool == Some(tool.name()));
+        for change in changes.iter().filter(|change| change.is_change() && !is_untrusted(change.tool)) {
             notes.extend(change.tool.note(change.scope).map(str::to_owned));
         }
+        // A tool that failed is told as such.
+        let told = |diagnosis: &&Diagnosis| changes.iter().any(|change| Some(change.tool.name()) == diagnosis.tool);
+        let all = |diagnosis: &&Diagnosis| diagnosis.tool.is_none() || told(diagnosis) || self.has_no_hooks();
+        notes.extend(found.iter().filter(all).map(Diagnosis::sentence));
         for tool in &self.tools {
             let other = if self.scopes == [Scope::User] { Scope::Project } else { Scope::User };
             let files = tool.files(other, &self.ground);
             if ![Tool::Agents, Tool::Git].contains(tool)
-                && check::installed(&files).is_ok_and(|found| !found.hooks.is_empty())
+                && installed(&files, &self.ground).is_ok_and(|found| !found.hooks.is_empty())
             {
                 notes.push(format!(
                     "{} is set up for the {} too: its hooks would run twice; `tenure setup {} --remove --scope {}` takes \
@@ -382,100 +415,41 @@ impl Job<'_> {
         notes.dedup();
         notes
     }
-
-    fn check(&self) -> Result<u8> {
-        let out = self.context.out;
-        let mut findings: Vec<Finding> = Vec::new();
-        let mut others: Vec<Vec<String>> = Vec::new();
-        for tool in &self.tools {
-            for scope in &self.scopes {
-                let found = check::installed(&tool.files(*scope, &self.ground))?;
-                if !found.is_any() {
-                    continue;
-                }
-                if !found.hooks.is_empty() || *tool != Tool::Agents {
-                    out.progress(&format!("running the hooks of {}", tool.name()));
-                    findings.extend(check::replay(*tool, scope.as_str(), &found, self.context.env)?);
-                }
-                if *tool == Tool::Agents {
-                    others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]);
-                    break;
-                }
-                if *tool == Tool::Git {
-                    break;
-                }
-                let server = if found.server { "installed" } else { "MISSING" };
-                others.push(vec![tool.name().into(), "MCP server".into(), server.into()]);
-            }
-        }
-        let fired = self.context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
-        let last =
-            |finding: &Finding| fired.iter().find(|fired| fired.tool == finding.tool && fired.event == finding.event);
-        let notes: Vec<String> = match self.has_no_hooks() {
-            true => self.ground.git.as_ref().and_then(Hooks::note).into_iter().collect(),
-            false => Vec::new(),
-        };
-        let healthy = (notes.is_empty() || self.tools != [Tool::Git])
-            && !(findings.is_empty() && others.is_empty())
-            && findings.iter().all(|finding| finding.state == State::Works)
-            && others.iter().all(|row| row[2] == "installed");
-        if out.is_json() {
-            let hooks: Vec<Value> = findings
-                .iter()
-                .map(|finding| {
-                    let mut value = json!(finding);
-                    value["last_fired"] = json!(last(finding).map(|fired| &fired.at));
-                    value["last_fired_s"] = json!(last(finding).map(|fired| fired.ago_s));
-                    value
-                })
-                .collect();
-            let others: Vec<Value> = others
-                .iter()
-                .map(|row| json!({ "tool": row[0], "part": row[1], "installed": row[2] == "installed" }))
-                .collect();
-            out.data(&json!({ "healthy": healthy, "hooks": hooks, "others": others, "notes": notes }));
-            return Ok(u8::from(!healthy));
-        }
-        if findings.is_empty() && others.is_empty() {
-            match notes.is_empty() {
-                true => out.text("Nothing is set up. `tenure setup` does it."),
-                false => {
-                    out.text(&format!("Nothing is set up.\n{} {}", out.ink(Ink::Yellow, "note:"), notes.join("\n")));
-                }
-            }
-            return Ok(1);
-        }
-        let mut rows: Vec<Vec<String>> = findings
-            .iter()
-            .map(|finding| {
-                let fired = last(finding)
-                    .map_or("never fired here".to_owned(), |fired| format!("last fired {} ago", span(fired.ago_s)));
-                let state = mark(out, finding);
-                vec![finding.tool.to_owned(), finding.event.clone(), format!("{state}, {fired}")]
-            })
-            .collect();
-        rows.extend(others);
-        out.text(&table(&["TOOL", "PART", "FOUND"], &rows, usize::MAX));
-        for note in &notes {
-            out.text(&format!("{} {note}", out.ink(Ink::Yellow, "note:")));
-        }
-        out.text(if healthy {
-            "\nEverything works.\n"
-        } else {
-            "\nSomething is wrong: `tenure setup` puts it right.\n"
-        });
-        Ok(u8::from(!healthy))
-    }
 }
 
-fn mark(out: &Printer, finding: &Finding) -> String {
-    match (finding.state, &finding.problem) {
-        (State::Works, _) => format!("installed, {}", out.ink(Ink::Green, "works")),
-        (State::Missing, _) => out.ink(Ink::Red, "MISSING"),
-        (State::Changed, _) => format!("{}, not run", out.ink(Ink::Red, "changed by hand")),
-        (State::Fails, Some(problem)) => format!("installed, {}: {problem}", out.ink(Ink::Red, "FAILS")),
-        (State::Fails, None) => format!("installed, {}", out.ink(Ink::Red, "FAILS")),
+/// What was done.
+struct Done {
+    way: Way,
+    plan: Plan,
+    /// Where what was there before is kept.
+    kept: Vec<(PathBuf, PathBuf)>,
+    switched_on: bool,
+}
+
+/// Writes what is planned, one tool after the other: one that cannot be written keeps no other from it.
+fn write(desk: &Desk, mut plan: Plan) -> (Plan, Vec<(PathBuf, PathBuf)>) {
+    let mut kept = Vec::new();
+    let mut tools: Vec<Tool> = plan.changes.iter().map(|change| change.tool).collect();
+    tools.dedup();
+    let stamp = super::backup::stamp();
+    for tool in tools {
+        let is_meant = |change: &&Change| change.tool == tool && change.is_change();
+        let changes: Vec<Change> = plan.changes.iter().filter(is_meant).cloned().collect();
+        if changes.is_empty() {
+            continue;
+        }
+        match desk.write(&changes, &stamp) {
+            Ok(backups) => {
+                let paths = changes.into_iter().map(|change| change.path);
+                kept.extend(paths.zip(backups).filter_map(|(path, backup)| Some((path, backup?))));
+            }
+            Err(error) => {
+                plan.changes.retain(|change| change.tool != tool);
+                plan.failed.push((tool, error));
+            }
+        }
     }
+    (plan, kept)
 }
 
 fn action(change: &Change, way: Way) -> &'static str {
@@ -494,18 +468,23 @@ fn same_kind(one: &Content, other: &Content) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
-/// What `doctor` says about hooks: the tools that are set up, and when one last fired.
-pub(super) fn summary(context: &Context<'_>) -> Result<Vec<(&'static str, usize)>> {
-    let ground = ground(context)?;
-    let mut found = Vec::new();
-    for tool in Tool::ALL {
-        let mut hooks = 0;
-        for scope in [Scope::User, Scope::Project] {
-            hooks += check::installed(&tool.files(scope, &ground))?.hooks.len();
-        }
-        if hooks > 0 {
-            found.push((tool.name(), hooks));
-        }
-    }
-    Ok(found)
+/// What `doctor` says about hooks.
+pub(super) struct Summary {
+    /// How many hooks each tool has that is set up.
+    pub(super) hooks: Vec<(&'static str, usize)>,
+    /// What is wrong or worth knowing.
+    pub(super) diagnoses: Vec<Diagnosis>,
+}
+
+pub(super) fn summary(context: &Context<'_>) -> Result<Summary> {
+    let mut ground = ground(context)?;
+    ground.git = hooks(context, false, &ground.program)?;
+    let tools: Vec<Tool> = Tool::ALL.into_iter().chain([Tool::Git]).collect();
+    let found = survey(&tools, &[Scope::User, Scope::Project], &ground);
+    let count = |tool: &Tool| {
+        let of = found.iter().filter(|one| one.tool == *tool).filter_map(|one| one.installed.as_ref().ok());
+        of.map(|installed| installed.hooks.len()).sum::<usize>()
+    };
+    let counted = tools.iter().map(|tool| (tool.name(), count(tool))).filter(|(_, hooks)| *hooks > 0).collect();
+    Ok(Summary { hooks: counted, diagnoses: diagnose(&found, &ground, context.env) })
 }

@@ -42,6 +42,7 @@ use std::process::ExitCode;
 use tenure_core::{Error, Kind, Result, Stage};
 
 use crate::args::{self, VALUED};
+use crate::callable::callable_document;
 use crate::context::is_unconfirmed;
 use crate::env::Env;
 use crate::globals::Globals;
@@ -74,13 +75,14 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     }
     let output = outcome(&line, env, |seen| act(&line, env, seen));
     if let Some(output) = output {
-        print(&output);
+        print(output, env);
     }
     ExitCode::SUCCESS
 }
 
 /// Prints a document and says whether it was written out.
-fn print(document: &str) -> bool {
+fn print(document: String, env: &Env) -> bool {
+    let document = callable_document(document, env);
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(document.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
     written.and_then(|()| stdout.flush()).is_ok()
@@ -243,7 +245,7 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
     let Some(door) = door::Door::open(tool, name, &line.globals, &env, &out, &payload)? else { return Ok(None) };
     let show = |text: &str| {
         seen.borrow_mut().has_spoken = true;
-        print(&(tool.context)(name, text).to_string())
+        print((tool.context)(name, text).to_string(), &env)
     };
     let told = match event {
         Event::Start => start::act(&door, &payload, show)?,

@@ -12,11 +12,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tenure_core::{Error, Result};
 
-use super::entries::{other_hooks, own_hooks, own_server};
-use super::githook::Presence;
+use super::diagnosis::is_on;
+use super::entries::{other_hooks, own_hooks, own_positions, own_server};
+use super::githook::{Named, Presence};
+use super::line::shell_word;
 use super::plan::read;
-use super::tool::{Content, File, Tool, is_plugin, quoted};
-use super::{entries, githook, roots};
+use super::tool::{Content, File, Ground, Tool, is_plugin, quoted};
+use super::{entries, githook, roots, toml_hooks, trust};
 use crate::env::Env;
 use crate::place::scratch::Scratch;
 
@@ -42,6 +44,8 @@ pub(crate) enum State {
     Fails,
     /// It is not as setup writes it, so that nobody knows what it would do: it is not run.
     Changed,
+    /// Its tool does not run it before a person said so.
+    Untrusted,
 }
 
 /// A command line that is installed for an event.
@@ -51,8 +55,35 @@ pub(crate) struct Line {
     command: String,
     /// Whether it is what setup writes here, to the byte. Files of a repository come from anybody: nothing else is run.
     written: bool,
-    /// Whether nothing runs it: a hook of git whose file is not executable.
-    is_idle: bool,
+    /// Why it does nothing, where that can be seen without running it.
+    problem: Option<String>,
+    /// Why its tool does not run it.
+    distrust: Option<&'static str>,
+}
+
+impl Line {
+    fn of(event: &str, command: String, written: bool, path: &[std::path::PathBuf]) -> Line {
+        Line { event: event.to_owned(), problem: dead_end(&command, path), command, written, distrust: None }
+    }
+}
+
+/// Why a command line of setup does nothing: the program that it names is not there.
+fn dead_end(command: &str, path: &[std::path::PathBuf]) -> Option<String> {
+    if command.starts_with("command -v tenure ") {
+        return (!is_on(path)).then(|| "does nothing: `tenure` is not on PATH".to_owned());
+    }
+    let (program, _) = shell_word(command.strip_prefix("[ -x ")?)?;
+    (!Path::new(&program).is_file()).then(|| gone(&program))
+}
+
+fn gone(program: &str) -> String {
+    format!("does nothing: {} is gone", tenure_core::text::cut(program, 200))
+}
+
+/// The program that a plugin of OpenCode starts.
+fn plugin_program(text: &str) -> Option<String> {
+    let word = text.lines().find_map(|line| line.strip_prefix("const PROGRAM = "))?;
+    serde_json::from_str(word).ok()
 }
 
 /// What is installed for a tool in one scope.
@@ -61,6 +92,8 @@ pub(crate) struct Installed {
     pub(crate) hooks: Vec<Line>,
     /// The events of hooks that call this program in a way of their own.
     pub(crate) others: Vec<String>,
+    /// What is worth knowing of what works all the same.
+    pub(crate) remark: Option<String>,
     /// Whether the MCP server is there.
     pub(crate) server: bool,
     pub(crate) section: bool,
@@ -73,7 +106,7 @@ impl Installed {
 }
 
 /// Looks into the files of one tool and scope.
-pub(crate) fn installed(files: &[File]) -> Result<Installed> {
+pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
     let mut found = Installed::default();
     for file in files {
         let text = match &file.content {
@@ -87,13 +120,18 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                 for part in parts {
                     match part {
                         entries::Part::Hooks { hooks, program, .. } => {
-                            let line = |hook: entries::Hook| Line {
-                                written: hooks.iter().any(|own| own.event == hook.event && own.command == hook.command),
-                                event: hook.event,
-                                command: hook.command,
-                                is_idle: false,
+                            let line = |hook: entries::Hook| {
+                                let is_own =
+                                    |own: &entries::Hook| own.event == hook.event && own.command == hook.command;
+                                Line::of(&hook.event, hook.command.clone(), hooks.iter().any(is_own), &ground.path)
                             };
-                            found.hooks.extend(own_hooks(&root, &text, program).into_iter().map(line));
+                            let mut lines: Vec<Line> = own_hooks(&root, &text, program).into_iter().map(line).collect();
+                            if let Some(config) = (file.tool == Tool::Codex).then(|| codex_config(ground)).flatten() {
+                                for (line, position) in lines.iter_mut().zip(own_positions(&root, program)) {
+                                    line.distrust = trust::of(&config, &file.path, &position).problem();
+                                }
+                            }
+                            found.hooks.extend(lines);
                             found.others.extend(other_hooks(&root, &text, program).into_iter().map(|hook| hook.event));
                         }
                         entries::Part::Mcp { at, value } => found.server |= own_server(&root, at, value) == Some(true),
@@ -101,41 +139,98 @@ pub(crate) fn installed(files: &[File]) -> Result<Installed> {
                     }
                 }
             }
-            Content::Roots { program, .. } => found.server |= roots::is_set_up(&text, program),
+            Content::Roots { program, .. } => {
+                found.server |= roots::is_set_up(&text, program);
+                let line = |(event, command): (String, String)| Line::of(&event, command, false, &ground.path);
+                found.hooks.extend(toml_hooks::own(&text, program).into_iter().map(line));
+            }
             Content::Section => found.section = super::marked::has_section(&text),
             Content::Plugin(plugin) if is_plugin(&text) => {
                 // The plugin starts the program itself, without a shell.
-                let program = plugin.lines().find_map(|line| line.strip_prefix("const PROGRAM = "));
-                let program: String = program.and_then(|word| serde_json::from_str(word).ok()).unwrap_or_default();
-                let line = |event: &str| Line {
-                    event: event.to_owned(),
-                    command: format!("{} hook {} {event}", quoted(&program), file.tool.name()),
-                    written: text == *plugin,
-                    is_idle: false,
+                let program = plugin_program(plugin).unwrap_or_default();
+                let there = plugin_program(&text).filter(|there| there.starts_with('/') && !Path::new(there).is_file());
+                let problem = there.map(|there| gone(&there));
+                let line = |event: &str| {
+                    let command = format!("{} hook {} {event}", quoted(&program), file.tool.name());
+                    Line { problem: problem.clone(), ..Line::of(event, command, text == *plugin, &ground.path) }
                 };
                 found.hooks.extend(file.tool.events().iter().map(|(event, _)| line(event)));
             }
             Content::Plugin(_) => {}
-            Content::Hook(hook) => match githook::presence(&file.path, hook)? {
-                Presence::There => found.hooks.push(git_line(hook.event)),
-                Presence::Idle => found.hooks.push(Line { is_idle: true, ..git_line(hook.event) }),
-                Presence::Changed => found.others.push(hook.event.to_owned()),
-                Presence::Absent => {}
-            },
-            Content::Hooks(_) => match githook::is_configured(&text) {
-                Some(true) => found.hooks.extend(githook::EVENTS.map(git_line)),
-                Some(false) => found.others.extend(githook::EVENTS.map(str::to_owned)),
-                None => {}
-            },
+            Content::Hook(hook) => {
+                let presence = githook::presence(&file.path, hook)?;
+                add_git(&mut found, &[hook.event], &presence, &githook::wanted(hook), ground);
+            }
+            Content::Hooks { program, .. } => {
+                let presence = githook::configured_presence(&text);
+                add_git(&mut found, &githook::EVENTS, &presence, &Named::of(program.as_deref()), ground);
+            }
         }
     }
     Ok(found)
 }
 
-/// The line of a hook of git, as it is tried: in no repository, with nothing to say.
-fn git_line(event: &str) -> Line {
-    let command = format!("command -v tenure >/dev/null 2>&1 && tenure hook git {event} || exit 0");
-    Line { event: event.to_owned(), command, written: true, is_idle: false }
+/// The user's configuration of Codex, which says what it trusts; None where it cannot be read.
+fn codex_config(ground: &Ground) -> Option<toml::Table> {
+    let files = Tool::Codex.files(super::tool::Scope::User, ground);
+    let file = files.iter().find(|file| matches!(file.content, Content::Roots { .. }))?;
+    read(&file.path).ok()?.unwrap_or_default().parse().ok()
+}
+
+/// Adds hooks of git as they are found.
+fn add_git(found: &mut Installed, events: &[&'static str], presence: &Presence, wanted: &Named, ground: &Ground) {
+    let named = match presence {
+        Presence::Absent => return,
+        Presence::Changed => return found.others.extend(events.iter().map(|event| (*event).to_owned())),
+        Presence::Idle => wanted,
+        Presence::There(named) => named,
+    };
+    let place = named.place().filter(|place| Path::new(place).is_file());
+    let gone = named.place().filter(|_| place.is_none());
+    let problem = match (presence, place, gone) {
+        (Presence::Idle, _, _) => Some("git does not run it: the file is not executable".to_owned()),
+        (_, Some(_), _) => None,
+        _ if is_on(&ground.path) => None,
+        (_, _, Some(gone)) => Some(format!("does nothing: {gone} is gone and `tenure` is not on PATH")),
+        _ => Some("does nothing: `tenure` is not on PATH".to_owned()),
+    };
+    if problem.is_none() && named != wanted {
+        found.remark = Some(match (named, gone) {
+            (_, Some(gone)) => format!("the hooks name {gone}, which is gone; `tenure` on PATH is run instead"),
+            (Named::Place(place), _) => format!("the hooks name another program, {place}"),
+            _ => "the hooks are those of an earlier version, which do nothing where `tenure` is not on PATH".to_owned(),
+        });
+    }
+    // As it is tried: in no repository, with nothing to say.
+    let line = |event: &&'static str| Line {
+        command: format!("{} hook git {event} || exit 0", quoted(place.unwrap_or("tenure"))),
+        event: (*event).to_owned(),
+        written: true,
+        problem: problem.clone(),
+        distrust: None,
+    };
+    found.hooks.extend(events.iter().map(line));
+}
+
+/// How each hook of a tool stands, without running it: what is said to work may still fail.
+pub(crate) fn states(tool: Tool, installed: &Installed) -> Vec<(&'static str, State, Option<String>)> {
+    let of = |event: &'static str| {
+        let lines: Vec<&Line> = installed.hooks.iter().filter(|line| line.event == event).collect();
+        let changed = installed.others.iter().any(|other| other == event);
+        let (state, problem) = match lines.as_slice() {
+            [] if changed => (State::Changed, None),
+            [] => (State::Missing, None),
+            [line] if line.problem.is_some() => (State::Fails, line.problem.clone()),
+            [line] if !line.written => (State::Changed, None),
+            [line] => match line.distrust {
+                Some(problem) => (State::Untrusted, Some(problem.to_owned())),
+                None => (State::Works, None),
+            },
+            _ => (State::Fails, Some("it is there more than once".to_owned())),
+        };
+        (event, state, problem)
+    };
+    tool.events().iter().map(|(event, _)| of(event)).collect()
 }
 
 /// Runs every hook of a tool.
@@ -145,23 +240,15 @@ pub(crate) fn replay(tool: Tool, scope: &'static str, installed: &Installed, env
     std::fs::create_dir_all(&dir).map_err(|error| Error::bug(format!("no scratch project: {error}")))?;
     switch_on(&scratch, &dir, env);
     let mut findings = Vec::new();
-    for (event, _) in tool.events() {
-        let lines: Vec<&Line> = installed.hooks.iter().filter(|line| line.event == *event).collect();
-        let changed = installed.others.iter().any(|other| other == event);
-        let (state, problem) = match lines.as_slice() {
-            [] if changed => (State::Changed, None),
-            [] => (State::Missing, None),
-            [line] if !line.written => (State::Changed, None),
-            [line] if line.is_idle => {
-                (State::Fails, Some("git does not run it: the file is not executable".to_owned()))
-            }
-            [line] => match run(&line.command, &fixture(tool, event, &dir), &scratch, &dir, env) {
-                Ok(()) => (State::Works, None),
-                Err(problem) => (State::Fails, Some(problem)),
-            },
-            _ => (State::Fails, Some("it is there more than once".to_owned())),
-        };
-        findings.push(Finding { tool: tool.name(), event: (*event).to_owned(), scope, state, problem });
+    for (event, mut state, mut problem) in states(tool, installed) {
+        // One that its tool does not run yet is tried all the same: it may fail besides.
+        let line = installed.hooks.iter().find(|line| line.event == event);
+        if let (State::Works | State::Untrusted, Some(line)) = (state, line)
+            && let Err(failure) = run(&line.command, &fixture(tool, event, &dir), &scratch, &dir, env)
+        {
+            (state, problem) = (State::Fails, Some(failure));
+        }
+        findings.push(Finding { tool: tool.name(), event: event.to_owned(), scope, state, problem });
     }
     Ok(findings)
 }
@@ -196,14 +283,6 @@ fn switch_on(scratch: &Scratch, dir: &Path, env: &Env) {
 
 /// Runs one command line as tools do; what is wrong with it, if anything.
 fn run(line: &str, input: &Value, scratch: &Scratch, dir: &Path, env: &Env) -> Result<(), String> {
-    if line.starts_with("command -v tenure ") && !env.path().iter().any(|dir| dir.join("tenure").is_file()) {
-        return Err("does nothing: `tenure` is not on PATH".to_owned());
-    }
-    if let Some(program) = line.strip_prefix("[ -x ").and_then(|rest| rest.split(" ] && ").next())
-        && !Path::new(program.trim_matches('\'')).is_file()
-    {
-        return Err(format!("does nothing: {program} is gone"));
-    }
     let mut command = Command::new("sh");
     surroundings(&mut command, scratch, dir, env);
     command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Problem;
 use super::jsonc::{self, Entry, Item, Kind, Node};
 use super::line::{calls_hooks, is_own_hook, is_program};
+use super::trust::Position;
 
 /// A hook as a tool is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,10 +55,29 @@ pub(crate) struct Outcome {
     pub(crate) remarks: Vec<String>,
 }
 
+/// What is on record about a file that entries are taken out of.
+pub(crate) struct Made<'a> {
+    /// Whether setup gave the right to write a directory.
+    pub(crate) granted: &'a dyn Fn(&str) -> bool,
+    /// Whether setup made a container, by its names from the top, the file itself for none; None where that is not known.
+    pub(crate) container: &'a dyn Fn(&[&str]) -> Option<bool>,
+}
+
 /// The hooks of Tenure that a file has.
 pub(crate) fn own_hooks(root: &Node, text: &str, program: &str) -> Vec<Hook> {
     let own = places(root, &|command| is_own_hook(command, program));
     own.into_iter().map(|(_, hook)| read(root, text, hook)).collect()
+}
+
+/// Where they stand, in the same order.
+pub(crate) fn own_positions(root: &Node, program: &str) -> Vec<Position> {
+    let own = places(root, &|command| is_own_hook(command, program));
+    let position = |[hooks, event, group, handler]: [usize; 4]| Position {
+        event: root.items()[hooks].node.items()[event].key.clone(),
+        group,
+        handler,
+    };
+    own.into_iter().map(|(_, place)| position(place)).collect()
 }
 
 /// Hooks that call this program and are not as it writes them: somebody's own.
@@ -82,8 +102,10 @@ type Place = (Vec<usize>, [usize; 4]);
 fn places(root: &Node, is_meant: &dyn Fn(&str) -> bool) -> Vec<Place> {
     let own = |node: &Node| node.get("command").and_then(Node::text).is_some_and(is_meant);
     let mut found = Vec::new();
-    let Some(hooks) = position(root, "hooks") else { return found };
-    for (event, item) in root.items()[hooks].node.items().iter().enumerate() {
+    let keyed = root.items().iter().enumerate().filter(|(_, item)| item.key == "hooks");
+    let events = keyed
+        .flat_map(|(hooks, item)| item.node.items().iter().enumerate().map(move |(event, item)| (hooks, event, item)));
+    for (hooks, event, item) in events {
         for (group, entry) in item.node.items().iter().enumerate() {
             if own(&entry.node) {
                 found.push((vec![hooks, event, group], [hooks, event, group, usize::MAX]));
@@ -94,11 +116,7 @@ fn places(root: &Node, is_meant: &dyn Fn(&str) -> bool) -> Vec<Place> {
             let all = handlers.iter().all(|handler| own(&handler.node));
             for (index, _) in handlers.iter().enumerate().filter(|(_, handler)| own(&handler.node)) {
                 // A group with nothing else in it goes as a whole.
-                let cut = if all && handlers.len() == 1 {
-                    vec![hooks, event, group]
-                } else {
-                    vec![hooks, event, group, list, index]
-                };
+                let cut = if all { vec![hooks, event, group] } else { vec![hooks, event, group, list, index] };
                 found.push((cut, [hooks, event, group, index]));
             }
         }
@@ -133,7 +151,10 @@ fn read(root: &Node, text: &str, place: [usize; 4]) -> Hook {
 /// Whether the MCP server below a name is Tenure's, as it is written in `value` or by an earlier version; None if there is
 /// none.
 pub(crate) fn own_server(root: &Node, at: &str, value: &Value) -> Option<bool> {
-    let entry = root.get(at)?.get(SERVER)?;
+    is_own_server(root.get(at)?.get(SERVER)?, value)
+}
+
+fn is_own_server(entry: &Node, value: &Value) -> Option<bool> {
     let command = entry.get("command")?;
     let mut words: Vec<&str> = command.text().into_iter().collect();
     let list = |node: &'_ Node| node.items().iter().filter_map(|item| item.node.text()).map(str::to_owned).collect();
@@ -177,7 +198,8 @@ fn apply_part(text: &str, part: &Part, fresh: bool, remarks: &mut Vec<String>) -
             if have == want {
                 return Ok(text.to_owned());
             }
-            let mut text = take_hooks(text, program)?;
+            // Of what is taken out only to be put in anew the containers stay as they are.
+            let mut text = take_hooks(text, program, &|_| None)?;
             for hook in wanted {
                 let value = render(*shape, hook);
                 let path = ["hooks", hook.event.as_str()];
@@ -200,7 +222,7 @@ fn apply_part(text: &str, part: &Part, fresh: bool, remarks: &mut Vec<String>) -
                 }
                 None => {}
             }
-            let text = take_server(text, at)?;
+            let text = take_server(text, (at, value), &|_| None)?;
             put(&text, &Entry { path: &[at], key: Some(SERVER), value: &spaced(value), fresh })
         }
         Part::Grant { at, dir } => {
@@ -220,26 +242,24 @@ fn put(text: &str, entry: &Entry<'_>) -> Result<String, Problem> {
 
 /// Takes Tenure's parts out of a file. Grants are taken out only if they are among those that are known to be Tenure's:
 /// a directory has no sign of who put it there.
-pub(crate) fn strip(before: &str, parts: &[Part], made: impl Fn(&str) -> bool) -> Result<Outcome, Problem> {
+pub(crate) fn strip(before: &str, parts: &[Part], made: &Made<'_>) -> Result<Outcome, Problem> {
     let mut remarks = Vec::new();
     let mut text = before.to_owned();
     let begun = begun_here(before)?;
     for part in parts {
         match part {
             Part::Hooks { program, .. } => {
-                text = take_hooks(&text, program)?;
+                text = take_hooks(&text, program, made.container)?;
                 remark_others(&parse(&text)?, &text, program, &mut remarks);
             }
             Part::Mcp { at, value } => {
-                if own_server(&parse(&text)?, at, value) == Some(true) {
-                    text = take_server(&text, at)?;
-                }
+                text = take_server(&text, (at, value), made.container)?;
             }
             Part::Grant { at, dir } => {
                 let root = parse(&text)?;
                 let Some(place) = grant(&root, at, dir) else { continue };
-                if made(dir) {
-                    text = jsonc::remove(&text, &root, &place);
+                if (made.granted)(dir) {
+                    text = jsonc::remove(&text, &root, &place, made.container);
                 } else {
                     remarks.push(format!("the right to write {dir} stays: setup has no record that it gave it"));
                 }
@@ -247,8 +267,50 @@ pub(crate) fn strip(before: &str, parts: &[Part], made: impl Fn(&str) -> bool) -
             Part::Version => {}
         }
     }
-    let gone = text != before && begun && FRESH.contains(&text.as_str());
+    let gone = match (made.container)(&[]) {
+        Some(made) => made && is_bare(&parse(&text)?, parts),
+        None => begun && FRESH.contains(&text.as_str()),
+    };
+    let gone = gone && text != before;
     Ok(Outcome { text: (!gone).then_some(text), remarks })
+}
+
+/// Whether a file has nothing in it but what comes with one that is made.
+fn is_bare(root: &Node, parts: &[Part]) -> bool {
+    root.items().iter().all(|item| item.key == "version" && parts.contains(&Part::Version))
+}
+
+/// The containers of some parts that a file has, by their names from the top.
+pub(crate) fn containers(text: &str, parts: &[Part]) -> Vec<Vec<String>> {
+    let Ok(root) = parse(text) else { return Vec::new() };
+    let mut found: Vec<Vec<String>> = Vec::new();
+    let mut look = |names: &[&str]| {
+        if names.iter().try_fold(&root, |node, name| node.get(name)).is_some() {
+            found.push(names.iter().map(|name| (*name).to_owned()).collect());
+        }
+    };
+    for part in parts {
+        match part {
+            Part::Hooks { hooks, .. } => {
+                look(&["hooks"]);
+                hooks.iter().for_each(|hook| look(&["hooks", &hook.event]));
+            }
+            Part::Mcp { at, .. } => look(&[at]),
+            Part::Grant { at, .. } => (1..=at.len()).for_each(|end| look(&at[..end])),
+            Part::Version => {}
+        }
+    }
+    found
+}
+
+/// Whether a file has an entry of Tenure.
+pub(crate) fn has_own(text: &str, parts: &[Part]) -> bool {
+    let Ok(root) = parse(text) else { return false };
+    parts.iter().any(|part| match part {
+        Part::Hooks { program, .. } => !own_hooks(&root, text, program).is_empty(),
+        Part::Mcp { at, value } => own_server(&root, at, value) == Some(true),
+        Part::Grant { .. } | Part::Version => false,
+    })
 }
 
 /// What is left of a file that was made here.
@@ -261,24 +323,33 @@ fn begun_here(text: &str) -> Result<bool, Problem> {
     Ok(text.starts_with("{\n") && first.is_some_and(|item| text[1..item.start].trim().is_empty()))
 }
 
-fn take_hooks(text: &str, program: &str) -> Result<String, Problem> {
+fn take_hooks(text: &str, program: &str, made: &dyn Fn(&[&str]) -> Option<bool>) -> Result<String, Problem> {
     let mut text = text.to_owned();
     loop {
         let root = parse(&text)?;
         // From the end, as they came in.
         let Some((cut, _)) = places(&root, &|command| is_own_hook(command, program)).pop() else { return Ok(text) };
-        text = jsonc::remove(&text, &root, &cut);
+        text = jsonc::remove(&text, &root, &cut, made);
     }
 }
 
-fn take_server(text: &str, at: &str) -> Result<String, Problem> {
-    let root = parse(text)?;
-    let servers = position(&root, at);
-    let server = servers.and_then(|servers| Some((servers, position(&root.items()[servers].node, SERVER)?)));
-    Ok(match server {
-        Some((servers, server)) => jsonc::remove(text, &root, &[servers, server]),
-        None => text.to_owned(),
-    })
+/// Takes the server out that is below a name, and again where the name is there more than once.
+fn take_server(
+    text: &str,
+    (at, value): (&str, &Value),
+    made: &dyn Fn(&[&str]) -> Option<bool>,
+) -> Result<String, Problem> {
+    let mut text = text.to_owned();
+    loop {
+        let root = parse(&text)?;
+        let servers = root.items().iter().enumerate().rev().filter(|(_, item)| item.key == at);
+        let own = servers.filter_map(|(index, item)| Some((index, position(&item.node, SERVER)?)));
+        let is_own = |(servers, server): &(usize, usize)| {
+            is_own_server(&root.items()[*servers].node.items()[*server].node, value) == Some(true)
+        };
+        let Some((servers, server)) = own.into_iter().find(is_own) else { return Ok(text) };
+        text = jsonc::remove(&text, &root, &[servers, server], made);
+    }
 }
 
 /// Where a directory stands in a list.

@@ -3,7 +3,9 @@
 //!
 //! Whoever wrote a hook keeps it: it runs after Tenure's lines with its arguments, its input and its exit status.
 
+mod config;
 mod place;
+mod script;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +18,10 @@ use super::Problem;
 use super::entries::Outcome;
 use super::marked::{self, TOML};
 use super::plan::Way;
+pub(crate) use config::{configured, configured_presence};
 pub(crate) use place::{Hooks, git};
+pub(crate) use script::Named;
+use script::{lines, named};
 
 /// The hooks that are installed.
 pub(crate) const EVENTS: [&str; 5] = ["pre-commit", "post-commit", "pre-merge-commit", "post-merge", "pre-push"];
@@ -56,52 +61,53 @@ pub(crate) struct Hook {
     husky: bool,
     /// Whether hooks belong into files here.
     wanted: bool,
+    /// The program's place, where the file may name one.
+    program: Option<String>,
 }
 
-/// What is run for an event. Only 1 refuses: a program that is gone, too old or killed does not.
-fn call(event: &str) -> String {
-    match event {
-        "post-commit" | "post-merge" => format!("tenure hook git {event} \"$@\" || :"),
-        _ => format!("tenure hook git {event} \"$@\" || [ $? -ne 1 ] || exit 1"),
+impl Hook {
+    /// The lines that belong between the marks.
+    fn lines(&self) -> String {
+        lines(self.event, self.program.as_deref())
+    }
+
+    /// What the lines between the marks of a text name, if setup wrote them.
+    fn named(&self, text: &str) -> Option<Named> {
+        let span = locate(text).ok()??;
+        named(&text[span.inside], self.event)
+    }
+
+    /// The whole file with some lines between the marks.
+    fn made(&self, lines: &str) -> String {
+        if self.husky { own_husky(lines) } else { own(self.event, lines) }
+    }
+
+    /// Whether setup made a file, in this version or an earlier one, and nobody has changed it.
+    fn is_made(&self, text: &str) -> bool {
+        let inside = locate(text).ok().flatten().map(|span| text[span.inside].trim_end_matches('\n').to_owned());
+        let of = |inside: String| own(self.event, &inside) == text || self.husky && own_husky(&inside) == text;
+        self.named(text).is_some() && inside.is_some_and(of)
     }
 }
 
-/// The lines between the marks. What git says to a push is read once and given to both.
-fn lines(event: &str) -> String {
-    let call = call(event);
-    if event != "pre-push" {
-        return format!("if command -v tenure >/dev/null 2>&1; then\n{call}\nfi");
-    }
-    format!(
-        "if command -v tenure >/dev/null 2>&1; then\n\
-         tenure_refs=$(cat)\n\
-         printf '%s\\n' \"$tenure_refs\" | {call}\n\
-         if [ -n \"$tenure_refs\" ]; then exec <<tenure_end\n\
-         $tenure_refs\n\
-         tenure_end\n\
-         else exec </dev/null; fi\n\
-         fi"
-    )
-}
-
-fn block(event: &str) -> String {
-    format!("{}\n{}\n{}", TOML.begin, lines(event), TOML.end)
+fn block(lines: &str) -> String {
+    format!("{}\n{lines}\n{}", TOML.begin, TOML.end)
 }
 
 /// What a file says first that was made for this.
 const MADE: &str = "# Made by `tenure setup git`; `tenure setup git --remove` takes it out.\n";
 
-/// A file of its own. What was there before runs after it, if anything was.
-fn own(event: &str) -> String {
+/// A file of its own with these lines between the marks. What was there before runs after it, if anything was.
+fn own(event: &str, lines: &str) -> String {
     format!(
         "#!/bin/sh\n{MADE}{}\nbefore=\"${{0%/*}}/{event}.{ASIDE}\"\nif [ -x \"$before\" ]; then exec \"$before\" \"$@\"; fi\n",
-        block(event)
+        block(lines)
     )
 }
 
 /// The same for husky, which runs the lines of a file.
-fn own_husky(event: &str) -> String {
-    format!("{MADE}{}\n", block(event))
+fn own_husky(lines: &str) -> String {
+    format!("{MADE}{}\n", block(lines))
 }
 
 /// How a hook's file stands.
@@ -125,7 +131,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
             format!("{} cannot be used: {why}", path.display()),
         )
         .entity(path.display().to_string())
-        .hint("Nothing was written. Put the file right, or name the other tools.")
+        .hint("The files of this tool are as they were. Put this one right, then call again.")
     };
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -154,7 +160,7 @@ fn standing(path: &Path, hook: &Hook, text: Option<&str>) -> Standing {
     let meta = fs::symlink_metadata(path).ok();
     let regular = meta.as_ref().is_some_and(|meta| meta.is_file());
     let runs = runs(path, hook);
-    if regular && (text == own(hook.event) || hook.husky && text == own_husky(hook.event)) {
+    if regular && hook.is_made(text) {
         return Standing::Made;
     }
     if regular && runs && is_shell(text, hook.husky) && !text.contains('\u{fffd}') {
@@ -184,18 +190,20 @@ pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
     let mut planned = Planned { after: before.clone(), before: before.clone(), remarks: Vec::new(), moved: None, mode };
     let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
     let aside = path.with_file_name(format!("{}.{ASIDE}", hook.event));
-    let made = || if hook.husky { own_husky(hook.event) } else { own(hook.event) };
+    let made = hook.made(&hook.lines());
     match (set, standing(path, hook, before.as_deref())) {
-        (true, Standing::Absent) => planned.after = Some(made()),
+        (true, Standing::Absent) => planned.after = Some(made),
         (true, Standing::Made) if !runs(path, hook) => {
+            planned.after = Some(made);
             planned.moved = Some(Move::Mode);
             planned.remarks.push("it was not executable, so git did not run it; now it is".to_owned());
         }
-        (true, Standing::Made) | (false, Standing::Absent) => {}
+        (true, Standing::Made) => planned.after = Some(made),
+        (false, Standing::Absent) => {}
         (true, Standing::Script) if runs_legacy(path, hook) => {}
         (true, Standing::Script) => {
             let text = before.unwrap_or_default();
-            let outcome = put(&text, hook.event).map_err(|problem| problem.of(path))?;
+            let outcome = put(&text, hook).map_err(|problem| problem.of(path))?;
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
         }
         (true, Standing::Other) if fs::symlink_metadata(&aside).is_ok() => planned.remarks.push(format!(
@@ -203,7 +211,7 @@ pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
             aside.display()
         )),
         (true, Standing::Other) => {
-            planned.after = Some(own(hook.event));
+            planned.after = Some(own(hook.event, &hook.lines()));
             planned.moved = Some(Move::Aside(aside));
             planned.remarks.push(format!("what is there becomes {}.{ASIDE} and runs after Tenure", hook.event));
         }
@@ -217,7 +225,7 @@ pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
         }
         (false, Standing::Script) if !is_legacy || way == Way::Remove => {
             let text = before.unwrap_or_default();
-            let outcome = take(&text, hook.event).map_err(|problem| problem.of(path))?;
+            let outcome = take(&text, hook).map_err(|problem| problem.of(path))?;
             (planned.after, planned.remarks) = (outcome.text, outcome.remarks);
         }
         (false, _) => {}
@@ -228,20 +236,23 @@ pub(crate) fn plan(path: &Path, hook: &Hook, way: Way) -> Result<Planned> {
 /// Whether another program that installs hooks runs Tenure's already, from where it put it.
 fn runs_legacy(path: &Path, hook: &Hook) -> bool {
     let legacy = path.with_file_name(format!("{}.{LEGACY}", hook.event));
-    read(&legacy).is_ok_and(|text| text.is_some_and(|text| text.contains(&block(hook.event))))
+    read(&legacy).is_ok_and(|text| text.is_some_and(|text| hook.named(&text).is_some()))
 }
 
+/// What is said of lines that somebody changed.
+const CHANGED: &str = "the lines between the marks are not as Tenure writes them and are left as they are";
+
 /// A script with the lines behind its first, before anything that could end it.
-fn put(text: &str, event: &str) -> std::result::Result<Outcome, Problem> {
+fn put(text: &str, hook: &Hook) -> std::result::Result<Outcome, Problem> {
     if let Some(span) = locate(text)? {
-        let remarks = if text[span.inside].trim_end_matches('\n') == lines(event) {
-            Vec::new()
-        } else {
-            vec!["the lines between the marks are not as Tenure writes them and are left as they are".to_owned()]
-        };
-        return Ok(Outcome { text: Some(text.to_owned()), remarks });
+        if named(&text[span.inside.clone()], hook.event).is_none() {
+            return Ok(Outcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
+        }
+        let mut after = text.to_owned();
+        after.replace_range(span.inside, &format!("{}\n", hook.lines()));
+        return Ok(Outcome { text: Some(after), remarks: Vec::new() });
     }
-    let block = block(event);
+    let block = block(&hook.lines());
     let after = match (text.starts_with("#!"), text.find('\n')) {
         (false, _) => format!("{block}\n{text}"),
         (true, Some(end)) => format!("{}{block}\n{}", &text[..=end], &text[end + 1..]),
@@ -251,11 +262,10 @@ fn put(text: &str, event: &str) -> std::result::Result<Outcome, Problem> {
 }
 
 /// A script without the lines; None if it was made for them.
-fn take(text: &str, event: &str) -> std::result::Result<Outcome, Problem> {
+fn take(text: &str, hook: &Hook) -> std::result::Result<Outcome, Problem> {
     let Some(span) = locate(text)? else { return Ok(Outcome { text: Some(text.to_owned()), remarks: Vec::new() }) };
-    if text[span.inside.clone()].trim_end_matches('\n') != lines(event) {
-        let remark = "the lines between the marks are not as Tenure writes them and are left as they are";
-        return Ok(Outcome { text: Some(text.to_owned()), remarks: vec![remark.to_owned()] });
+    if named(&text[span.inside.clone()], hook.event).is_none() {
+        return Ok(Outcome { text: Some(text.to_owned()), remarks: vec![CHANGED.to_owned()] });
     }
     let (mut front, back) = (&text[..span.whole.start], &text[span.whole.end..]);
     // Without a newline at its end the lines came behind one.
@@ -277,10 +287,10 @@ fn locate(text: &str) -> std::result::Result<Option<marked::Span>, Problem> {
 }
 
 /// How Tenure's lines are in a hook's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Absent,
-    There,
+    There(Named),
     /// Somebody changed them.
     Changed,
     /// They are there, and git does not run the file.
@@ -292,56 +302,26 @@ pub(crate) fn presence(path: &Path, hook: &Hook) -> Result<Presence> {
     let Some(text) = read(path)? else { return Ok(Presence::Absent) };
     // What another program runs from there is counted with its own hook.
     let is_legacy = path.extension().is_some_and(|end| end == LEGACY);
-    if !is_legacy && text.contains(&block(hook.event)) && !runs(path, hook) {
+    let named = hook.named(&text);
+    if !is_legacy && named.is_some() && !runs(path, hook) {
         return Ok(Presence::Idle);
     }
     if is_legacy || matches!(standing(path, hook, Some(&text)), Standing::Other) {
         return Ok(Presence::Absent);
     }
-    if text.contains(&block(hook.event)) || runs_legacy(path, hook) {
-        return Ok(Presence::There);
+    let legacy = || {
+        let text = read(&path.with_file_name(format!("{}.{LEGACY}", hook.event))).ok()??;
+        hook.named(&text)
+    };
+    if let Some(named) = named.or_else(legacy) {
+        return Ok(Presence::There(named));
     }
     Ok(if text.contains(TOML.begin) { Presence::Changed } else { Presence::Absent })
 }
 
-/// The sections of git's configuration.
-fn sections() -> String {
-    let one = |event: &&str| {
-        // Git puts the arguments of the hook behind the line.
-        let refuses = if event.starts_with("post-") { "true" } else { "[ $? -ne 1 ]" };
-        let line = format!(
-            "tenure_hook() {{ command -v tenure >/dev/null 2>&1 || return 0; tenure hook git {event} \\\"$@\\\" || {refuses}; }}; \
-             tenure_hook"
-        );
-        format!("[hook \"tenure-{event}\"]\n\tevent = {event}\n\tcommand = \"{line}\"")
-    };
-    EVENTS.iter().map(one).collect::<Vec<_>>().join("\n")
-}
-
-/// Git's configuration with the hooks in it, or without them.
-pub(crate) fn configured(text: Option<&str>, set: bool) -> std::result::Result<Outcome, Problem> {
-    let whole = text.unwrap_or_default();
-    let unchanged = |remarks| Ok(Outcome { text: text.map(str::to_owned), remarks });
-    match (locate(whole)?, set) {
-        (None, false) => unchanged(Vec::new()),
-        (None, true) => Ok(Outcome { text: Some(marked::append(text, &TOML, &sections())), remarks: Vec::new() }),
-        (Some(span), set) => {
-            let is_own = whole[span.inside.clone()].trim_end_matches('\n') == sections();
-            match (is_own, set) {
-                (true, true) => unchanged(Vec::new()),
-                (true, false) => Ok(Outcome { text: span.cut(whole), remarks: Vec::new() }),
-                (false, _) => unchanged(vec![
-                    "what stands between the marks is not as Tenure writes it and is left as it is".to_owned(),
-                ]),
-            }
-        }
-    }
-}
-
-/// Whether the hooks are in git's configuration; `Some(false)` for ones that somebody changed.
-pub(crate) fn is_configured(text: &str) -> Option<bool> {
-    let span = locate(text).ok()??;
-    Some(text[span.inside].trim_end_matches('\n') == sections())
+/// What setup writes for a hook.
+pub(crate) fn wanted(hook: &Hook) -> Named {
+    Named::of(hook.program.as_deref())
 }
 
 #[cfg(test)]

@@ -356,14 +356,21 @@ fn behind_remark(text: &str, mut at: usize) -> usize {
 }
 
 /// Takes an item out of the container that a path of positions leads to, and with it every container above that was
-/// made for it and has nothing else in it.
-pub(crate) fn remove(text: &str, root: &Node, place: &[usize]) -> String {
+/// made for it and has nothing else in it. `made` says whether a container, by its names from the top, was made; where it
+/// does not know the layout tells.
+pub(crate) fn remove(text: &str, root: &Node, place: &[usize], made: &dyn Fn(&[&str]) -> Option<bool>) -> String {
     let mut place = place.to_vec();
     loop {
         let Some((index, above)) = place.split_last() else { return text.to_owned() };
-        let container = above.iter().fold(root, |node, index| &node.items()[*index].node);
+        let mut container = root;
+        let mut names = Vec::new();
+        for index in above {
+            let item = &container.items()[*index];
+            names.push(item.key.as_str());
+            container = &item.node;
+        }
         let alone = container.items().len() == 1 && container.is_container();
-        if alone && !above.is_empty() && was_made(text, container) {
+        if alone && !above.is_empty() && made(&names).unwrap_or_else(|| was_made(text, container)) {
             place.pop();
             continue;
         }

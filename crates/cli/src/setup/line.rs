@@ -29,7 +29,7 @@ pub(crate) fn is_own_hook(command: &str, program: &str) -> bool {
 }
 
 /// The word that a line of shell begins with, written as `quoted` does, and the rest.
-fn shell_word(line: &str) -> Option<(String, &str)> {
+pub(crate) fn shell_word(line: &str) -> Option<(String, &str)> {
     let Some(mut rest) = line.strip_prefix('\'') else {
         let end = line.find(' ')?;
         return Some((line[..end].to_owned(), &line[end..])).filter(|(word, _)| quoted(word) == *word);

@@ -4,6 +4,7 @@
 //! (a command line of this program, a mark), so that it can be replaced and taken out again, and nothing else is touched.
 
 pub(crate) mod check;
+pub(crate) mod diagnosis;
 pub(crate) mod diff;
 pub(crate) mod entries;
 pub(crate) mod githook;
@@ -13,7 +14,9 @@ pub(crate) mod marked;
 pub(crate) mod plan;
 mod roots;
 mod statement;
+mod toml_hooks;
 pub(crate) mod tool;
+mod trust;
 pub(crate) mod write;
 
 use std::path::Path;
@@ -55,7 +58,7 @@ impl Problem {
         };
         Error::new(Kind::Usage, code, Stage::Resolve, message)
             .entity(file.to_string())
-            .hint("Nothing was written. Correct the file, or name the other tools.")
+            .hint("The files of this tool are as they were. Correct this one, then call again.")
             .detail("line", line)
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tenure_core::{Error, Kind, Result, Stage};
 
-use super::entries::{self, Outcome, Part};
+use super::entries::{self, Made, Outcome, Part};
 use super::githook::{self, Move};
 use super::marked;
 use super::tool::{Content, File, Scope, Tool, is_plugin};
@@ -26,6 +26,7 @@ pub(crate) enum Way {
 /// One file, before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
+    pub(crate) way: Way,
     pub(crate) tool: Tool,
     pub(crate) scope: Scope,
     pub(crate) path: PathBuf,
@@ -36,6 +37,8 @@ pub(crate) struct Change {
     pub(crate) remarks: Vec<String>,
     /// Directories that the sandbox of a tool is allowed to write by this.
     pub(crate) grants: Vec<String>,
+    /// What of the objects, tables and lists in it is made by this; None where that cannot be told.
+    pub(crate) containers: Option<Vec<Vec<String>>>,
     /// What else becomes of what is there.
     pub(crate) moved: Option<Move>,
     /// The mode of a file that is made, where it is not the usual one.
@@ -53,15 +56,33 @@ impl Change {
     }
 }
 
-/// Reads all files and says what becomes of each; a file that cannot be understood stops everything.
-pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Result<Vec<Change>> {
-    files.iter().map(|file| one(file, way, record)).collect()
+/// What becomes of the files of all tools, and which tools are left out and why.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) failed: Vec<(Tool, Error)>,
+}
+
+/// Reads all files and says what becomes of each. A file that cannot be understood leaves out all files of its tool, and
+/// of no other.
+pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Plan {
+    let mut plan = Plan::default();
+    for file in files {
+        match one(file, way, record) {
+            _ if plan.failed.iter().any(|(tool, _)| *tool == file.tool) => {}
+            Ok(change) => plan.changes.push(change),
+            Err(error) => plan.failed.push((file.tool, error)),
+        }
+    }
+    plan.changes.retain(|change| plan.failed.iter().all(|(tool, _)| *tool != change.tool));
+    plan
 }
 
 fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
     if let Content::Hook(hook) = &file.content {
         let planned = githook::plan(&file.path, hook, way)?;
         return Ok(Change {
+            way,
             tool: file.tool,
             scope: file.scope,
             path: file.path.clone(),
@@ -69,17 +90,22 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
             after: planned.after,
             remarks: planned.remarks,
             grants: Vec::new(),
+            containers: None,
             moved: planned.moved,
             mode: Some(planned.mode),
         });
     }
     let before = read(&file.path)?;
     let refused = |problem: Problem| problem.of(&file.path);
-    let made = |dir: &str| record.has_granted(&file.path, dir);
+    let granted = |dir: &str| record.has_granted(&file.path, dir);
+    let container = |names: &[&str]| record.has_made(&file.path, names);
+    let made = Made { granted: &granted, container: &container };
     let outcome = match (way, &file.content, &before) {
         (Way::Set, Content::Json(parts), _) => entries::apply(before.as_deref(), parts),
         (Way::Set, Content::Roots { program, dir }, _) => roots::apply(before.as_deref(), program, dir.as_deref()),
-        (_, Content::Hooks(wanted), _) => githook::configured(before.as_deref(), *wanted && way == Way::Set),
+        (_, Content::Hooks { wanted, program }, _) => {
+            githook::configured(before.as_deref(), program.as_deref(), *wanted && way == Way::Set)
+        }
         (_, Content::Hook(_), _) => Ok(Outcome { text: before.clone(), remarks: Vec::new() }),
         (Way::Set, Content::Section, _) => marked::put_section(before.as_deref(), &SECTIONS),
         (Way::Set, Content::Plugin(text), Some(found)) if !is_plugin(found) => {
@@ -89,9 +115,9 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
         }
         (Way::Set, Content::Plugin(text), _) => Ok(whole(text.clone())),
         (Way::Remove, _, None) => Ok(Outcome { text: None, remarks: Vec::new() }),
-        (Way::Remove, Content::Json(parts), Some(before)) => entries::strip(before, parts, made),
+        (Way::Remove, Content::Json(parts), Some(before)) => entries::strip(before, parts, &made),
         (Way::Remove, Content::Roots { program, dir }, Some(before)) => {
-            roots::strip(before, program, dir.as_deref(), made)
+            roots::strip(before, program, dir.as_deref(), &made)
         }
         (Way::Remove, Content::Section, Some(before)) => marked::take_section(before, &SECTIONS),
         (Way::Remove, Content::Plugin(_), Some(found)) => {
@@ -104,7 +130,10 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
     } else {
         Vec::new()
     };
+    let containers =
+        (way == Way::Set && before != after).then(|| new_containers(file, &before, &after, record)).flatten();
     Ok(Change {
+        way,
         tool: file.tool,
         scope: file.scope,
         path: file.path.clone(),
@@ -112,6 +141,7 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
         after,
         remarks,
         grants,
+        containers,
         moved: None,
         mode: None,
     })
@@ -135,6 +165,36 @@ fn new_grants(file: &File, before: Option<&str>, after: Option<&str>) -> Vec<Str
         text.is_some_and(|text| text.contains(&quoted))
     };
     dirs.into_iter().filter(|dir| has(after, dir) && !has(before, dir)).cloned().collect()
+}
+
+/// The containers that a file has afterwards and did not have before. Of a file that had entries of Tenure before and is
+/// not on record it is not known which were made for them.
+fn new_containers(
+    file: &File,
+    before: &Option<String>,
+    after: &Option<String>,
+    record: &Record,
+) -> Option<Vec<Vec<String>>> {
+    let in_text = |text: &Option<String>| {
+        let text = text.as_deref()?;
+        let mut found = match &file.content {
+            Content::Json(parts) => entries::containers(text, parts),
+            Content::Roots { .. } => roots::containers(text),
+            _ => return None,
+        };
+        found.push(Vec::new());
+        Some(found)
+    };
+    let had = before.as_deref().is_some_and(|text| match &file.content {
+        Content::Json(parts) => entries::has_own(text, parts),
+        Content::Roots { program, .. } => roots::is_set_up(text, program),
+        _ => false,
+    });
+    if had && record.has_made(&file.path, &[]).is_none() {
+        return None;
+    }
+    let had = in_text(before).unwrap_or_default();
+    Some(in_text(after)?.into_iter().filter(|names| !had.contains(names)).collect())
 }
 
 fn whole(text: String) -> Outcome {
@@ -174,7 +234,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
 fn unusable(path: &Path, why: &str) -> Error {
     Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
         .entity(path.display().to_string())
-        .hint("Nothing was written. Put the file right, or name the other tools.")
+        .hint("The files of this tool are as they were. Put this one right, then call again.")
 }
 
 /// The section as it is written now, and then as it ever was: by that it is told from what a person wrote.

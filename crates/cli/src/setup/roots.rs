@@ -1,8 +1,9 @@
 //! Codex's `config.toml`: the MCP server and the directory that its sandbox may write. Everything that can stand apart goes
 //! between marks at the end of the file; a directory goes into the list that is there, if there is one.
 //!
-//! Other programs write between the marks too: a table that is added at the end comes before the last comment. So entries are
-//! taken by what they say, and in the end everything else must say what it said before.
+//! Codex writes the file itself (`codex mcp add`): it drops comments, moves tables and lays them out anew. So entries are
+//! known by what they say, wherever they stand. Intact marks only make a removal exact to the byte, and in the end everything
+//! else must say what it said before.
 
 use std::ops::Range;
 
@@ -10,11 +11,11 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::Problem;
-use super::entries::{Outcome, SERVER};
+use super::entries::{Made, Outcome, SERVER};
 use super::line::is_program;
 use super::marked::{self, Span, TOML};
-use super::statement::{Kind, Statement, statements};
+use super::statement::{Kind, Statement, cut, statements, without};
+use super::{Problem, toml_hooks};
 
 static SERVERS: &str = "mcp_servers";
 static TABLE: &str = "sandbox_workspace_write";
@@ -25,9 +26,8 @@ const LINE_MARK: &str = " # tenure setup";
 /// Puts server and directory in, or says that they are there. What has no place is left out, with a remark.
 pub(crate) fn apply(before: Option<&str>, program: &str, dir: Option<&str>) -> Result<Outcome, Problem> {
     let mut remarks = Vec::new();
-    let mut text = before.unwrap_or_default().to_owned();
-    parse(&text)?;
-    span(&text)?;
+    parse(before.unwrap_or_default())?;
+    let mut text = toml_hooks::without(&without_stray_marks(before.unwrap_or_default()), program);
     let mut parts = Vec::new();
     match own_server(&parse(&text)?, program) {
         None => parts.push((
@@ -73,7 +73,7 @@ fn no_place(name: &str) -> String {
 /// A part between the marks, behind what is there.
 fn put(before: Option<&str>, part: &str) -> Result<String, Problem> {
     let text = before.unwrap_or_default();
-    let Some(span) = span(text)? else { return Ok(marked::append(before, &TOML, part)) };
+    let Some(span) = span(text) else { return Ok(marked::append(before, &TOML, part)) };
     let newline = marked::newline(text);
     let lines: String = part.lines().map(|line| format!("{line}{newline}")).collect();
     let mut after = text.to_owned();
@@ -81,42 +81,91 @@ fn put(before: Option<&str>, part: &str) -> Result<String, Problem> {
     Ok(after)
 }
 
-/// Takes both out; a directory only if setup put it there.
-pub(crate) fn strip(
-    before: &str,
-    program: &str,
-    dir: Option<&str>,
-    made: impl Fn(&str) -> bool,
-) -> Result<Outcome, Problem> {
+/// Takes both out; a directory only if setup put it there, and a table that is empty then only if setup made it.
+pub(crate) fn strip(before: &str, program: &str, dir: Option<&str>, made: &Made<'_>) -> Result<Outcome, Problem> {
     parse(before)?;
     let mut remarks = Vec::new();
-    let (mut text, taken) = without_roots(before, dir, made, &mut remarks)?;
+    let (mut text, taken) = without_roots(before, dir, made.granted, &mut remarks)?;
     let mut after = Some(text.clone());
-    if let Some(span) = span(&text)? {
+    if let Some(span) = span(&text) {
         let rest = without_own(&text, &span, program)?;
         after = span.leave(&text, &rest);
         text = after.clone().unwrap_or_default();
     }
     if own_server(&parse(&text)?, program) == Some(true) {
-        remarks.push(format!("the MCP server `{SERVER}` outside of the marks stays: setup did not put it there"));
+        text = without(&text, &[SERVERS, SERVER]);
     }
+    text = as_made(&toml_hooks::without(&without_stray_marks(&text), program), made)?;
     let own: Vec<&str> = taken.iter().map(String::as_str).collect();
     if !is_same(&foreign(before, program, &own), &foreign(&text, program, &own)) {
         return Err(Problem::Tangled);
     }
-    Ok(Outcome { text: after, remarks })
+    let is_gone = after.is_none() || (made.container)(&[]) == Some(true) && text.trim().is_empty();
+    Ok(Outcome { text: (!is_gone).then_some(text), remarks })
+}
+
+/// The tables and the list that entries stand in, the deepest first.
+pub(crate) const CONTAINERS: [&[&str]; 3] = [&[TABLE, LIST], &[TABLE], &[SERVERS]];
+
+/// A file in which of the containers that are empty those are left that setup did not make, as far as it is on record.
+fn as_made(text: &str, made: &Made<'_>) -> Result<String, Problem> {
+    let mut text = text.to_owned();
+    for path in CONTAINERS {
+        let table: toml::Table = text.parse().map_err(|_| Problem::Tangled)?;
+        let found = find(&table, path);
+        let is_empty = match found {
+            Some(toml::Value::Table(table)) => table.is_empty(),
+            Some(toml::Value::Array(list)) => list.is_empty(),
+            _ => false,
+        };
+        match (made.container)(path) {
+            Some(true) if is_empty => text = without(&text, path),
+            // A table that was there without anything in it went with what was put into it.
+            Some(false) if found.is_none() && path.len() == 1 => text.push_str(&format!("\n[{}]\n", path[0])),
+            _ => {}
+        }
+    }
+    Ok(text)
+}
+
+fn find<'a>(table: &'a toml::Table, path: &[&str]) -> Option<&'a toml::Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(table.get(*first)?, |value, name| value.get(name))
+}
+
+/// The containers that a file has.
+pub(crate) fn containers(text: &str) -> Vec<Vec<String>> {
+    let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
+    let there = CONTAINERS.into_iter().filter(|path| find(&table, path).is_some());
+    there.map(|path| path.iter().map(|name| (*name).to_owned()).collect()).collect()
+}
+
+/// A file without marks that are not one pair: what rewrote it dropped the others.
+fn without_stray_marks(text: &str) -> String {
+    if span(text).is_some() {
+        return text.to_owned();
+    }
+    let is_mark = |statement: &Statement| {
+        let line = text[statement.range.clone()].trim_end();
+        statement.kind == Kind::Comment && [TOML.begin, TOML.end].contains(&line)
+    };
+    let mut out = text.to_owned();
+    for mark in statements(text).into_iter().filter(is_mark).rev() {
+        out.replace_range(mark.range, "");
+    }
+    out
 }
 
 /// A file without the directories that setup put there, and which they were.
 fn without_roots(
     text: &str,
     dir: Option<&str>,
-    made: impl Fn(&str) -> bool,
+    made: &dyn Fn(&str) -> bool,
     remarks: &mut Vec<String>,
 ) -> Result<(String, Vec<String>), Problem> {
     let table = parse(text)?;
     let (Some(place), list) = roots(&table) else { return Ok((text.to_owned(), Vec::new())) };
-    let between = span(text)?.is_some_and(|span| span.inside.contains(&place.start));
+    let between = span(text).is_some_and(|span| span.inside.contains(&place.start));
     let all = statements(text);
     let Some(line) = all.iter().find(|statement| statement.range.contains(&place.start)) else {
         return Err(Problem::Tangled);
@@ -144,7 +193,8 @@ fn without_roots(
     for _ in &taken {
         let (_, list) = roots(&parse(&out)?);
         let Some(index) = list.iter().position(|(root, _)| taken.contains(root)) else { break };
-        out = cut(&out, &list, index);
+        let spans: Vec<Range<usize>> = list.into_iter().map(|(_, span)| span).collect();
+        out = cut(&out, &spans, index);
     }
     Ok((out, taken))
 }
@@ -179,16 +229,17 @@ fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
     })
 }
 
-/// Where Tenure's part is: a mark inside of a text is none.
-fn span(text: &str) -> Result<Option<Span>, Problem> {
+/// Where Tenure's part is, if its marks are one pair: a mark inside of a text is none.
+fn span(text: &str) -> Option<Span> {
     let comments = statements(text).into_iter().filter(|statement| statement.kind == Kind::Comment);
-    marked::locate(text, comments.map(|statement| statement.range), &TOML)
+    marked::locate(text, comments.map(|statement| statement.range), &TOML).ok().flatten()
 }
 
 /// Everything in a file that is not Tenure's, as it is understood.
 fn foreign(text: &str, program: &str, own: &[&str]) -> Option<toml::Table> {
     let mut table: toml::Table = text.parse().ok()?;
     let is_own = own_server(&parse(text).ok()?, program) == Some(true);
+    toml_hooks::take_from(&mut table, program);
     if let Some(servers) = table.get_mut(SERVERS).and_then(toml::Value::as_table_mut) {
         if is_own {
             servers.remove(SERVER);
@@ -225,15 +276,14 @@ fn own_server(table: &Spanned<DeTable<'_>>, program: &str) -> Option<bool> {
     Some(is_program(&command, program) && first == "mcp")
 }
 
-/// The server between the marks with this program, and everything else of it as it is.
+/// The server with this program, and everything else of it as it is.
 fn renewed(text: &str, program: &str) -> Result<String, Problem> {
     let table = parse(text)?;
     let entry = table.get_ref().get(SERVERS).and_then(|servers| servers.get_ref().get(SERVER));
     let command = entry.and_then(|entry| entry.get_ref().get("command"));
-    let (Some(command), Some(span)) = (command, span(text)?) else { return Ok(text.to_owned()) };
-    if !span.inside.contains(&command.span().start) || command.get_ref().as_str() == Some(program) {
+    let Some(command) = command.filter(|command| command.get_ref().as_str() != Some(program)) else {
         return Ok(text.to_owned());
-    }
+    };
     let mut out = text.to_owned();
     out.replace_range(command.span(), &json!(program).to_string());
     Ok(out)
@@ -289,23 +339,6 @@ fn add_root(text: &str, dir: &str) -> Result<Option<String>, Problem> {
     let end = place.range.start + text[place.range.clone()].trim_end_matches(['\r', '\n']).len();
     out.insert_str(end, &format!("{}{name} = [{}]{LINE_MARK}", marked::newline(text), json!(dir)));
     Ok(Some(out))
-}
-
-fn cut(text: &str, list: &[(String, Range<usize>)], index: usize) -> String {
-    let span = list[index].1.clone();
-    let (mut start, mut end) = (span.start, span.end);
-    match index.checked_sub(1).map(|before| list[before].1.end) {
-        Some(before) if text[before..start].trim() == "," => start = before,
-        _ => {
-            let rest = text[end..].trim_start_matches([' ', '\t']);
-            if let Some(rest) = rest.strip_prefix(',') {
-                end = text.len() - rest.trim_start_matches(' ').len();
-            }
-        }
-    }
-    let mut out = text.to_owned();
-    out.replace_range(start..end, "");
-    out
 }
 
 #[cfg(test)]

@@ -44,12 +44,12 @@ pub(crate) fn statements(text: &str) -> Vec<Statement> {
     found
 }
 
-/// The names in a header.
+/// The names in a header, or before the value of a pair.
 fn names(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let Ok(parsed) = DeTable::parse(line) else { return found };
     let mut table = parsed.get_ref();
-    while let Some((name, value)) = table.iter().next() {
+    while let Some((name, value)) = table.iter().next().filter(|_| table.len() == 1) {
         found.push(name.get_ref().to_string());
         match value.get_ref() {
             DeValue::Table(below) => table = below,
@@ -61,6 +61,66 @@ fn names(line: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The names that lead to the value of a pair, from the top of the file; through tables in one line that have one value.
+fn full_names(text: &str, statement: &Statement) -> Vec<String> {
+    let below = if statement.kind == Kind::Pair { names(&text[statement.range.clone()]) } else { Vec::new() };
+    statement.table.iter().cloned().chain(below).collect()
+}
+
+/// A file without the value or table that some names lead to, however it is written. Comments stay.
+pub(crate) fn without(text: &str, path: &[&str]) -> String {
+    let is_meant =
+        |names: &[String]| names.len() >= path.len() && names.iter().zip(path).all(|(name, own)| name == own);
+    let mut out = String::new();
+    let mut found = false;
+    for statement in statements(text) {
+        let goes = match statement.kind {
+            Kind::Comment => false,
+            Kind::Blank => is_meant(&statement.table),
+            Kind::Header | Kind::Pair => is_meant(&full_names(text, &statement)),
+        };
+        found |= goes && statement.kind != Kind::Blank;
+        if !goes {
+            out.push_str(&text[statement.range]);
+        }
+    }
+    let mark = &text[..text.len() - text.trim_start_matches('\u{feff}').len()];
+    if found { format!("{mark}{out}") } else { without_inline(text, path).unwrap_or_else(|| text.to_owned()) }
+}
+
+/// The same for a value in a table that is written in one line, among others.
+fn without_inline(text: &str, path: &[&str]) -> Option<String> {
+    let parsed = DeTable::parse(text).ok()?;
+    let (last, above) = path.split_last()?;
+    let mut table = parsed.get_ref();
+    for name in above {
+        table = table.get(*name)?.get_ref().as_table()?;
+    }
+    let mut items: Vec<(&str, Range<usize>)> =
+        table.iter().map(|(key, value)| (key.get_ref().as_ref(), key.span().start..value.span().end)).collect();
+    items.sort_by_key(|(_, span)| span.start);
+    let index = items.iter().position(|(name, _)| name == last)?;
+    let spans: Vec<Range<usize>> = items.into_iter().map(|(_, span)| span).collect();
+    Some(cut(text, &spans, index))
+}
+
+/// A text without one of the items of a list that commas separate.
+pub(crate) fn cut(text: &str, items: &[Range<usize>], index: usize) -> String {
+    let (mut start, mut end) = (items[index].start, items[index].end);
+    match index.checked_sub(1).map(|before| items[before].end) {
+        Some(before) if text[before..start].trim() == "," => start = before,
+        _ => {
+            let rest = text[end..].trim_start_matches([' ', '\t']);
+            if let Some(rest) = rest.strip_prefix(',') {
+                end = text.len() - rest.trim_start_matches(' ').len();
+            }
+        }
+    }
+    let mut out = text.to_owned();
+    out.replace_range(start..end, "");
+    out
 }
 
 fn pair_end(bytes: &[u8], mut at: usize) -> usize {
@@ -102,6 +162,23 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_taken_out_however_it_is_written() {
+        let path = ["s", "t"];
+        for (text, left) in [
+            ("a = 1\n\n[s.t]\nx = 1\n\n[s.t.env]\ny = 2\n\n# o\n[s.o]\nz = 1\n", "a = 1\n\n# o\n[s.o]\nz = 1\n"),
+            ("[s]\nt = { x = 1 } # c\no = { z = 1 }\n", "[s]\no = { z = 1 }\n"),
+            ("s.t.x = 1\ns.o.z = 1\ns.t.args = [\n1,\n]\n", "s.o.z = 1\n"),
+            ("s = { o = { z = 1 }, t = { x = 1 } }\n", "s = { o = { z = 1 } }\n"),
+            ("s = { t = { x = 1 }, o = { z = 1 } }\n", "s = { o = { z = 1 } }\n"),
+            ("[s.\"t\"]\nx = 1\n[s.tt]\nx = 1\n", "[s.tt]\nx = 1\n"),
+            ("s = 1\n", "s = 1\n"),
+            ("x = \"[s.t]\"\n", "x = \"[s.t]\"\n"),
+        ] {
+            assert_eq!(without(text, &path), left, "{text}");
+        }
+    }
 
     #[test]
     fn what_stands_in_a_value_is_no_statement() {

@@ -88,7 +88,10 @@ pub(crate) enum Content {
     /// A hook of git.
     Hook(githook::Hook),
     /// Git's configuration, with hooks in it or without.
-    Hooks(bool),
+    Hooks {
+        wanted: bool,
+        program: Option<String>,
+    },
 }
 
 impl Tool {
@@ -177,7 +180,8 @@ impl Tool {
         if self == Tool::Git {
             // Neither the user's nor for commit: they are this clone's, whatever the scope is.
             let Some(git) = &ground.git else { return Vec::new() };
-            let content = |hook: Option<githook::Hook>| hook.map_or(Content::Hooks(git.by_config()), Content::Hook);
+            let config = || Content::Hooks { wanted: git.by_config(), program: git.program().map(str::to_owned) };
+            let content = |hook: Option<githook::Hook>| hook.map_or_else(config, Content::Hook);
             let files = git.files().into_iter();
             return files
                 .map(|(path, hook)| File { tool: self, scope: Scope::Project, path, content: content(hook) })

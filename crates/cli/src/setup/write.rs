@@ -1,7 +1,7 @@
 //! Writing, all or nothing as far as file systems allow: under a lock, each file made whole beside its place and then put
 //! there by one rename, links followed and kept, modes kept, what was there before kept aside.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -14,7 +14,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tenure_store::copy::passing;
 
 use super::githook::Move;
-use super::plan::{Change, read};
+use super::plan::{Change, Way, read};
 use super::tool::Scope;
 
 /// How long somebody else may write before this is busy. Nobody holds the lock while a person is asked.
@@ -33,6 +33,10 @@ pub(crate) struct Record {
     granted: BTreeSet<(PathBuf, String)>,
     #[serde(default)]
     directories: BTreeSet<PathBuf>,
+    /// Of each file the objects, tables and lists that setup made in it, by their names from the top; without a name the
+    /// file itself. What rewrites a file leaves nothing of the layout that would tell.
+    #[serde(default)]
+    containers: BTreeMap<PathBuf, BTreeSet<Vec<String>>>,
 }
 
 impl Record {
@@ -40,6 +44,13 @@ impl Record {
     pub(crate) fn read(dir: &Path) -> Record {
         let text = read(&dir.join("record.json")).ok().flatten();
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// Whether setup made a container of a file; None for a file that is not on record.
+    pub(crate) fn has_made(&self, file: &Path, names: &[&str]) -> Option<bool> {
+        // An element of a list has no name that would stay the same.
+        let made = self.containers.get(file).filter(|_| names.iter().all(|name| !name.is_empty()))?;
+        Some(made.iter().any(|own| own.iter().eq(names.iter())))
     }
 
     pub(crate) fn has_granted(&self, file: &Path, dir: &str) -> bool {
@@ -93,6 +104,9 @@ impl Desk {
         for change in changes {
             record.granted.extend(change.grants.iter().map(|dir| (change.path.clone(), dir.clone())));
             record.directories.extend(missing(change).map(Path::to_owned));
+            if let Some(made) = &change.containers {
+                record.containers.entry(change.path.clone()).or_default().extend(made.iter().cloned());
+            }
         }
         // Before anything is made: what is on record and was not done does no harm, the other way round it stays for good.
         self.note(&record)?;
@@ -113,6 +127,9 @@ impl Desk {
         for change in changes {
             let stays = |dir: &str| change.after.as_ref().is_some_and(|text| text.contains(dir));
             record.granted.retain(|(file, dir)| *file != change.path || stays(dir));
+            if change.way == Way::Remove {
+                record.containers.remove(&change.path);
+            }
         }
         sweep(&mut record, changes);
         self.note(&record)?;

@@ -213,7 +213,7 @@ fn setup_shows_the_difference_checks_and_refuses_where_there_is_no_repository() 
     let asked = home.call(&["setup", "git"]).env("PATH", home.with_tenure()).run();
     assert_eq!(asked.code, 2);
     assert!(
-        asked.stdout.contains("+if command -v tenure") && asked.stdout.contains(".git/hooks/pre-push"),
+        asked.stdout.contains("+tenure_hook \"$@\" || exit 1") && asked.stdout.contains(".git/hooks/pre-push"),
         "{}",
         asked.stdout
     );

@@ -84,9 +84,10 @@ impl Home {
     fn made(engine: Engine, through: Option<Through>) -> Home {
         let dir = tempfile::Builder::new().prefix("tn-it-").tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        for name in ["home", "repo", "tmp"] {
+        for name in ["home", "repo", "tmp", "installed"] {
             std::fs::create_dir(root.join(name)).unwrap();
         }
+        std::os::unix::fs::symlink(TENURE, root.join("installed/tenure")).unwrap();
         let postgres = (engine == Engine::Postgres).then(|| {
             let schema = pg::server().fresh_schema();
             (pg::server().url(&schema), schema)
@@ -158,8 +159,12 @@ impl Home {
 
     /// The variables every process of this test gets.
     pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
+        // As on a machine where the program is installed.
+        let mut path = std::env::var_os("PATH").unwrap_or_default();
+        path.push(":");
+        path.push(self.path("installed"));
         let mut variables = vec![
-            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("PATH", path),
             ("HOME", self.path("home").into()),
             ("TMPDIR", self.path("tmp").into()),
             ("USER", "ann".into()),

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tenure_testkit::raw;
 
-use crate::home::{Call, Engine, Home, text};
+use crate::home::{Call, Engine, Home, TENURE, text};
 use crate::setup::setup;
 
 /// A program named `tenure` that does what a script says.
@@ -94,7 +94,7 @@ fn check_runs_what_is_installed_and_touches_nothing_real() {
     fake(&home, &format!("cat >> {0}; echo \" $3 $TENURE_STORE $HOME\" >> {0}", seen.display()));
     let sound = check().json().run().data();
     assert_eq!(sound["healthy"], true, "{sound}");
-    insta::assert_snapshot!("setup_check", check().run().stdout);
+    insta::assert_snapshot!("setup_check", check().run().stdout.replace(TENURE, "/project/target/debug/tenure"));
     assert_eq!(sound["hooks"].as_array().unwrap().len(), 13);
     assert_eq!((&sound["hooks"][0]["state"], &sound["hooks"][0]["last_fired"]), (&"works".into(), &Value::Null));
     let seen = std::fs::read_to_string(seen).unwrap();
@@ -166,8 +166,9 @@ fn a_check_runs_nothing_but_what_setup_writes() {
 fn when_a_hook_last_fired_is_shown() {
     let home = Home::new(Engine::File);
     setup(&home, &["claude", "--scope", "project", "--yes"]).json().run().data();
-    let doctor = |home: &Home| {
-        let report = home.call(&["doctor"]).json().run().data();
+    fake(&home, "cat > /dev/null");
+    let doctor = |of: &Home| {
+        let report = with_fake(&home, of.call(&["doctor"])).json().run().data();
         let checks = report["checks"].as_array().unwrap().clone();
         text(&checks.iter().find(|check| check["name"] == "hooks").unwrap()["text"])
     };
@@ -176,7 +177,6 @@ fn when_a_hook_last_fired_is_shown() {
         &home.database(),
         "INSERT INTO fired (project, tool, event, at) SELECT id, 'claude', 'SessionStart', last_time - 180000000 FROM project",
     );
-    fake(&home, "cat > /dev/null");
     let shown = with_fake(&home, setup(&home, &["--check"])).run().stdout;
     let line = shown.lines().find(|line| line.contains("SessionStart")).unwrap();
     assert!(line.contains("installed, works, last fired 3m"), "{shown}");

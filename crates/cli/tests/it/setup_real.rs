@@ -22,6 +22,20 @@ fn on_path(home: &Home) -> String {
 fn install(home: &Home, scope: &str, path: &str) {
     let words: Vec<&str> = TOOLS.iter().copied().chain(["--scope", scope, "--yes"]).collect();
     setup(home, &words).env("PATH", path).json().run().data();
+    trust(home, scope);
+}
+
+/// As Codex does once a person trusted the hooks.
+fn trust(home: &Home, scope: &str) {
+    let hooks = home.path(if scope == "user" { "home" } else { "repo" }).join(".codex/hooks.json");
+    let config = home.path("home/.codex/config.toml");
+    let mut text = std::fs::read_to_string(&config).unwrap_or_default();
+    for event in ["session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "pre_compact", "session_end"]
+    {
+        text += &format!("\n[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
+    }
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::write(config, text).unwrap();
 }
 
 fn check(home: &Home, path: &str) -> Call {

@@ -9,6 +9,7 @@ use tenure_server::reach::Far;
 use tenure_server::wire::VERSION;
 use tenure_store::{Store, migrate};
 
+use super::setup::Summary;
 use super::{Group, Spec};
 use crate::context::Context;
 use crate::guard;
@@ -17,6 +18,7 @@ use crate::output::time::{short, span};
 use crate::output::{Ink, Printer};
 use crate::place::Location;
 use crate::runner;
+use crate::setup::diagnosis::Level;
 
 pub(super) const SPEC: Spec = Spec {
     name: "doctor",
@@ -144,7 +146,7 @@ fn examine(context: &Context<'_>) -> Vec<Check> {
     }
     checks.extend(files::size(store));
     checks.extend(rows(context, store));
-    checks.push(hooks(context));
+    checks.extend(hooks(context));
     checks.push(guards(context));
     checks.push(processes(context));
     checks
@@ -189,7 +191,7 @@ fn server(context: &Context<'_>) -> Vec<Check> {
         Ok(false) => remark("access", "the token is let in; nothing has happened in this project yet", None),
         Err(error) => fault("access", &error),
     });
-    checks.push(hooks(context));
+    checks.extend(hooks(context));
     checks.push(guards(context));
     checks.push(processes(context));
     checks.push(remark("store", "it is looked at where the server runs: `tenure doctor` there", None));
@@ -220,24 +222,34 @@ fn schema(version: Result<i64>) -> Check {
     }
 }
 
-/// The tools that are set up here, and when one of their hooks last ran in this project.
-fn hooks(context: &Context<'_>) -> Check {
-    let tools = match super::setup::summary(context) {
-        Ok(tools) => tools,
-        Err(error) => return remark("hooks", error.message(), error.advice()),
+/// The tools that are set up here, when one of their hooks last ran in this project, and what `setup --check` would say
+/// besides.
+fn hooks(context: &Context<'_>) -> Vec<Check> {
+    let Summary { hooks: tools, diagnoses } = match super::setup::summary(context) {
+        Ok(found) => found,
+        Err(error) => return vec![remark("hooks", error.message(), error.advice())],
     };
     let fired = context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);
     let last = last.map(|fired| format!("{} {} fired {} ago", fired.tool, fired.event, span(fired.ago_s)));
-    if tools.is_empty() {
-        return match last {
-            None => ok("hooks", "none: `tenure setup` installs them"),
-            Some(last) => remark("hooks", format!("none, although {last}"), Some("`tenure setup` installs them.")),
+    let mut checks = vec![match (tools.is_empty(), last) {
+        (true, None) => ok("hooks", "none: `tenure setup` installs them"),
+        (true, Some(last)) => remark("hooks", format!("none, although {last}"), Some("`tenure setup` installs them.")),
+        (false, last) => {
+            let tools: Vec<String> = tools.iter().map(|(tool, hooks)| format!("{tool} ({hooks})")).collect();
+            let last = last.unwrap_or_else(|| "none has fired in this project".to_owned());
+            ok("hooks", format!("{}; {last}", tools.join(", ")))
+        }
+    }];
+    checks.extend(diagnoses.into_iter().map(|diagnosis| {
+        let tool = diagnosis.tool.map(|tool| format!("{tool}: ")).unwrap_or_default();
+        let result = match diagnosis.level {
+            Level::Remark => Finding::Remark,
+            Level::Fault => Finding::Fault,
         };
-    }
-    let tools: Vec<String> = tools.iter().map(|(tool, hooks)| format!("{tool} ({hooks})")).collect();
-    let last = last.unwrap_or_else(|| "none has fired in this project".to_owned());
-    ok("hooks", format!("{}; {last}", tools.join(", ")))
+        Check { name: "setup", result, text: format!("{tool}{}", diagnosis.text), step: Some(diagnosis.step) }
+    }));
+    checks
 }
 
 fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use tenure_core::Result;
+use tenure_kernel::Op;
 use tenure_kernel::op::committed::{PATHS_MAX, Request};
 use tenure_kernel::query::commit::Question;
-use tenure_kernel::{Actor, Op};
 
-use super::{Outcome, ask};
+use super::{Outcome, actor, ask};
 use crate::context::Context;
 use crate::place::typed::folds_case;
 
@@ -16,13 +16,7 @@ pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
         return Ok(Outcome::Fine);
     }
     let identity = context.caller()?;
-    let context = context.acting_as(Actor {
-        name: identity.name,
-        tool: identity.tool.unwrap_or_default().to_owned(),
-        process: None,
-        door: tenure_kernel::Door::Hook,
-        principal: None,
-    });
+    let context = context.acting_as(actor(identity));
     let Some((commit, mut files)) = ask::head()?.filter(|(_, files)| !files.is_empty()) else {
         return Ok(Outcome::Fine);
     };

@@ -18,13 +18,16 @@ use std::time::Duration;
 
 use tenure_core::guard::Treatment;
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::op::tool_used;
+use tenure_kernel::{Actor, Op};
 
 use super::{log, policy};
+use crate::callable::callable;
 use crate::context::{Context, is_unconfirmed};
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::guard;
-use crate::identity::{Caller, Who};
+use crate::identity::{Caller, Identity, Who};
 use crate::output::Printer;
 use crate::place::config::Fail;
 
@@ -108,6 +111,7 @@ pub(super) fn run(asked: &Asked<'_>, env: &Env) -> ExitCode {
         Outcome::Said(text) => (text, ExitCode::SUCCESS),
         Outcome::Refused(text) => (text, ExitCode::FAILURE),
     };
+    let text = callable(text, env);
     let mut stderr = std::io::stderr().lock();
     // Nobody reads it: the answer is the exit status.
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
@@ -166,9 +170,45 @@ fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
     if let Some(sentence) = guard::sentence(&guard::state(&context)?) {
         return Ok(Outcome::Said(format!("tenure: {sentence}")));
     }
-    match event {
+    let outcome = match event {
         Event::PrePush => pushing::act(&context, asked.arguments),
         _ => committing::act(&context, event == Event::PreMergeCommit),
+    }?;
+    if outcome != Outcome::Fine
+        && let Err(error) = fired(context, event)
+    {
+        // What was found out counts, whether or not it can be remembered: a sandbox may not let the store be written.
+        log::append(env, &format!("git {}", event.name()), error.code());
+    }
+    Ok(outcome)
+}
+
+/// Remembers that a guard had something to say. One that lets a commit through in silence writes nothing.
+fn fired(context: Context<'_>, event: Event) -> Result<()> {
+    // A session that is nobody's can be refused, but says nothing about itself.
+    if !matches!(context.asker()?, Caller::Known(_)) {
+        return Ok(());
+    }
+    let identity = context.caller()?;
+    let context = context.acting_as(actor(identity));
+    let says = tool_used::Request {
+        tool: "git".to_owned(),
+        session: "git".to_owned(),
+        event: event.name().to_owned(),
+        first: true,
+        ..tool_used::Request::default()
+    };
+    context.run(&Op::ToolUsed(says)).map(|_| ())
+}
+
+/// Whoever runs git, as the hook of it acts.
+fn actor(identity: Identity) -> Actor {
+    Actor {
+        name: identity.name,
+        tool: identity.tool.unwrap_or_default().to_owned(),
+        process: None,
+        door: tenure_kernel::Door::Hook,
+        principal: None,
     }
 }
 

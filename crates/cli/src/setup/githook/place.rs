@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::super::marked::TOML;
-use super::{EVENTS, Hook, LEGACY, read};
+use super::{EVENTS, Hook, LEGACY, read, script};
 use crate::place::git::Checkout;
 
 /// How long git may take to say where its hooks are.
@@ -26,11 +26,15 @@ pub(crate) struct Hooks {
     config: PathBuf,
     /// Whether this git reads hooks from it.
     by_config: bool,
+    /// The program's place.
+    program: Option<String>,
+    /// Whether the files belong into commits: they name no place on any machine.
+    committed: bool,
 }
 
 impl Hooks {
-    /// Asks git where its hooks are.
-    pub(crate) fn of(checkout: &Checkout) -> Option<Hooks> {
+    /// Asks git where its hooks are, which are to run a program.
+    pub(crate) fn of(checkout: &Checkout, program: &str) -> Option<Hooks> {
         let top = &checkout.top;
         let said = git(top, &["rev-parse", "--git-path", "hooks"])?;
         let said = said.strip_suffix('\n').unwrap_or(&said);
@@ -46,7 +50,15 @@ impl Hooks {
         let probe = ["-c", "hook.tenure-probe.event=pre-commit", "-c", "hook.tenure-probe.command=true"];
         let listed = git(top, &[probe.as_slice(), &["hook", "list", "pre-commit"]].concat());
         let by_config = listed.is_some_and(|listed| listed.lines().any(|line| line.trim() == "tenure-probe"));
-        Some(Hooks { dir, husky, outside: !inside, config: checkout.common.join("config"), by_config })
+        Some(Hooks {
+            committed: !dir.starts_with(&checkout.common),
+            dir,
+            husky,
+            outside: !inside,
+            config: checkout.common.join("config"),
+            by_config,
+            program: script::place(program).map(str::to_owned),
+        })
     }
 
     /// The files, each with what goes into it.
@@ -60,7 +72,8 @@ impl Hooks {
             return files;
         }
         for event in EVENTS {
-            let hook = Hook { event, husky: self.husky, wanted: !self.by_config };
+            let program = self.program.clone().filter(|_| !self.committed);
+            let hook = Hook { event, husky: self.husky, wanted: !self.by_config, program };
             files.push((self.dir.join(event), Some(hook.clone())));
             let legacy = self.dir.join(format!("{event}.{LEGACY}"));
             if legacy.exists() {
@@ -68,6 +81,11 @@ impl Hooks {
             }
         }
         files
+    }
+
+    /// The program's place, for the configuration of this clone.
+    pub(crate) fn program(&self) -> Option<&str> {
+        self.program.as_deref()
     }
 
     /// Whether hooks go into the configuration.

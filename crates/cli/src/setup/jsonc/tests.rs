@@ -26,7 +26,7 @@ fn put(text: &str, entry: &Entry<'_>) -> String {
 }
 
 fn take(text: &str, keys: &[&str]) -> String {
-    remove(text, &parse(text).unwrap(), &place(text, keys))
+    remove(text, &parse(text).unwrap(), &place(text, keys), &|_| None)
 }
 
 #[test]

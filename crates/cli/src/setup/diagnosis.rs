@@ -1,0 +1,216 @@
+//! What is wrong or worth knowing about what is installed: found in one place, so that `setup`, `setup --check` and `doctor`
+//! say the same. No hook is run for it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tenure_core::Result;
+
+use super::check::{Installed, State, installed, states};
+use super::githook::Hooks;
+use super::tool::{Ground, Scope, Tool, quoted};
+use crate::env::Env;
+
+/// How long a login shell may take to begin.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    /// Worth knowing: what is installed works.
+    Remark,
+    /// Something that is installed does not work.
+    Fault,
+}
+
+/// Something that a person should know about what is installed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Diagnosis {
+    /// None: it is about all of them.
+    pub(crate) tool: Option<&'static str>,
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    /// What to do about it.
+    pub(crate) step: String,
+    /// Whether it is about what a person has to trust.
+    #[serde(skip)]
+    pub(crate) is_trust: bool,
+}
+
+impl Diagnosis {
+    fn of(tool: Option<Tool>, level: Level, text: impl Into<String>, step: impl Into<String>) -> Diagnosis {
+        Diagnosis { tool: tool.map(Tool::name), level, text: text.into(), step: step.into(), is_trust: false }
+    }
+
+    pub(crate) fn sentence(&self) -> String {
+        let tool = self.tool.map(|tool| format!("{tool}: ")).unwrap_or_default();
+        format!("{tool}{}. {}", self.text, self.step)
+    }
+}
+
+/// What is installed for a tool in one scope, or why that cannot be said.
+pub(crate) struct Surveyed {
+    pub(crate) tool: Tool,
+    pub(crate) scope: Scope,
+    pub(crate) installed: Result<Installed>,
+}
+
+/// Looks into the files of some tools.
+pub(crate) fn survey(tools: &[Tool], scopes: &[Scope], ground: &Ground) -> Vec<Surveyed> {
+    let mut found = Vec::new();
+    for tool in tools {
+        for scope in scopes {
+            found.push(Surveyed {
+                tool: *tool,
+                scope: *scope,
+                installed: installed(&tool.files(*scope, ground), ground),
+            });
+            // Their files are the same whatever the scope is.
+            if [Tool::Git, Tool::Agents].contains(tool) {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Everything there is to say about what was found.
+pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    for one in found {
+        match &one.installed {
+            Ok(installed) if installed.is_any() => all.extend(of_tool(one.tool, installed)),
+            Ok(_) => {}
+            Err(error) => all.push(Diagnosis::of(
+                Some(one.tool),
+                Level::Fault,
+                error.message().trim_end_matches('.'),
+                error.advice().unwrap_or_default(),
+            )),
+        }
+    }
+    if found.iter().any(|one| one.tool == Tool::Git)
+        && let Some(note) = ground.git.as_ref().filter(|git| git.has_no_place()).and_then(Hooks::note)
+    {
+        let text = note.strip_prefix("git: ").unwrap_or(&note).trim_end_matches('.').to_owned();
+        all.push(Diagnosis::of(Some(Tool::Git), Level::Remark, text, "The commit guard is not installed here."));
+    }
+    let is_any = |one: &Surveyed| one.installed.as_ref().is_ok_and(Installed::is_any);
+    if found.iter().any(is_any) {
+        all.extend(of_program(ground, env));
+        all.extend(of_path(ground));
+    }
+    if found.iter().any(|one| one.tool == Tool::Codex && is_any(one)) {
+        all.extend(of_login_shell(ground));
+    }
+    all
+}
+
+/// What is wrong with the hooks of a tool, those with the same problem together.
+fn of_tool(tool: Tool, installed: &Installed) -> Vec<Diagnosis> {
+    let mut all: Vec<Diagnosis> = Vec::new();
+    let mut problems: Vec<(String, bool, Vec<&str>)> = Vec::new();
+    let stands = if tool == Tool::Agents { Vec::new() } else { states(tool, installed) };
+    for (event, state, problem) in &stands {
+        let (text, is_person) = match (state, problem) {
+            (State::Works, _) => continue,
+            (State::Missing, _) => ("missing".to_owned(), false),
+            (State::Changed, _) => ("changed by hand".to_owned(), false),
+            (State::Untrusted, problem) => (problem.clone().unwrap_or_default(), true),
+            (State::Fails, problem) => (problem.clone().unwrap_or_else(|| "fails".to_owned()), false),
+        };
+        match problems.iter_mut().find(|(known, _, _)| *known == text) {
+            Some((_, _, events)) => events.push(event),
+            None => problems.push((text, is_person, vec![event])),
+        }
+    }
+    let repair = format!("`tenure setup {}` repairs it.", tool.name());
+    for (text, is_person, events) in problems {
+        let which = if events.len() == stands.len() { "all hooks".to_owned() } else { events.join(", ") };
+        let text = format!("{which}: {text}");
+        let step = if is_person { "Until then Codex does not run them.".to_owned() } else { repair.clone() };
+        all.push(Diagnosis { is_trust: is_person, ..Diagnosis::of(Some(tool), Level::Fault, text, step) });
+    }
+    if let Some(remark) = &installed.remark {
+        all.push(Diagnosis::of(Some(tool), Level::Remark, remark.clone(), repair.clone()));
+    }
+    if !installed.server && ![Tool::Git, Tool::Agents].contains(&tool) {
+        all.push(Diagnosis::of(Some(tool), Level::Fault, "the MCP server is missing", repair));
+    }
+    all
+}
+
+/// Whether a file can be run.
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a program of Tenure's name is found in some directories.
+pub(crate) fn is_on(path: &[PathBuf]) -> bool {
+    path.iter().any(|dir| is_program(&dir.join("tenure")))
+}
+
+fn of_path(ground: &Ground) -> Option<Diagnosis> {
+    let program = quoted(&ground.program);
+    (!is_on(&ground.path)).then(|| {
+        Diagnosis::of(
+            None,
+            Level::Remark,
+            format!("`tenure` is not on PATH: agents are told to call {program}"),
+            format!("Put it there: `ln -s {program} ~/.local/bin/tenure`, or add its directory to PATH in ~/.profile."),
+        )
+    })
+}
+
+/// Codex runs commands by a login shell, whose profile may set another PATH.
+fn of_login_shell(ground: &Ground) -> Option<Diagnosis> {
+    let bash = ground.path.iter().map(|dir| dir.join("bash")).find(|file| is_program(file))?;
+    let mut command = Command::new(bash);
+    command.args(["-lc", "command -v tenure >/dev/null 2>&1"]);
+    // A group of its own: whatever the profile starts ends with it.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().ok()?;
+    let group = rustix::process::Pid::from_child(&child);
+    let (say, hear) = mpsc::channel();
+    std::thread::spawn(move || _ = say.send(child.wait()));
+    let Ok(status) = hear.recv_timeout(PATIENCE) else {
+        _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        return None;
+    };
+    let program = quoted(&ground.program);
+    (!status.ok()?.success()).then(|| {
+        Diagnosis::of(
+            Some(Tool::Codex),
+            Level::Remark,
+            "a login shell (`bash -lc`), by which Codex runs commands, does not find `tenure`",
+            format!("Add the directory of {program} to PATH in ~/.profile."),
+        )
+    })
+}
+
+/// A program that does not stay where it is.
+fn of_program(ground: &Ground, env: &Env) -> Option<Diagnosis> {
+    let named = Path::new(&ground.program);
+    let real = std::fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
+    let temporary: Vec<PathBuf> =
+        ["/tmp", "/var/tmp", "/dev/shm"].into_iter().map(PathBuf::from).chain(env.directory("TMPDIR")).collect();
+    let is_built = |path: &Path| path.ancestors().skip(1).any(|dir| dir.join("CACHEDIR.TAG").is_file());
+    let place = if is_built(named) || is_built(&real) {
+        "build directory"
+    } else if temporary.iter().any(|dir| named.starts_with(dir) || real.starts_with(dir)) {
+        "temporary directory"
+    } else {
+        return None;
+    };
+    Some(Diagnosis::of(
+        None,
+        Level::Remark,
+        format!("the program stands in a {place}: {}", named.display()),
+        "Install it where it stays, then run `tenure setup` from there.",
+    ))
+}

@@ -1,0 +1,96 @@
+//! Hooks in git's configuration. Its sections are known by what they say: whatever writes the file may drop the marks.
+
+use std::ops::Range;
+
+use super::super::Problem;
+use super::super::entries::Outcome;
+use super::super::marked::{self, TOML};
+use super::script::{Named, named_section, sections};
+use super::{Presence, locate};
+
+/// A section of one of Tenure's hooks.
+struct Section {
+    range: Range<usize>,
+    /// None: somebody changed it.
+    named: Option<Named>,
+}
+
+/// The sections of Tenure's hooks, in their order.
+fn own(text: &str) -> Vec<Section> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut open = false;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let range = at..at + line.len();
+        at = range.end;
+        let bare = line.trim();
+        if bare.starts_with('[') {
+            open = bare.starts_with("[hook \"tenure-");
+            if open {
+                found.push(range);
+            }
+        } else if bare == TOML.begin || bare == TOML.end {
+            open = false;
+        } else if let Some(last) = found.last_mut().filter(|_| open) {
+            last.end = range.end;
+        }
+    }
+    found.into_iter().map(|range| Section { named: named_section(&text[range.clone()]), range }).collect()
+}
+
+/// Git's configuration with the hooks in it that name a program, or without them.
+pub(crate) fn configured(text: Option<&str>, program: Option<&str>, set: bool) -> Result<Outcome, Problem> {
+    let whole = text.unwrap_or_default();
+    let found = own(whole);
+    if found.iter().any(|section| section.named.is_none()) {
+        let remark = "a section of Tenure's hooks is not as Tenure writes it and is left as it is".to_owned();
+        return Ok(Outcome { text: text.map(str::to_owned), remarks: vec![remark] });
+    }
+    let is_known = presence_of(&found) == Presence::There(Named::of(program));
+    let span = locate(whole).ok().flatten();
+    // With marks around all of it and nothing else it goes as it came.
+    let is_whole = span.as_ref().is_some_and(|span| {
+        let (Some(first), Some(last)) = (found.first(), found.last()) else { return false };
+        first.range.start == span.inside.start && last.range.end == span.inside.end
+    });
+    let outcome = |text| Ok(Outcome { text, remarks: Vec::new() });
+    match (span, set) {
+        (_, true) if is_known => outcome(text.map(str::to_owned)),
+        (Some(span), true) if is_whole => {
+            let mut after = whole.to_owned();
+            after.replace_range(span.inside, &format!("{}\n", sections(program)));
+            outcome(Some(after))
+        }
+        (Some(span), false) if is_whole => outcome(span.cut(whole)),
+        (_, set) => {
+            let rest = text.map(|text| without(text, &found));
+            let rest = rest.as_deref();
+            outcome(if set { Some(marked::append(rest, &TOML, &sections(program))) } else { rest.map(str::to_owned) })
+        }
+    }
+}
+
+/// A configuration without some sections, and without marks that stand alone.
+fn without(text: &str, sections: &[Section]) -> String {
+    let mut out = text.to_owned();
+    for section in sections.iter().rev() {
+        out.replace_range(section.range.clone(), "");
+    }
+    let is_mark = |line: &str| [TOML.begin, TOML.end].contains(&line.trim());
+    out.split_inclusive('\n').filter(|line| !is_mark(line)).collect()
+}
+
+fn presence_of(sections: &[Section]) -> Presence {
+    let Some(first) = sections.first() else { return Presence::Absent };
+    match &first.named {
+        Some(named) if sections.len() == super::EVENTS.len() && sections.iter().all(|one| one.named == first.named) => {
+            Presence::There(named.clone())
+        }
+        _ => Presence::Changed,
+    }
+}
+
+/// How the hooks are in git's configuration.
+pub(crate) fn configured_presence(text: &str) -> Presence {
+    presence_of(&own(text))
+}

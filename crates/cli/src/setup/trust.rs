@@ -1,0 +1,71 @@
+//! Whether Codex runs a hook: it does so only once a person trusted it. What it remembers of that is an entry of the user's
+//! `config.toml` for each hook, by file, event and position. The entry has a hash of the hook that only Codex computes: an
+//! entry that is there may be one of an earlier line, which cannot be told from here.
+
+use std::path::Path;
+
+/// What Codex remembers of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// There is an entry.
+    Entered,
+    /// There is none.
+    Missing,
+    /// The hook, or all hooks, are switched off.
+    Off,
+}
+
+impl Trust {
+    /// Why Codex does not run a hook, if that is so.
+    pub(crate) const fn problem(self) -> Option<&'static str> {
+        match self {
+            Trust::Entered => None,
+            Trust::Missing => Some("not trusted yet: start codex and choose to trust them"),
+            Trust::Off => Some("switched off in Codex: open /hooks in codex and switch them on"),
+        }
+    }
+}
+
+/// Where a hook stands in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) event: String,
+    pub(crate) group: usize,
+    pub(crate) handler: usize,
+}
+
+/// What a configuration says of the hook at a position of a file.
+pub(crate) fn of(config: &toml::Table, file: &Path, position: &Position) -> Trust {
+    let flag = |names: &[&str]| {
+        let (first, rest) = names.split_first()?;
+        rest.iter().try_fold(config.get(*first)?, |value, name| value.get(name))?.as_bool()
+    };
+    if flag(&["features", "hooks"]) == Some(false) || flag(&["features", "codex_hooks"]) == Some(false) {
+        return Trust::Off;
+    }
+    let Some(states) = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(toml::Value::as_table) else {
+        return Trust::Missing;
+    };
+    let Position { event, group, handler } = position;
+    let end = format!(":{}:{group}:{handler}", snake(event));
+    let real = std::fs::canonicalize(file).ok();
+    let is_file = |name: &str| Path::new(name) == file || real.as_deref() == Some(Path::new(name));
+    let state = states.iter().find(|(key, _)| key.strip_suffix(&end).is_some_and(is_file)).map(|(_, state)| state);
+    match state {
+        Some(state) if state.get("enabled").and_then(toml::Value::as_bool) == Some(false) => Trust::Off,
+        Some(state) if state.get("trusted_hash").is_some_and(toml::Value::is_str) => Trust::Entered,
+        _ => Trust::Missing,
+    }
+}
+
+/// `PreToolUse` as `pre_tool_use`.
+fn snake(event: &str) -> String {
+    let mut out = String::new();
+    for c in event.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
