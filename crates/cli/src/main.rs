@@ -5,6 +5,7 @@ mod command;
 mod context;
 mod env;
 mod failure;
+mod file_size;
 mod globals;
 mod guard;
 mod hook;
@@ -19,6 +20,7 @@ mod wait;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    file_size::report_as_error();
     let env = env::Env::capture();
     let words = env::arguments();
     // Before anything that can fail: whatever becomes of a hook, its tool must not take it for a refusal.
