@@ -64,13 +64,8 @@ pub fn threats(line: &str, aliases: Aliases<'_>) -> Vec<Threat> {
 
 /// What may stand in a line that is not read to its end: a program that changes trees, and a verb of its that does.
 fn scanned(line: &str, found: &Found) -> Option<Threat> {
-    let threat = |what: String| Threat {
-        what,
-        dirs: found.steps.clone(),
-        paths: None,
-        unless_file: None,
-        trees: Trees::All,
-    };
+    let threat =
+        |what: String| Threat { what, dirs: found.steps.clone(), paths: None, unless_file: None, trees: Trees::All };
     // Letters by their numbers may be any word.
     if line.contains("$'") {
         return Some(threat("git …".to_owned()));

@@ -1,6 +1,6 @@
 //! The words of a command line.
 
-use super::{DEPTH_MAX, End, Found, Step, Way, makes, run, take};
+use super::{DEPTH_MAX, End, Found, Step, WORK_MAX, Way, makes, run, take};
 
 /// Stands in a word for what a substitution would put there.
 pub(super) const UNKNOWN: char = '\u{fffd}';
@@ -81,6 +81,7 @@ impl<'a> Lexer<'a> {
         while let Some(c) = self.next() {
             match c {
                 _ if Some(c) == end => break,
+                _ if self.found.work >= WORK_MAX => self.at = self.text.len(),
                 ' ' | '\t' | '\r' => words.close(),
                 '\n' => {
                     self.command(&mut words, &mut way, End::Done, c);

@@ -87,9 +87,10 @@ struct Found {
 impl Found {
     /// Counts work. False where there was too much of it: then no more is read.
     fn spend(&mut self, work: usize) -> bool {
-        self.work = self.work.saturating_add(work);
-        self.is_cut |= self.work > WORK_MAX;
-        self.work <= WORK_MAX
+        let has_room = self.work.saturating_add(work) <= WORK_MAX;
+        self.work = if has_room { self.work + work } else { WORK_MAX };
+        self.is_cut |= !has_room;
+        has_room
     }
 
     /// A word whose variable is known, with its value.

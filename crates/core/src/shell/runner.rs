@@ -129,7 +129,9 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("fnm exec").valued("--using"),
     Runner::new("hatch run"),
     Runner::new("hyperfine")
-        .valued("-w --warmup -m --min-runs -M --max-runs -r --runs -P -D -L -S --shell -N --export-json -n --command-name")
+        .valued(
+            "-w --warmup -m --min-runs -M --max-runs -r --runs -P -D -L -S --shell -N --export-json -n --command-name",
+        )
         .line("-p --prepare -s --setup -c --cleanup -C --conclude")
         .form(Form::Lines),
     Runner::new("ifne"),
@@ -188,7 +190,9 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("tmux split-window").valued("-l -p -t -F -e").dir("-c").form(Form::Joined),
     Runner::new("unbuffer"),
     Runner::new("unshare").valued("-S -G -R -w --setuid --setgid --root --wd"),
-    Runner::new("uv run").valued("--with --extra --group --python -p --project --package --env-file").dir("--directory"),
+    Runner::new("uv run")
+        .valued("--with --extra --group --python -p --project --package --env-file")
+        .dir("--directory"),
     Runner::new("uv tool").valued("--with --from --python -p").before(1).dir("--directory"),
     Runner::new("uvx").valued("--with --from --python -p").dir("--directory"),
     Runner::new("valgrind"),
@@ -341,7 +345,8 @@ pub(super) fn find(words: &[String]) -> (Vec<Vec<String>>, Vec<&str>) {
 /// The lines of `parallel`: the command with a word that only run time knows, or what stands behind `:::` where there is
 /// none.
 pub(super) fn parallel(words: &[String]) -> Vec<String> {
-    const VALUED: &str = "-j --jobs -P -a --arg-file -S --sshlogin -N -n -L -d -I -C --colsep --delay --timeout --results";
+    const VALUED: &str =
+        "-j --jobs -P -a --arg-file -S --sshlogin -N -n -L -d -I -C --colsep --delay --timeout --results";
     let is_list = |word: &String| matches!(word.as_str(), ":::" | "::::" | ":::+" | "::::+");
     let end = words.iter().position(is_list).unwrap_or(words.len());
     let mut at = 0;

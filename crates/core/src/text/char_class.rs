@@ -150,7 +150,11 @@ fn flag(text: &str) -> usize {
     let tag = |letter: u8| char::from_u32(0xe0000 + u32::from(letter)).unwrap_or(TAG_END);
     let written =
         |letters: &str| [BLACK_FLAG].into_iter().chain(letters.bytes().map(tag)).chain([TAG_END]).collect::<String>();
-    FLAGS.iter().map(|letters| written(letters)).find(|flag| text.starts_with(flag.as_str())).map_or(0, |flag| flag.len())
+    FLAGS
+        .iter()
+        .map(|letters| written(letters))
+        .find(|flag| text.starts_with(flag.as_str()))
+        .map_or(0, |flag| flag.len())
 }
 
 /// A text with what it hides put differently; unchanged, and not copied, where it hides nothing.
@@ -242,7 +246,9 @@ mod tests {
 
     #[test]
     fn what_is_revealed_hides_nothing() {
-        for text in ["a\u{e0041}b\u{202e}", "😀\u{fe0f}\u{fe0e}\u{200d}x", "\u{1f3f4}\u{e0067}\u{e0062}", "é\u{200d}\u{200d}é"] {
+        for text in
+            ["a\u{e0041}b\u{202e}", "😀\u{fe0f}\u{fe0e}\u{200d}x", "\u{1f3f4}\u{e0067}\u{e0062}", "é\u{200d}\u{200d}é"]
+        {
             assert_eq!(first(&visible(text)), None, "{text:?}");
         }
         assert_eq!(visible("a\u{e0041}b\nc"), "a\\u{e0041}b c");

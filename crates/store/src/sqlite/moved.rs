@@ -105,7 +105,7 @@ impl Sqlite {
         let Some(connection) = writer.filter(|_| !opened.is_whole) else { return };
         let _ = connection.busy_timeout(FOLD);
         let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        let _ = connection.busy_timeout(self.options.patience);
+        let _ = connection.busy_timeout(self.options.turn());
         if let (Ok(0), Some(opened)) = (busy, self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()) {
             opened.is_whole = true;
         }

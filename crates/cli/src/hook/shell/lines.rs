@@ -375,7 +375,9 @@ impl Tree {
     fn new() -> Tree {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        for made in ["repo/.git/worktrees/side", "repo/.git/objects", "repo/.git/refs", "repo/src", "side", "tmp", "home"] {
+        for made in
+            ["repo/.git/worktrees/side", "repo/.git/objects", "repo/.git/refs", "repo/src", "side", "tmp", "home"]
+        {
             std::fs::create_dir_all(root.join(made)).unwrap();
         }
         for (file, text) in [
@@ -420,4 +422,38 @@ fn inv_r13_lines_that_leave_the_files_of_others_alone_are_not_refused() {
     };
     let refused: Vec<String> = FREE.iter().filter_map(seen).collect();
     assert!(refused.is_empty(), "{} refused:\n{}", refused.len(), refused.join("\n"));
+}
+
+#[test]
+fn inv_r11_a_line_that_leads_through_thousands_of_directories_is_followed_so_far_and_not_let_through() {
+    let tree = Tree::new();
+    let doubts: String = (0..60).map(|n| format!("x && cd d{n}; ")).collect();
+    for line in [
+        format!("{doubts}{}", "git stash; ".repeat(8_000)),
+        "cd src && git stash; cd - ; ".repeat(3_000),
+        "pushd src; git stash; popd; ".repeat(3_000),
+        "cd $X; cd src; git stash; ".repeat(3_000),
+    ] {
+        let found = risks(&line, &tree.top(), &tree.env);
+        assert!(found.len() <= PLACES && found.iter().any(|risk| risk.dir == tree.top()), "{}", found.len());
+    }
+    let mut places = Places::new(&tree.root, &tree.env);
+    for n in 0..2_000 {
+        let steps: Vec<_> = (0..60).map(|at| tenure_core::shell::Step::Maybe(format!("d{n}-{at}"))).collect();
+        assert!(places.of(&steps).contains(&tree.root));
+    }
+    assert!(places.moves() < 32_768, "{}", places.moves());
+}
+
+#[test]
+fn inv_r13_submodules_are_found_by_the_file_that_names_them() {
+    let tree = Tree::new();
+    std::fs::write(
+        tree.top().join(".gitmodules"),
+        "[submodule \"a\"]\n\tpath = libs/a\n\turl = u\n[submodule \"b\"]\n\tpath = ../out\n",
+    )
+    .unwrap();
+    let dirs = |line: &str| risks(line, &tree.top(), &tree.env).into_iter().map(|risk| risk.dir).collect::<Vec<_>>();
+    assert_eq!(dirs("git submodule update --init"), [tree.top().join("libs/a")]);
+    assert_eq!(dirs("git submodule foreach git stash"), [tree.top(), tree.top().join("libs/a")]);
 }

@@ -59,6 +59,12 @@ impl<'a> Places<'a> {
         now
     }
 
+    /// How many moves were followed.
+    #[cfg(test)]
+    pub(super) fn moves(&self) -> usize {
+        self.moves
+    }
+
     fn take(&self, step: &Step, stand: &mut Stand) {
         let (to, stays): (&str, fn(&Stand, &Path) -> bool) = match step {
             Step::Back => return stand.now.clone_from(&stand.seen),
