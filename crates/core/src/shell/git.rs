@@ -71,9 +71,8 @@ fn scanned(line: &str, found: &Found) -> Option<Threat> {
         return Some(threat("git …".to_owned()));
     }
     let plain: String = line.replace("\\\n", "").chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
-    let mut words = plain.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_').peekable();
     let mut program = None;
-    while let Some(word) = words.next() {
+    for word in plain.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_') {
         if let Some(verb) = word.strip_prefix("git-").filter(|verb| is_dangerous(verb)) {
             return Some(threat(format!("git {verb}")));
         }

@@ -245,7 +245,7 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
                     found.variables.clear();
                 }
                 let dirs = own.len() == way.dirs.len();
-                makes::of(words).into_iter().filter(|_| dirs).for_each(|make| way.make(make, is_denied, found));
+                makes::of(words).iter().filter(|_| dirs).for_each(|make| way.make(make, is_denied, found));
                 let unknown = has_unknown.then(|| lexer::UNKNOWN.to_string());
                 found.commands.push(Command { words: words.iter().cloned().chain(unknown).collect(), dirs: own });
             }

@@ -80,7 +80,7 @@ impl Way {
     }
 
     /// Takes in that a command makes something.
-    pub(super) fn make(&mut self, make: Make, is_denied: bool, found: &mut Found) {
+    pub(super) fn make(&mut self, make: &Make, is_denied: bool, found: &mut Found) {
         let is_sure = self.is_sure(is_denied);
         let path = found.resolved(&make.path).unwrap_or_else(|| make.path.clone());
         // What is made in a pipe is there all the same, if it can be made.
@@ -88,7 +88,7 @@ impl Way {
             return;
         }
         let before = self.dirs.len();
-        self.dirs.push(Step::Make(Make { path, is_sure, exists: make.exists && is_sure, ..make }));
+        self.dirs.push(Step::Make(Make { path, is_sure, exists: make.exists && is_sure, is_tree: make.is_tree }));
         self.keep(before, is_sure);
     }
 
