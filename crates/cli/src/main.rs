@@ -6,6 +6,7 @@ mod command;
 mod context;
 mod env;
 mod failure;
+mod file_size;
 mod globals;
 mod guard;
 mod hook;
@@ -20,6 +21,7 @@ mod wait;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    file_size::report_as_error();
     let words = env::arguments();
     // A process that a runner started for itself has nothing to do with settings.
     if let Some(exit) = tenure_engine::process::inner_role(&words) {

@@ -1,7 +1,7 @@
 //! Named locks: what a name is, and who gets a lock.
 
 use crate::error::{Error, Result};
-use crate::text::{excerpt, is_deceptive, is_invisible};
+use crate::text::{excerpt, hidden, is_invisible};
 use crate::time::Span;
 
 /// Longest name of a lock, in characters.
@@ -33,11 +33,12 @@ pub fn margin(ttl: Span) -> Span {
 pub fn name(text: &str) -> Result<&str> {
     let length = text.chars().count();
     let shown = !text.chars().all(is_invisible);
-    let plain = !text.chars().any(|c| c.is_control() || is_deceptive(c));
-    if (1..=NAME_MAX).contains(&length) && shown && plain && text.trim() == text && !text.starts_with('-') {
+    let odd = hidden(text).next();
+    if (1..=NAME_MAX).contains(&length) && shown && odd.is_none() && text.trim() == text && !text.starts_with('-') {
         return Ok(text);
     }
-    Err(Error::usage("bad_lock_name", format!("`{}` is not a name of a lock", excerpt(text))).hint(format!(
+    let odd = odd.map_or_else(String::new, |(at, c)| format!(": U+{:04X} at byte {at}", c as u32));
+    Err(Error::usage("bad_lock_name", format!("`{}` is not a name of a lock{odd}", excerpt(text))).hint(format!(
         "A lock has a name of 1 to {NAME_MAX} characters on one line, without a dash or a blank at its beginning."
     )))
 }

@@ -1,5 +1,10 @@
 //! Limits on what people and agents write.
 
+mod char_class;
+
+pub(crate) use char_class::is_invisible;
+pub use char_class::{hidden, revealed, visible};
+
 use crate::error::{Error, Result};
 
 /// Longest title, in characters.
@@ -76,43 +81,32 @@ pub fn label(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
+/// Refuses what acts or hides, by its number and the byte it begins at.
 fn refuse_control(text: &str, what: &'static str, allowed: impl Fn(char) -> bool) -> Result<()> {
-    let found = text.char_indices().find(|(_, c)| (c.is_control() || is_deceptive(*c)) && !allowed(*c));
-    match found {
-        None => Ok(()),
-        Some((at, c)) => Err(Error::usage(
-            "control_character",
-            format!("the {what} has the control character U+{:04X} at byte {at}", c as u32),
-        )
-        .hint("Remove it; only newline and tab are allowed, and only in texts of several lines.")),
-    }
+    let Some((at, c)) = hidden(text).find(|(_, c)| !allowed(*c)) else { return Ok(()) };
+    let kind = if c.is_control() { "control" } else { "invisible" };
+    let message = format!("the {what} has the {kind} character U+{:04X} at byte {at}", c as u32);
+    Err(Error::usage("control_character", message)
+        .hint("Remove it; only newline and tab are allowed, and only in texts of several lines."))
 }
 
-/// Characters that act like control characters: line breaks that are none to programs, and overrides of the writing
-/// direction, which make a text read as something it is not.
-pub fn is_deceptive(c: char) -> bool {
-    matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Whether a character leaves no mark at all.
-pub(crate) fn is_invisible(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
-}
-
-/// The beginning of a text for use inside a message: at most 40 characters, control characters as blanks.
+/// The beginning of a text for use inside a message: at most 40 characters, control characters as blanks, hidden
+/// ones by their number.
 pub fn excerpt(text: &str) -> String {
     cut(text, 40)
 }
 
 /// At most `max` characters of a text on one line, with an ellipsis where something was cut.
 pub fn cut(text: &str, max: usize) -> String {
-    let mut shown: String =
-        text.chars().take(max).map(|c| if c.is_control() || is_deceptive(c) { ' ' } else { c }).collect();
-    if text.chars().nth(max).is_some() {
-        shown.pop();
-        shown.push('…');
+    // One more than fits tells whether something is cut, and is context for what stands before it.
+    let head = text.char_indices().nth(max + 1).map_or(text, |(end, _)| &text[..end]);
+    let shown = visible(head);
+    if shown.chars().nth(max).is_none() {
+        return shown.into_owned();
     }
-    shown
+    let kept: String = shown.chars().take(max.saturating_sub(1)).chain(['…']).collect();
+    // The cut may fall inside an emoji: what is left of it is no longer one.
+    revealed(&kept, |_, _, out| out.push(' ')).into_owned()
 }
 
 /// At most `max` characters of somebody's words on one line, in quotes that nothing in them can close.
@@ -125,7 +119,7 @@ pub fn quote(words: &str, max: usize) -> String {
 /// line, or is too long to be read.
 pub fn shell_word(path: &str) -> Option<String> {
     let path = path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path);
-    if path.chars().count() > 300 || path.chars().any(|c| c.is_control() || is_deceptive(c)) {
+    if path.chars().count() > 300 || hidden(path).next().is_some() {
         return None;
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%');
@@ -159,6 +153,8 @@ mod tests {
             ("a\u{1b}[31m", "control_character"),
             ("a\u{2028}b", "control_character"),
             ("a\u{202e}b", "control_character"),
+            ("a\u{e0041}b", "control_character"),
+            ("\u{e0041}", "title_empty"),
             ("\u{200b}\u{feff}", "title_empty"),
             (&"x".repeat(501), "title_too_long"),
         ] {
@@ -171,6 +167,9 @@ mod tests {
         assert_eq!(body("a\r\n\tb", "note").unwrap(), "a\n\tb");
         assert!(body(&"x".repeat(TEXT_MAX), "note").is_ok());
         assert_eq!(body(&"x".repeat(TEXT_MAX + 1), "note").unwrap_err().code(), "text_too_long");
+        assert_eq!(body("👨\u{200d}👩 \n", "note").unwrap(), "👨\u{200d}👩 \n");
+        let hidden = body("ab\u{e0041}", "note").unwrap_err();
+        assert_eq!(hidden.message(), "the note has the invisible character U+E0041 at byte 2");
         assert_eq!(body("a\u{7f}", "note").unwrap_err().code(), "control_character");
         assert_eq!(required(" \n", "reason").unwrap_err().code(), "text_empty");
     }
@@ -210,5 +209,7 @@ mod tests {
     fn cuts_fall_on_characters() {
         assert_eq!(cut("äöü", 3), "äöü");
         assert_eq!(cut("äöüß", 3), "äö…");
+        assert_eq!(cut("a\u{e0041}\n", 20), "a\\u{e0041} ");
+        assert_eq!(cut("\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}", 4), "\u{1f3f4}\\u…");
     }
 }

@@ -5,6 +5,7 @@
 
 mod bell;
 pub mod copy;
+mod deadline;
 pub mod error;
 mod fault;
 pub mod migrate;
@@ -16,6 +17,7 @@ mod tx;
 mod world;
 
 pub use bell::Bell;
+pub use deadline::Deadline;
 pub use postgres::{Reached, reached, redact};
 pub use sqlite::Queue;
 pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};

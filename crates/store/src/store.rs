@@ -9,6 +9,7 @@ use tenure_core::time::reading;
 use tenure_core::{Result, Span, Time};
 
 use crate::bell::Bell;
+use crate::deadline::Deadline;
 use crate::postgres::Postgres;
 use crate::sqlite::{Queue, Sqlite};
 use crate::table::project;
@@ -51,6 +52,8 @@ pub struct Options {
     /// How long PostgreSQL may take for one statement. A server that has not answered a moment after that is not waited
     /// for any longer; nor is a connection waited for longer than that.
     pub answer: Duration,
+    /// When all of the caller's time is over, if it has an end: no wait goes beyond it.
+    pub deadline: Option<Deadline>,
     /// What an acknowledgement promises.
     pub durability: Durability,
     /// Whether writers queue at the turnstile. Without it nothing is wrong, only unfair.
@@ -84,6 +87,7 @@ impl Default for Options {
             entropy: Arc::new(OsEntropy),
             patience: Duration::from_secs(10),
             answer: Duration::from_secs(60),
+            deadline: None,
             durability: Durability::Full,
             turnstile: true,
             may_create: true,
@@ -95,6 +99,13 @@ impl Default for Options {
             password: None,
             faults: None,
         }
+    }
+}
+
+impl Options {
+    /// How long a writer waits for its turn from now on.
+    pub fn turn(&self) -> Duration {
+        self.deadline.map_or(self.patience, |deadline| self.patience.min(deadline.remaining()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use tenure_store::Location;
 use tokio_postgres::config::Host;
@@ -19,11 +19,15 @@ const CUT: u8 = 4;
 /// The same for an answer that gets lost on a line that stays: nobody learns that it is lost.
 const ARMED_TO_MUTE: u8 = 5;
 const MUTED: u8 = 6;
+/// New connections are taken and never answered.
+const SILENT: u8 = 7;
 
 /// The relay; it listens as long as its process lives.
 pub struct Relay {
     url: String,
     state: Arc<AtomicU8>,
+    /// How many connections were taken.
+    taken: Arc<AtomicUsize>,
     _dir: tempfile::TempDir,
 }
 
@@ -44,9 +48,17 @@ impl Relay {
         );
         let (host, port) = (config.get_hosts()[0].clone(), config.get_ports().first().copied().unwrap_or(5432));
         let shared = state.clone();
+        let taken = Arc::new(AtomicUsize::new(0));
+        let counted = taken.clone();
         std::thread::spawn(move || {
+            let mut unanswered = Vec::new();
             for client in listener.incoming() {
                 let (client, state) = (client.unwrap(), shared.clone());
+                counted.fetch_add(1, Ordering::SeqCst);
+                if state.load(Ordering::SeqCst) == SILENT {
+                    unanswered.push(client);
+                    continue;
+                }
                 if state.load(Ordering::SeqCst) == CUT {
                     // Closed as it is dropped.
                     continue;
@@ -65,7 +77,7 @@ impl Relay {
                 }
             }
         });
-        Relay { url, state, _dir: dir }
+        Relay { url, state, taken, _dir: dir }
     }
 
     /// The store by way of the relay.
@@ -91,6 +103,16 @@ impl Relay {
     /// Cuts every line when it is used next, and lets nobody through until [`Relay::mend`].
     pub fn cut(&self) {
         self.state.store(CUT, Ordering::SeqCst);
+    }
+
+    /// From now on new connections are taken and never answered, until [`Relay::mend`]: a server that is stopped.
+    pub fn silence(&self) {
+        self.state.store(SILENT, Ordering::SeqCst);
+    }
+
+    /// How many connections were made so far.
+    pub fn connections(&self) -> usize {
+        self.taken.load(Ordering::SeqCst)
     }
 
     /// Lets everybody through again.

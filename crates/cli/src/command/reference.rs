@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Error, Kind, Result, Stage, shell};
 use tenure_kernel::op;
 use tenure_server::mcp;
 
@@ -80,6 +80,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("ops.md", ops()),
         ("errors.md", errors()),
         ("environment.md", environment()),
+        ("shell-guard.md", shell_guard()),
     ]
 }
 
@@ -93,6 +94,32 @@ fn commands() -> String {
     for spec in ALL.iter().filter(|spec| spec.group != Group::Hidden) {
         let mut command = build(spec).bin_name(format!("tenure {}", spec.name));
         let _ = write!(text, "\n## tenure {}\n\n```text\n{}```\n", spec.name, command.render_long_help());
+    }
+    trimmed(&text)
+}
+
+fn shell_guard() -> String {
+    let mut text = format!(
+        "{NOTICE}# What the shell guard knows\n\nThe tables that the [shell guard](../guards.md) decides by.\n\n\
+         ## Subcommands of git that change files\n\n| subcommand | refused |\n|---|---|\n"
+    );
+    for known in shell::SUBCOMMANDS.iter().filter(|known| known.changes_files()) {
+        let _ = writeln!(text, "| `{}` | {} |", known.name, known.why);
+    }
+    text.push_str("\n## Subcommands of git that leave files alone\n\n| subcommand | because |\n|---|---|\n");
+    for known in shell::SUBCOMMANDS.iter().filter(|known| !known.changes_files()) {
+        let _ = writeln!(text, "| `{}` | {} |", known.name, known.why);
+    }
+    let shells: Vec<String> = shell::SHELLS.iter().map(|name| format!("`{name}`")).collect();
+    let _ = write!(
+        text,
+        "\n## Programs that run another\n\n| program | what is read as its command |\n|---|---|\n| {} | the value of `-c`, or \
+         what it is fed, as a line |\n| `find` | the words behind `-exec`, `-execdir`, `-ok`, `-okdir` |\n| `parallel`, \
+         `sem` | the words before `:::`, or each word behind it, as a line |\n",
+        shells.join(", ")
+    );
+    for runner in shell::RUNNERS {
+        let _ = writeln!(text, "| `{}` | {} |", runner.name, runner.reads());
     }
     trimmed(&text)
 }

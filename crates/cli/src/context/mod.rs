@@ -1,6 +1,7 @@
 //! What a command runs with: who calls, where, on which store; found out once, when first asked for.
 
 mod belief;
+mod silence;
 mod way;
 mod who;
 
@@ -16,9 +17,10 @@ use tenure_kernel::op::confirm;
 use tenure_kernel::{Actor, Call, Checkout, Condition, Evidence, Op, Reply, RequestId, Tree, Trust};
 use tenure_server::reach::{Connections, Reach};
 use tenure_store::table::project;
-use tenure_store::{Entropy, Identity, Options, OsEntropy};
+use tenure_store::{Clock, Deadline, Entropy, Identity, Options, OsEntropy, SystemClock};
 
 pub(crate) use self::belief::is_unconfirmed;
+use self::silence::Silence;
 use self::who::actor;
 use crate::env::Env;
 use crate::globals::Globals;
@@ -32,6 +34,17 @@ use crate::uncommitted;
 /// How long a hook lets PostgreSQL take for a connection and for a statement: its tool ends it after 5 s, and a guard that
 /// is to refuse what it could not look at must have said so by then. No hook waits longer than that for its turn.
 const HOOK_ANSWER: Duration = Duration::from_secs(2);
+/// A hook that has less time left than this when its store fails has waited for it.
+const SLOW: Duration = Duration::from_millis(750);
+
+/// What a hook has time for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HookTime {
+    /// How long it waits for its turn at the store.
+    pub(crate) patience: Duration,
+    /// When it must have answered, whatever it waits for.
+    pub(crate) deadline: Deadline,
+}
 
 /// A command's surroundings.
 pub(crate) struct Context<'a> {
@@ -47,8 +60,8 @@ pub(crate) struct Context<'a> {
     writes: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
     repins: Cell<bool>,
-    /// How long a hook waits for its turn, if this is one: it makes no store.
-    hook: Cell<Option<Duration>>,
+    /// What a hook has time for, if this is one: it makes no store.
+    hook: Cell<Option<HookTime>>,
     /// The agent that a hook registered for this command, once it was looked for.
     registered: OnceCell<Whose>,
     /// Who acts, where a door has found that out by itself.
@@ -150,11 +163,11 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says that this is a hook, how long it waits for its turn, and whether it is one that always writes. The others
+    /// Says that this is a hook, what it has time for, and whether it is one that always writes. The others
     /// mostly only look, with a connection that cannot write: one that can makes files beside the store and clears them
     /// away again.
-    pub(crate) fn is_hook(&self, patience: Duration, writes: bool) {
-        self.hook.set(Some(patience));
+    pub(crate) fn is_hook(&self, time: HookTime, writes: bool) {
+        self.hook.set(Some(time));
         self.writes.set(writes);
     }
 
@@ -394,6 +407,18 @@ impl<'a> Context<'a> {
     /// Makes a call, and once more where the store says that the project was last seen in another repository: if that
     /// one still stands this is a copy, else it has moved here.
     pub(crate) fn answered<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
+        let answer = self.answered_in_place(call, make);
+        if let (Err(error), Some(time)) = (&answer, self.hook.get()) {
+            // What fails at once costs nobody anything.
+            if Silence::is_meant(error) && time.deadline.remaining() < time.patience.max(SLOW) {
+                let silence = Silence::of(self.env, &self.place()?.store);
+                silence.into_iter().for_each(|silence| silence.note(SystemClock.now()));
+            }
+        }
+        answer
+    }
+
+    fn answered_in_place<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         match make(call) {
             Err(error) if error.code() == "other_store" => {

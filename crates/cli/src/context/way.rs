@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tenure_core::Result;
+use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
-use tenure_store::{Durability, Options};
+use tenure_store::{Clock, Durability, Options, SystemClock};
 
+use super::silence::Silence;
 use super::{Context, HOOK_ANSWER};
 use crate::place::{Location, config, server};
 
@@ -74,13 +75,22 @@ impl Context<'_> {
 
     fn find_way(&self) -> Result<Reach> {
         let place = self.place()?;
+        if self
+            .hook
+            .get()
+            .and_then(|_| Silence::of(self.env, &place.store))
+            .is_some_and(|it| it.is_recent(SystemClock.now()))
+        {
+            return Err(Error::new(Kind::Busy, "unreachable", Stage::Open, "the store did not answer a moment ago"));
+        }
         let direct = |location, options| Kernel::new(location, options).map(|kernel| Reach::Direct(Box::new(kernel)));
         match &place.store {
             Location::Server(address) => {
                 let token = server::token(self.env, address, place.store_from)?;
                 // A hook that gives up sooner than a connection is made would never guard anything.
-                let patience = self.hook.get().map_or(Options::default().patience, |patience| patience.max(FAR_LEAST));
-                Ok(Reach::Far(Box::new(Http::new(address.clone(), &token, patience, &self.connections)?)))
+                let patience = self.hook.get().map_or(Options::default().patience, |time| time.patience.max(FAR_LEAST));
+                let http = Http::new(address.clone(), &token, patience, &self.connections)?;
+                Ok(Reach::Far(Box::new(http.ends(self.hook.get().map(|time| time.deadline)))))
             }
             Location::Postgres(url) => {
                 direct(tenure_store::Location::Postgres(url.clone()), self.as_user(self.options()?)?)
@@ -110,8 +120,9 @@ impl Context<'_> {
             },
             // A store that the project is pinned to exists; if it is not there, making another would split the project.
             may_create: self.hook.get().is_none() && (self.repins.get() || self.pin()?.is_none()),
-            patience: self.hook.get().unwrap_or(Options::default().patience),
+            patience: self.hook.get().map_or(Options::default().patience, |time| time.patience),
             answer: self.hook.get().map_or(Options::default().answer, |_| HOOK_ANSWER),
+            deadline: self.hook.get().map(|time| time.deadline),
             one_connection: self.writes.get(),
             one_shot: !self.writes.get(),
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),

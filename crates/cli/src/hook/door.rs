@@ -12,11 +12,12 @@ use tenure_kernel::query::session::{Depth, Look, Standing};
 use tenure_kernel::shape::SessionStarted;
 use tenure_kernel::{Actor, Call, Evidence, Op, Tree};
 use tenure_server::reach::Reach;
+use tenure_store::Deadline;
 
 use super::input::Payload;
 use super::tool::{Event, Tool};
 use super::wrapper;
-use crate::context::Context;
+use crate::context::{Context, HookTime};
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::identity;
@@ -26,10 +27,16 @@ use crate::place::process::words;
 /// How often a hook asks again who its session is, when others of the same id begin at the same time.
 const TRIES: usize = 20;
 
-/// How long a hook waits for its turn: its tool waits for it.
+/// How long a hook may take from its beginning, whatever it waits for: its tool waits for it. As long as a server elsewhere
+/// needs, with a name to be found and a connection made safe.
+pub(super) const TIME: Duration = Duration::from_millis(1_500);
+/// The same for what a guard looks at. A tool ends a hook after 5 s, and a guard that is to refuse what it could not look
+/// at must have said so by then.
+pub(super) const GUARD_TIME: Duration = Duration::from_millis(2_000);
+
+/// How long a hook waits for its turn.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// The same for an edit, which is either taken or not guarded: as many sessions as there are get their turn, and three
-/// turns are less than a tool waits.
+/// The same for an edit, which is either taken or not guarded: as many sessions as there are get their turn.
 const EDIT_PATIENCE: Duration = Duration::from_millis(1_500);
 /// The same for the end of a session, which is said once: what it holds is not free before it is stored.
 const END_PATIENCE: Duration = Duration::from_millis(800);
@@ -44,6 +51,7 @@ pub(super) struct Door<'a> {
     process: Process,
     /// The agent's name, where a person gave it.
     given: Option<String>,
+    deadline: Deadline,
 }
 
 impl<'a> Door<'a> {
@@ -55,6 +63,7 @@ impl<'a> Door<'a> {
         env: &'a Env,
         out: &'a Printer,
         payload: &Payload<'_>,
+        deadline: Deadline,
     ) -> Result<Option<Door<'a>>> {
         let is = |meant: Event| tool.event(event).is_some_and(|(_, event)| event == meant);
         let context = Context::new(globals.clone(), env, out);
@@ -63,7 +72,7 @@ impl<'a> Door<'a> {
             false if is(Event::Before) && (tool.edits)(payload).is_some() => EDIT_PATIENCE,
             false => PATIENCE,
         };
-        context.is_hook(patience, is(Event::Start) || is(Event::End));
+        context.is_hook(HookTime { patience, deadline }, is(Event::Start) || is(Event::End));
         // An edit may be of a file in another project than the one that the session is in.
         if context.place()?.project.key.is_none() && !is(Event::Before) {
             return Ok(None);
@@ -81,13 +90,13 @@ impl<'a> Door<'a> {
         };
         let sub_agent = payload.sub_agent();
         let process = wrapper::tool_process(env).unwrap_or_default();
-        Ok(Some(Door { context, tool, event, session, sub_agent, process, given }))
+        Ok(Some(Door { context, tool, event, session, sub_agent, process, given, deadline }))
     }
 
     /// The same session at another place; none where there is no project.
     pub(super) fn elsewhere<'b>(&'b self, env: &'b Env) -> Result<Option<Door<'b>>> {
         let context = Context::new(self.context.globals.clone(), env, self.context.out);
-        context.is_hook(EDIT_PATIENCE, false);
+        context.is_hook(HookTime { patience: EDIT_PATIENCE, deadline: self.deadline }, false);
         if context.place()?.project.key.is_none() {
             return Ok(None);
         }
@@ -99,6 +108,7 @@ impl<'a> Door<'a> {
             sub_agent: self.sub_agent.clone(),
             process: self.process.clone(),
             given: self.given.clone(),
+            deadline: self.deadline,
         }))
     }
 

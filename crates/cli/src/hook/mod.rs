@@ -40,6 +40,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_store::Deadline;
 
 use crate::args::{self, VALUED};
 use crate::callable::callable_document;
@@ -70,10 +71,13 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     // A panic speaks on standard error, which some tools show.
     std::panic::set_hook(Box::new(|_| {}));
     let line = Line::read(words);
+    // The one deadline of this process, made before anything that takes time.
+    let time = if matches!(line.event, Some((_, Event::Before))) { door::GUARD_TIME } else { door::TIME };
+    let deadline = Deadline::after(time);
     if let Some(event) = line.git.as_deref() {
         return git::run(&git::Asked { event, arguments: &line.arguments, globals: &line.globals }, env);
     }
-    let output = outcome(&line, env, |seen| act(&line, env, seen));
+    let output = outcome(&line, env, |seen| act(&line, env, seen, deadline));
     if let Some(output) = output {
         print(output, env);
     }
@@ -221,7 +225,7 @@ fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
     (!places.is_empty()).then_some(if closed { Fail::Closed } else { Fail::Open })
 }
 
-fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
+fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Result<Option<String>> {
     let (Some(tool), Some((name, event))) = (line.tool, line.event) else {
         return Err(Error::usage("bad_arguments", "no such tool or event"));
     };
@@ -242,7 +246,8 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>) -> Result<Option<String>> {
         seen.borrow_mut().aim = Some(Aim::of(tool, &payload, &env)?);
     }
     let out = crate::output::Printer::new(false, true, &env);
-    let Some(door) = door::Door::open(tool, name, &line.globals, &env, &out, &payload)? else { return Ok(None) };
+    let opened = door::Door::open(tool, name, &line.globals, &env, &out, &payload, deadline)?;
+    let Some(door) = opened else { return Ok(None) };
     let show = |text: &str| {
         seen.borrow_mut().has_spoken = true;
         print((tool.context)(name, text).to_string(), &env)

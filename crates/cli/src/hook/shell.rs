@@ -2,11 +2,13 @@
 //! changes some while others hold those. It reads the command line by its words, so it is best effort; it holds nothing
 //! and writes nothing.
 
+mod places;
+
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use tenure_core::Result;
-use tenure_core::shell::{Step, Threat, threats};
+use tenure_core::shell::{Threat, Trees, threats};
 use tenure_kernel::Call;
 use tenure_kernel::query::check::Question;
 use tenure_kernel::shape::Checked;
@@ -17,8 +19,9 @@ use super::refusal;
 use crate::env::Env;
 use crate::place::remote::Settings;
 use crate::place::{git, typed};
+use places::Places;
 
-/// Most directories that one command is looked for in.
+/// Most directories that are looked at for one line.
 const PLACES: usize = 64;
 /// Most paths that are asked about one by one.
 const PATHS: usize = 64;
@@ -35,7 +38,8 @@ pub(super) struct Risk {
 /// What a command line would do to files of others, once for each directory that a part of it may run in.
 pub(super) fn risks(line: &str, cwd: &Path, env: &Env) -> Vec<Risk> {
     // Most command lines have nothing to do with it.
-    if !line.contains("git") && !line.contains("gh") && !line.contains('\\') && !line.contains(['\'', '"']) {
+    let names = ["git", "gh", "glab", "hub", "\\", "'", "\""];
+    if !names.iter().any(|name| line.contains(name)) {
         return Vec::new();
     }
     let settings = OnceCell::new();
@@ -48,71 +52,49 @@ pub(super) fn risks(line: &str, cwd: &Path, env: &Env) -> Vec<Risk> {
         Some(String::from_utf8_lossy(is).into_owned())
     };
     let mut found: Vec<Risk> = Vec::new();
-    for Threat { what, dirs, paths, unless_file } in threats(line, &aliases) {
-        for dir in places(cwd, &dirs, env) {
-            // `git checkout NAME` of something that is there brings back that alone.
-            let file = unless_file.iter().find(|file| is_file(&dir, file));
-            let paths = file.map(|file| vec![file.clone()]).or_else(|| paths.clone());
-            let has_room = found.len() < PLACES;
-            match found.iter_mut().find(|risk| risk.dir == dir) {
-                // One look is made for each directory, whatever happens there.
-                Some(risk) => match (&mut risk.paths, paths) {
-                    (Some(known), Some(paths)) if known.len() + paths.len() <= PATHS => known.extend(paths),
-                    (None, _) => {}
-                    (known, paths) => {
-                        *known = None;
-                        risk.what = if paths.is_none() { what.clone() } else { risk.what.clone() };
-                    }
-                },
-                None if has_room => {
-                    let paths = paths.filter(|paths| paths.len() <= PATHS);
-                    found.push(Risk { what: what.clone(), dir, paths });
-                }
-                None => {}
+    let mut places = Places::new(cwd, env);
+    for Threat { what, dirs, paths, unless_file, trees } in threats(line, &aliases) {
+        for dir in places.of(&dirs) {
+            if trees != Trees::Submodules {
+                // `git checkout NAME` of something that is there brings back that alone.
+                let file = unless_file.iter().find(|file| is_file(&dir, file));
+                let paths = file.map(|file| vec![file.clone()]).or_else(|| paths.clone());
+                add(&mut found, &what, dir.clone(), paths);
+            }
+            if trees != Trees::Own {
+                submodules(&dir).into_iter().for_each(|dir| add(&mut found, &what, dir, None));
             }
         }
     }
     found
 }
 
-/// The directories that a command may run in: a step that may not be taken leaves those before it.
-fn places(cwd: &Path, steps: &[Step], env: &Env) -> Vec<PathBuf> {
-    let mut seen = vec![cwd.to_path_buf()];
-    let mut now = seen.clone();
-    for step in steps {
-        let (to, stays): (&str, fn(&Path) -> bool) = match step {
-            Step::Back => {
-                now.clone_from(&seen);
-                continue;
+/// Adds a risk. One look is made for each directory, whatever happens there.
+fn add(found: &mut Vec<Risk>, what: &str, dir: PathBuf, paths: Option<Vec<String>>) {
+    let has_room = found.len() < PLACES;
+    match found.iter_mut().find(|risk| risk.dir == dir) {
+        Some(risk) => match (&mut risk.paths, paths) {
+            (Some(known), Some(paths)) if known.len() + paths.len() <= PATHS => known.extend(paths),
+            (None, _) => {}
+            (known, paths) => {
+                *known = None;
+                risk.what = if paths.is_none() { what.to_owned() } else { risk.what.clone() };
             }
-            Step::Into(to) => (to, |_| false),
-            Step::Sure(to) => (to, |there| !there.is_dir()),
-            Step::Maybe(to) => (to, |_| true),
-        };
-        let mut next = Vec::new();
-        for dir in now {
-            let there = stepped(&dir, to, env);
-            let stay = stays(&there).then_some(dir);
-            for dir in stay.into_iter().chain([there]) {
-                if !next.contains(&dir) && next.len() < PLACES {
-                    next.push(dir);
-                }
-            }
+        },
+        None if has_room => {
+            let paths = paths.filter(|paths| paths.len() <= PATHS);
+            found.push(Risk { what: what.to_owned(), dir, paths });
         }
-        now = next;
-        let new: Vec<PathBuf> = now.iter().filter(|dir| !seen.contains(dir)).cloned().collect();
-        seen.extend(new.into_iter().take(PLACES.saturating_sub(seen.len())));
+        None => {}
     }
-    now
 }
 
-fn stepped(dir: &Path, step: &str, env: &Env) -> PathBuf {
-    match (step.strip_prefix('~'), env.home()) {
-        (Some(""), Some(home)) => home,
-        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-        _ if step == "." => dir.to_path_buf(),
-        _ => dir.join(step),
-    }
+/// The working trees of the submodules of the checkout around a directory, as its `.gitmodules` names them.
+fn submodules(dir: &Path) -> Vec<PathBuf> {
+    let Ok(Some(checkout)) = git::locate(dir) else { return Vec::new() };
+    let paths = Settings::read_file(&checkout.top.join(".gitmodules")).each("submodule", "path");
+    let inside = |path: &String| !path.starts_with('/') && !path.split('/').any(|part| part == "..");
+    paths.iter().filter(|path| inside(path)).take(PLACES).map(|path| checkout.top.join(path)).collect()
 }
 
 /// Whether a name is that of something in the tree: `git checkout NAME` brings back that alone.
@@ -174,3 +156,6 @@ pub(super) fn refused(door: &Door<'_>, agent: &str, risk: &Risk) -> Result<Optio
     }
     Ok((!others.free).then(|| refusal::of_command(&risk.what, is_whole, &others.blockers, others.total)))
 }
+
+#[cfg(test)]
+mod lines;

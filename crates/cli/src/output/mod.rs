@@ -183,17 +183,14 @@ impl Printer {
 /// write: what comes from names, paths and files is made visible instead.
 fn inert(text: &str) -> String {
     const OWN: [&str; 9] = ["[0m", "[1m", "[2m", "[31m", "[32m", "[33m", "[34m", "[H", "[2J"];
-    let mut out = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
+    let shown = |at: usize, c: char, out: &mut String| {
         let own = c == '\u{1b}' && OWN.iter().any(|sequence| text[at + 1..].starts_with(sequence));
-        let acts = (c.is_control() && !matches!(c, '\n' | '\t')) || tenure_core::text::is_deceptive(c);
-        if acts && !own {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
+        match own || matches!(c, '\n' | '\t') {
+            true => out.push(c),
+            false => out.extend(c.escape_unicode()),
         }
-    }
-    out
+    };
+    tenure_core::text::revealed(text, shown).into_owned()
 }
 
 /// Refuses to send what must arrive to a standard output that was closed. The runtime has put `/dev/null` in its place,
@@ -226,5 +223,6 @@ mod tests {
         assert_eq!(inert("a\u{1b}[31mb\u{1b}[0m\n\t"), "a\u{1b}[31mb\u{1b}[0m\n\t");
         assert_eq!(inert("x\u{1b}]0;title\u{7}"), "x\\u{1b}]0;title\\u{7}");
         assert_eq!(inert("\u{202e}evil"), "\\u{202e}evil");
+        assert_eq!(inert("a\u{e0041}b 👨\u{200d}👩"), "a\\u{e0041}b 👨\u{200d}👩");
     }
 }

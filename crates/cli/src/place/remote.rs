@@ -149,6 +149,21 @@ impl Settings {
         self.all(section, subsection, key).last()
     }
 
+    /// What one file alone says, as far as it can be read: such as `.gitmodules`.
+    pub(crate) fn read_file(file: &Path) -> Settings {
+        let mut settings = Settings::default();
+        let _ = settings.add(file);
+        settings
+    }
+
+    /// The values of a key in all subsections of a section.
+    pub(crate) fn each(&self, section: &str, key: &str) -> Vec<String> {
+        let is_meant =
+            |setting: &&Setting| setting.section == section && setting.subsection.is_some() && setting.key == key;
+        let text = |setting: &Setting| Some(String::from_utf8_lossy(setting.value.as_ref()?).into_owned());
+        self.0.iter().filter(is_meant).filter_map(text).collect()
+    }
+
     /// How many bytes the names of objects have.
     pub(crate) fn hash(&self) -> usize {
         let format = self.last("extensions", None, "objectformat");

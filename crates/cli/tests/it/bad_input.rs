@@ -75,9 +75,31 @@ fn titles_and_texts_have_limits() {
     }
     refused(&home, &["add", "x", "--description", "a\u{0}b".replace('\0', "\u{8}").as_str()])
         .is("usage", "control_character");
+    // Nor is there room for words that nobody sees: tags, a zero-width space, a selector behind an ASCII letter.
+    for (hidden, named) in [("a\u{e0041}", "U+E0041"), ("a\u{200b}b", "U+200B"), ("a\u{fe0f}b", "U+FE0F")] {
+        for args in [
+            &["add", hidden][..],
+            &["add", "x", "--label", hidden],
+            &["add", "x", "--description", hidden],
+            &["edit", &task, "--title", hidden],
+            &["note", &task, hidden],
+            &["block", &task, "--reason", hidden],
+            &["reserve", "f", "--reason", hidden],
+            &["remember", hidden],
+        ] {
+            refused(&home, args).is("usage", "control_character").names(&[named, "byte 1"]);
+        }
+        refused(&home, &["lock", hidden]).is("usage", "bad_lock_name").names(&[named]);
+    }
+    let family = "família 👨\u{200d}👩\u{200d}👧 ❤\u{fe0f}";
+    assert_eq!(home.ok(&["add", family])["title"], family);
+    // A path is what the file is called; it is shown escaped.
+    home.ok_as("a", &["reserve", "f\u{e0041}"]);
+    let shown = home.call(&["holds"]).run().stdout;
+    assert!(shown.contains("f\\u{e0041}") && !shown.contains('\u{e0041}'), "{shown}");
     let text_of = |bytes: usize| "y".repeat(bytes);
     refused(&home, &["add", "x", "--description", &text_of(65_537)]).is("usage", "text_too_long");
-    assert_eq!(home.ok(&["add", "x", "--description", &text_of(65_536)])["number"], 3);
+    assert_eq!(home.ok(&["add", "x", "--description", &text_of(65_536)])["number"], 4);
     let both = home.ok(&["add", "x", "--description", "two\r\nlines\tand a tab"]);
     assert_eq!(both["description"], "two\nlines\tand a tab");
     refused(&home, &["note", &text(&both["id"]), " "]).is("usage", "text_empty");

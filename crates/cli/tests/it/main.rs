@@ -25,6 +25,7 @@ mod doors;
 mod exporting;
 mod far;
 mod fencing;
+mod file_size;
 mod flooded;
 mod full;
 mod guards;

@@ -8,7 +8,10 @@ use tenure_store::Location;
 use tenure_testkit::pg::{Own, server};
 use tenure_testkit::relay::Relay;
 
+use crate::guards::{begin, claude, edit, held, send};
+use crate::guards_shell::bash;
 use crate::home::{Home, wait_until};
+use crate::hooks::refusal;
 
 fn started(home: &Home, agent: &str, args: &[&str]) -> Child {
     let mut command = home.call(args).agent(agent).json().into_command();
@@ -87,4 +90,35 @@ fn inv_r7_who_waits_in_line_keeps_its_place_when_the_server_is_back() {
     assert_eq!((output.status.code(), &document["data"]["holder"]), (Some(0), &json!("b")), "{document}");
     assert!(document["data"]["fence"].as_i64() > held["fence"].as_i64());
     home.replayed();
+}
+
+#[test]
+fn inv_r11_of_the_hooks_of_a_silent_server_one_waits_and_the_others_follow_the_policy_at_once() {
+    let (home, relay) = behind_a_relay();
+    home.add("one");
+    begin(&home, "claude", &["s1", "s2"]);
+    assert_eq!(claude(&home, "s1", &home.repo(), "a.rs"), None);
+    relay.silence();
+    let before = relay.connections();
+    let told = send(&home, "claude", "PreToolUse", &edit("claude", "s2", &home.repo(), "b.rs")).stdout;
+    assert!(told.contains("unchecked") && !told.contains("deny"), "{told}");
+    // One deadline for the whole hook: what it asks after the first silence is not waited for, nor even sent.
+    assert_eq!(relay.connections() - before, 1);
+    let said = |event: &str, file: &str| send(&home, "claude", event, &edit("claude", "s2", &home.repo(), file)).stdout;
+    for event in ["UserPromptSubmit", "PostToolUse", "PreToolUse", "PreCompact", "SessionStart", "PreToolUse"] {
+        assert_eq!(said(event, "b.rs"), "", "{event}: told once");
+    }
+    assert_eq!(bash(&home, "s2", "ls"), None);
+    std::fs::write(home.repo().join("tenure.toml"), "[guard]\nfail = \"closed\"\n").unwrap();
+    assert!(refusal("claude", "PreToolUse", &said("PreToolUse", "b.rs")).contains("closed"));
+    assert!(bash(&home, "s2", "git stash").is_some_and(|reason| reason.contains("closed")));
+    assert_eq!(relay.connections() - before, 1, "a server that was silent a moment ago is not asked by each hook");
+    std::fs::remove_file(home.repo().join("tenure.toml")).unwrap();
+    relay.mend();
+    // Commands ask at once; hooks once the moment is over.
+    assert_eq!(home.call(&["status"]).json().run().code, 0);
+    wait_until("the guard looks again", || {
+        said("PreToolUse", "b.rs");
+        held(&home).contains(&"claude-s2 b.rs".to_owned())
+    });
 }

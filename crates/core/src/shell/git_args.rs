@@ -9,13 +9,23 @@ pub(super) struct Args {
 }
 
 /// Options of a verb that take a word of their own; the letters among them; those whose word is a name that counts.
-const VALUED: [(&str, &str, &str, &str); 6] = [
+const VALUED: [(&str, &str, &str, &str); 16] = [
     ("checkout", "--conflict --pathspec-from-file", "", "bB"),
     ("switch", "--conflict", "", "cC"),
     ("restore", "--source --conflict --pathspec-from-file", "s", ""),
     ("clean", "--exclude", "e", ""),
     ("stash", "--message --pathspec-from-file", "m", ""),
     ("rm", "--pathspec-from-file", "", ""),
+    ("checkout-index", "--stage", "", ""),
+    ("merge-file", "--marker-size --diff-algorithm", "L", ""),
+    ("mergetool", "--tool", "tO", ""),
+    ("submodule", "--reference --depth --jobs --branch --name", "jb", ""),
+    ("subtree", "--prefix --message --annotate --branch --onto", "Pmb", ""),
+    ("for-each-repo", "--config", "", ""),
+    ("lfs", "--include --exclude --to", "IX", ""),
+    ("worktree", "--reason", "bB", ""),
+    ("svn", "--revision --username --commit-url", "r", ""),
+    ("flow", "--message", "m", ""),
 ];
 
 impl Args {
@@ -57,6 +67,26 @@ impl Args {
             }
         }
         read
+    }
+
+    /// Whether the command only explains itself. `-h` alone: in `-Xtheirs` it is a letter of something else.
+    pub(super) fn is_help(&self) -> bool {
+        self.options.iter().any(|option| option == "-h") || self.has("", "--help", 6)
+    }
+
+    /// Every path, before `--` and behind it.
+    pub(super) fn all(&self, from: usize) -> Vec<String> {
+        self.plain.iter().skip(from).chain(self.paths.iter().flatten()).cloned().collect()
+    }
+
+    /// The first plain word: what a command with verbs of its own is to do.
+    pub(super) fn first(&self) -> &str {
+        self.plain.first().map_or("", String::as_str)
+    }
+
+    /// Whether the paths come from a file.
+    pub(super) fn is_listed(&self) -> bool {
+        self.has("", "--pathspec-from-file", 12)
     }
 
     /// Whether a word is there with its value behind a `=`.

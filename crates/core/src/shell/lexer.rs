@@ -1,9 +1,11 @@
 //! The words of a command line.
 
-use super::{DEPTH_MAX, End, Found, Step, Way, run, take};
+use super::{DEPTH_MAX, End, Found, Step, WORK_MAX, Way, makes, run, take};
 
 /// Stands in a word for what a substitution would put there.
 pub(super) const UNKNOWN: char = '\u{fffd}';
+/// Stands in a word for a new directory for temporary files: `$(mktemp -d)`. No text has this character.
+pub const FRESH: char = '\u{fdd0}';
 
 pub(super) struct Lexer<'a> {
     text: &'a [char],
@@ -79,6 +81,7 @@ impl<'a> Lexer<'a> {
         while let Some(c) = self.next() {
             match c {
                 _ if Some(c) == end => break,
+                _ if self.found.work >= WORK_MAX => self.at = self.text.len(),
                 ' ' | '\t' | '\r' => words.close(),
                 '\n' => {
                     self.command(&mut words, &mut way, End::Done, c);
@@ -146,7 +149,9 @@ impl<'a> Lexer<'a> {
     fn nested(&mut self, dirs: &[Step]) {
         if self.depth < DEPTH_MAX {
             self.depth += 1;
+            let variables = self.found.variables.clone();
             self.list(Some(')'), dirs.to_vec());
+            self.found.variables = variables;
             self.depth -= 1;
         } else {
             self.found.is_cut = true;
@@ -231,7 +236,7 @@ impl<'a> Lexer<'a> {
             code = code.wrapping_mul(radix).wrapping_add(digit);
             self.at += 1;
         }
-        char::from_u32(code)
+        char::from_u32(code).filter(|c| *c != FRESH)
     }
 
     /// A character that may begin a substitution.
@@ -239,11 +244,11 @@ impl<'a> Lexer<'a> {
         match c {
             '$' if self.peek() == Some('(') => {
                 self.at += 1;
-                words.open().push(UNKNOWN);
+                let begun = self.found.commands.len();
                 self.nested(dirs);
+                words.open().push(self.printed(begun));
             }
             '`' => {
-                words.open().push(UNKNOWN);
                 let mut inside = String::new();
                 while let Some(c) = self.next() {
                     match c {
@@ -252,9 +257,19 @@ impl<'a> Lexer<'a> {
                         c => inside.push(c),
                     }
                 }
+                let begun = self.found.commands.len();
                 run(&inside, dirs, self.depth + 1, self.found);
+                words.open().push(self.printed(begun));
             }
             c => words.open().push(c),
+        }
+    }
+
+    /// What a substitution puts into a word. `begun` is how many commands there were before it.
+    fn printed(&self, begun: usize) -> char {
+        match &self.found.commands[begun.min(self.found.commands.len())..] {
+            [one] if makes::is_temporary(&one.words) => FRESH,
+            _ => UNKNOWN,
         }
     }
 

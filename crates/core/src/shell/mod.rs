@@ -8,9 +8,13 @@
 mod git;
 mod git_args;
 mod lexer;
+mod makes;
+mod runner;
 mod way;
 
-pub use git::{Aliases, Threat, threats};
+pub use git::{Aliases, SUBCOMMANDS, Subcommand, Threat, Trees, threats};
+pub use lexer::FRESH;
+pub use runner::{RUNNERS, Runner};
 use way::{End, Way};
 
 /// Longest command line that is read as a shell would, in characters.
@@ -21,18 +25,38 @@ const DEPTH_MAX: usize = 16;
 const COMMANDS_MAX: usize = 4_096;
 /// Most directories that a line is followed through.
 const STEPS_MAX: usize = 64;
+/// Longest path that a system takes; one that is longer leads nowhere.
+const PATH_MAX: usize = 4_096;
+/// Most work that is done for a line: about as many characters are looked at or copied. Twice what the longest line needs
+/// that has nothing nested, so that only contrived ones come here.
+const WORK_MAX: usize = 4 * LINE_MAX;
 
 /// A step from one directory to another on the way to a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// The command runs there or not at all: `git -C DIR`.
+    /// The command runs there or not at all: `cd DIR && …`, `git -C DIR`.
     Into(String),
-    /// It runs there if the directory exists: `cd DIR && …`.
+    /// It runs there if the directory exists: `cd DIR; …`.
     Sure(String),
     /// It runs there, or where it would have run without the step: `a && cd DIR; …`.
     Maybe(String),
     /// It runs in any of the directories so far: `cd -`, `popd`, `cd "$X"`.
     Back,
+    /// No step: something is made there that later steps may lead to.
+    Make(Make),
+}
+
+/// What a command makes that later ones may enter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Make {
+    /// The directory.
+    pub path: String,
+    /// Whether it can be entered afterwards, whatever happens: `mkdir` hardly ever fails, `git clone` does.
+    pub exists: bool,
+    /// Whether it is a working tree of its own from then on.
+    pub is_tree: bool,
+    /// Whether the command runs for certain, as far as the line goes.
+    pub is_sure: bool,
 }
 
 /// One simple command: its words, and the steps that the line took before it.
@@ -54,6 +78,40 @@ struct Found {
     returns: bool,
     /// Whether there is more than is read.
     is_cut: bool,
+    /// How much work was done.
+    work: usize,
+    /// Variables whose value is plain, as far as the line was read.
+    variables: Vec<(String, String)>,
+}
+
+impl Found {
+    /// Counts work. False where there was too much of it: then no more is read.
+    fn spend(&mut self, work: usize) -> bool {
+        let has_room = self.work.saturating_add(work) <= WORK_MAX;
+        self.work = if has_room { self.work + work } else { WORK_MAX };
+        self.is_cut |= !has_room;
+        has_room
+    }
+
+    /// A word whose variable is known, with its value.
+    fn resolved(&self, word: &str) -> Option<String> {
+        let name = word.strip_prefix('$').filter(|_| !self.returns)?;
+        let (name, rest) = match name.strip_prefix('{') {
+            Some(name) => name.split_once('}')?,
+            None => name.split_at(name.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(name.len())),
+        };
+        let (_, value) = self.variables.iter().find(|(known, _)| known == name)?;
+        Some(format!("{value}{rest}")).filter(|path| path.len() <= PATH_MAX)
+    }
+
+    /// Takes an assignment in. One that may not happen, or whose value is not plain, makes the variable unknown.
+    fn assign(&mut self, name: &str, value: &str, is_sure: bool) {
+        self.variables.retain(|(known, _)| known != name);
+        let value = self.resolved(value).unwrap_or_else(|| value.to_owned());
+        if is_sure && is_known(&value) && value.len() <= PATH_MAX && self.variables.len() < STEPS_MAX {
+            self.variables.push((name.to_owned(), value));
+        }
+    }
 }
 
 /// The simple commands of a line, those inside substitutions and of nested shells among them.
@@ -65,86 +123,88 @@ fn read(line: &str) -> Found {
     let mut found = Found::default();
     run(line, &[], 0, &mut found);
     if found.returns && !found.steps.is_empty() {
-        let maybe = |step: &Step| match step {
-            Step::Sure(to) | Step::Into(to) | Step::Maybe(to) => Step::Maybe(to.clone()),
-            Step::Back => Step::Back,
-        };
-        let steps: Vec<Step> = found.steps.iter().map(maybe).collect();
-        found.commands.iter_mut().for_each(|command| command.dirs.extend_from_slice(&steps));
+        let steps = found.steps.clone();
+        // Each of them may be anywhere that the line leads to: as many copies as there are commands.
+        let size = steps.iter().map(size_of).sum::<usize>();
+        if found.spend(size.saturating_mul(found.commands.len())) {
+            found.commands.iter_mut().for_each(|command| command.dirs.extend_from_slice(&steps));
+        }
     }
     found
 }
 
+/// How much there is to copy of a step.
+fn size_of(step: &Step) -> usize {
+    match step {
+        Step::Into(to) | Step::Sure(to) | Step::Maybe(to) => to.len() + 8,
+        Step::Back => 8,
+        Step::Make(make) => make.path.len() + 8,
+    }
+}
+
 fn run(line: &str, dirs: &[Step], depth: usize, found: &mut Found) {
-    if depth > DEPTH_MAX {
+    if depth > DEPTH_MAX || !found.spend(line.len()) {
         found.is_cut = true;
         return;
     }
-    let text: Vec<char> = line.chars().take(LINE_MAX).collect();
+    // The sign for what is new belongs to this reader alone.
+    let own = |c: char| if c == FRESH { lexer::UNKNOWN } else { c };
+    let text: Vec<char> = line.chars().take(LINE_MAX).map(own).collect();
     found.is_cut |= text.len() == LINE_MAX;
     lexer::Lexer::new(&text, depth, found).list(None, dirs.to_vec());
 }
 
 /// Words that may stand before a command.
 const KEYWORDS: [&str; 10] = ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "coproc"];
-/// Programs that run what comes after them, with their options that take a value and how many words come before it.
-const RUNNERS: [(&str, &str, usize); 17] = [
-    ("sudo", "-u -g -h -p -C -D -r -t -T -U --user --group --chdir", 0),
-    ("doas", "-u -C", 0),
-    ("env", "-u -C -S --unset --chdir --split-string", 0),
-    ("command", "", 0),
-    ("builtin", "", 0),
-    ("exec", "-a", 0),
-    ("nohup", "", 0),
-    ("nice", "-n --adjustment", 0),
-    ("ionice", "-c -n -p --class --classdata", 0),
-    ("stdbuf", "-i -o -e", 0),
-    ("setsid", "", 0),
-    ("timeout", "-k -s --kill-after --signal", 1),
-    ("time", "-f -o --format --output", 0),
-    ("chrt", "", 1),
-    ("taskset", "", 1),
-    ("xargs", "-I -n -P -L -d -s -a -E --max-args --max-procs --replace --delimiter --arg-file", 0),
-    ("busybox", "", 0),
-];
-const SHELLS: [&str; 8] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"];
+/// Shells: what they are given with `-c`, or read from their input, is a line.
+pub const SHELLS: [&str; 8] = ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"];
+/// Words that change variables in a way that is not followed.
+const SETTERS: [&str; 9] = ["read", "unset", "mapfile", "readarray", "printf", "source", ".", "getopts", "let"];
 
 /// Takes in one simple command: follows directories, takes wrappers off, goes into nested shells. A shell that is given no
 /// line reads one from its input: then the answer is where it runs.
 fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Option<Vec<Step>> {
     let mut words = words;
+    if !found.spend(16 + words.len() + way.dirs.iter().map(size_of).sum::<usize>()) {
+        return None;
+    }
     let mut own = way.dirs.clone();
     let mut is_denied = false;
-    let mut more = None;
+    let mut has_unknown = false;
+    let mut assigned = Vec::new();
     loop {
         while let [first, rest @ ..] = words {
-            let assignment = first.split_once('=').is_some_and(|(name, _)| is_name(name));
-            if !assignment && !KEYWORDS.contains(&first.as_str()) {
+            let assignment = first.split_once('=').filter(|(name, _)| is_name(name));
+            if assignment.is_none() && !KEYWORDS.contains(&first.as_str()) {
                 break;
             }
             way.keyword(first);
             found.returns |= matches!(first.as_str(), "while" | "until");
             is_denied |= first == "!";
+            assigned.extend(assignment);
             if let Some(tree) = first.strip_prefix("GIT_WORK_TREE=") {
-                step(&mut own, tree, Step::Into);
+                step(&mut own, tree, found, Step::Into);
             }
             words = rest;
         }
-        let [first, rest @ ..] = words else { return None };
+        let [first, rest @ ..] = words else {
+            let is_sure = way.is_sure(is_denied) && way.is_plain();
+            assigned.into_iter().for_each(|(name, value)| found.assign(name, value, is_sure));
+            return None;
+        };
         way.keyword(first);
         let program = first.rsplit('/').next().unwrap_or(first);
-        if let Some((name, valued, before)) = RUNNERS.iter().find(|(name, ..)| *name == program) {
-            let (left, dir) = unwrapped(rest, valued, *before);
-            if let Some(dir) = dir.filter(|_| matches!(*name, "env" | "sudo")) {
-                step(&mut own, dir, Step::Into);
+        if let Some(run) = runner::run(program, rest) {
+            for dir in run.dirs {
+                step(&mut own, dir, found, Step::Into);
             }
-            if let Some(line) = (*name == "env").then(|| split_string(rest)).flatten() {
-                run(&line, &own, depth + 1, found);
+            if let Some(line) = (program == "env").then(|| split_string(rest)).flatten() {
+                self::run(&line, &own, depth + 1, found);
                 return None;
             }
-            // Words that nobody knows come behind, or in the place of some.
-            more = more.or((*name == "xargs").then(|| lexer::UNKNOWN.to_string()));
-            words = left;
+            run.lines.iter().for_each(|line| self::run(line, &own, depth + 1, found));
+            has_unknown |= run.has_unknown;
+            words = run.words;
             continue;
         }
         match program {
@@ -154,18 +214,40 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
                 continue;
             }
             "for" | "select" => found.returns = true,
-            "cd" | "pushd" | "popd" | "chdir" => found.is_cut |= !way.go(program, rest, is_denied, &mut found.steps),
+            "cd" | "pushd" | "popd" | "chdir" => {
+                let has_room = way.go(program, rest, is_denied, found);
+                found.is_cut |= !has_room;
+            }
+            "export" | "declare" | "local" | "readonly" | "typeset" => {
+                let is_sure = way.is_sure(is_denied) && way.is_plain();
+                let pairs = rest.iter().filter_map(|word| word.split_once('='));
+                pairs.for_each(|(name, value)| found.assign(name, value, is_sure));
+            }
             "eval" => {
                 found.returns |= rest.iter().any(|word| word.contains("cd") || word.contains("pushd"));
+                found.variables.clear();
                 run(&rest.join(" "), &own, depth + 1, found);
+            }
+            "find" => {
+                let (commands, begins) = runner::find(rest);
+                begins.into_iter().for_each(|dir| _ = step(&mut own, dir, found, Step::Maybe));
+                commands.iter().for_each(|words| _ = take(words, &mut Way::new(own.clone()), depth + 1, found));
+            }
+            "parallel" | "sem" => {
+                runner::parallel(rest).iter().for_each(|line| run(line, &own, depth + 1, found));
             }
             _ if SHELLS.contains(&program) => match script(rest) {
                 Some(line) => run(line, &own, depth + 1, found),
                 None => return Some(own),
             },
             _ if found.commands.len() < COMMANDS_MAX => {
-                let words = words.iter().cloned().chain(more).collect();
-                found.commands.push(Command { words, dirs: own });
+                if SETTERS.contains(&program) {
+                    found.variables.clear();
+                }
+                let dirs = own.len() == way.dirs.len();
+                makes::of(words).iter().filter(|_| dirs).for_each(|make| way.make(make, is_denied, found));
+                let unknown = has_unknown.then(|| lexer::UNKNOWN.to_string());
+                found.commands.push(Command { words: words.iter().cloned().chain(unknown).collect(), dirs: own });
             }
             _ => found.is_cut = true,
         }
@@ -174,45 +256,29 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
 }
 
 /// Adds a directory. One that the shell would have to find out may be any. False where there are too many.
-fn step(dirs: &mut Vec<Step>, to: &str, kind: impl Fn(String) -> Step) -> bool {
+fn step(dirs: &mut Vec<Step>, to: &str, found: &Found, kind: impl Fn(String) -> Step) -> bool {
     if dirs.len() >= STEPS_MAX {
         return false;
     }
-    let is_known = !to.is_empty() && to != "-" && !to.contains(['$', '`', '*', '?', '[', '{', lexer::UNKNOWN]);
-    dirs.push(if is_known { kind(to.to_owned()) } else { Step::Back });
+    let to = found.resolved(to).unwrap_or_else(|| to.to_owned());
+    dirs.push(match is_known(&to) {
+        // It cannot be entered.
+        true if to.len() > PATH_MAX => Step::Maybe(".".to_owned()),
+        true => kind(to),
+        false => Step::Back,
+    });
     true
+}
+
+/// Whether a directory is known by its name.
+fn is_known(to: &str) -> bool {
+    !to.is_empty() && to != "-" && !to.contains(['$', '`', '*', '?', '[', '{', lexer::UNKNOWN])
 }
 
 fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
         && chars.all(|c| c == '_' || c.is_ascii_alphanumeric())
-}
-
-/// What a wrapper runs, and the directory that it runs it in.
-fn unwrapped<'a>(words: &'a [String], valued: &str, mut before: usize) -> (&'a [String], Option<&'a str>) {
-    let mut at = 0;
-    let mut dir = None;
-    while let Some(word) = words.get(at) {
-        if word == "--" {
-            return (&words[at + 1..], dir);
-        }
-        if word.starts_with('-') && word.len() > 1 {
-            let takes = valued.split(' ').any(|option| option == word);
-            let value =
-                if takes { words.get(at + 1).map(String::as_str) } else { word.split_once('=').map(|(_, v)| v) };
-            if ["-C", "-D", "--chdir"].iter().any(|option| word.split('=').next() == Some(option)) {
-                dir = value;
-            }
-            at += if takes { 2 } else { 1 };
-        } else if before > 0 {
-            before -= 1;
-            at += 1;
-        } else {
-            break;
-        }
-    }
-    (words.get(at..).unwrap_or_default(), dir)
 }
 
 /// The line that `env -S` takes apart, with the words behind it.
@@ -308,8 +374,17 @@ mod tests {
             ("a <<< 'git stash' b", &["a|b"]),
             ("a # git stash\nb#c", &["a", "b#c"]),
             ("a \\\n b", &["a|b"]),
-            ("find . | xargs -n 1 git checkout -f", &["find|.", "git|checkout|-f|\u{fffd}"]),
+            ("ls . | xargs -n 1 git checkout -f", &["ls|.", "git|checkout|-f|\u{fffd}"]),
             ("case x in y) git stash;; esac", &["case|x|in|y", "git|stash", "esac"]),
+            ("find a -exec b {} + -ok c ';'", &["[a?] b|\u{fffd}", "[a?] c"]),
+            ("cd $(mktemp -d) && a", &["mktemp|-d", "[\u{fdd0}] a"]),
+            ("cd \u{fdd0} && a", &["[-] a"]),
+            ("d=$(mktemp -d) && cd \"$d/x\" && a", &["mktemp|-d", "[\u{fdd0}/x] a"]),
+            ("d=x; (d=y); cd $d; a", &["[x] a"]),
+            ("d=x; read d; cd $d; a", &["read|d", "[-] a"]),
+            ("a && d=x; b || d=y; cd $d; c", &["a", "b", "[-] c"]),
+            ("git clone u/y.git && cd y && a", &["git|clone|u/y.git", "[+y y] a"]),
+            ("mkdir -p b; cd b; a", &["mkdir|-p|b", "[+b b] a"]),
             ("", &[]),
         ] {
             let mut found = seen(line);

@@ -1,6 +1,8 @@
 //! The directories that a line may be in: which `cd` happens for certain, and for which commands.
 
-use super::{Step, step};
+use std::ops::Range;
+
+use super::{Found, Make, Step, step};
 
 /// What stands behind a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +24,8 @@ pub(super) struct Way {
     pub(super) dirs: Vec<Step>,
     /// Where the steps of the chain of `&&` and `||` begin that is being read.
     chain: usize,
-    /// The step of that chain that is taken whatever happens.
-    kept: Option<usize>,
+    /// The steps of that chain that are taken whatever happens.
+    kept: Range<usize>,
     /// Whether nothing stands before in the chain.
     is_first: bool,
     /// Whether `||` stands before in the chain.
@@ -39,7 +41,7 @@ impl Way {
     pub(super) fn new(dirs: Vec<Step>) -> Way {
         let chain = dirs.len();
         let (before, behind) = (End::Done, End::Done);
-        Way { dirs, chain, kept: None, is_first: true, is_doubtful: false, open: 0, before, behind }
+        Way { dirs, chain, kept: 0..0, is_first: true, is_doubtful: false, open: 0, before, behind }
     }
 
     /// Whether the command reads what the one before it prints.
@@ -57,7 +59,7 @@ impl Way {
     }
 
     /// Takes a `cd` or one of its kind in. False where there are too many.
-    pub(super) fn go(&mut self, program: &str, args: &[String], is_denied: bool, steps: &mut Vec<Step>) -> bool {
+    pub(super) fn go(&mut self, program: &str, args: &[String], is_denied: bool, found: &mut Found) -> bool {
         let is_back = program == "popd" || args.iter().any(|word| word == "-" || word.starts_with('+'));
         let to = args.iter().find(|word| !word.starts_with('-'));
         let to = match to {
@@ -66,13 +68,46 @@ impl Way {
             None if program == "pushd" => "-",
             None => "~",
         };
-        let is_alone = self.before != End::Pipe && self.behind != End::Pipe && !is_denied;
-        let is_sure = is_alone && !self.is_doubtful;
-        if is_sure && self.is_first && self.open == 0 {
-            self.kept = Some(self.dirs.len());
+        let is_sure = self.is_sure(is_denied);
+        let kind = if is_sure { Step::Into } else { Step::Maybe };
+        let before = self.dirs.len();
+        let has_room = step(&mut self.dirs, to, found, kind);
+        self.keep(before, is_sure);
+        let mut steps = std::mem::take(&mut found.steps);
+        let is_kept = step(&mut steps, to, found, Step::Maybe);
+        found.steps = steps;
+        has_room && is_kept
+    }
+
+    /// Takes in that a command makes something.
+    pub(super) fn make(&mut self, make: &Make, is_denied: bool, found: &mut Found) {
+        let is_sure = self.is_sure(is_denied);
+        let path = found.resolved(&make.path).unwrap_or_else(|| make.path.clone());
+        // What is made in a pipe is there all the same, if it can be made.
+        if !super::is_known(&path) || path.len() > super::PATH_MAX || self.dirs.len() >= super::STEPS_MAX || is_denied {
+            return;
         }
-        let kind = if is_sure { Step::Sure } else { Step::Maybe };
-        step(&mut self.dirs, to, kind) && step(steps, to, Step::Maybe)
+        let before = self.dirs.len();
+        self.dirs.push(Step::Make(Make { path, is_sure, exists: make.exists && is_sure, is_tree: make.is_tree }));
+        self.keep(before, is_sure);
+    }
+
+    /// Whether a command runs if everything before it in its chain went well, and the shell itself runs it.
+    pub(super) fn is_sure(&self, is_denied: bool) -> bool {
+        self.before != End::Pipe && self.behind != End::Pipe && !is_denied && !self.is_doubtful
+    }
+
+    /// Whether a command runs whatever happened before it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.open == 0 && self.behind != End::Background
+    }
+
+    /// What was added since is kept behind the chain, if nothing in the chain decides about it.
+    fn keep(&mut self, before: usize, is_sure: bool) {
+        if is_sure && self.is_first && self.open == 0 {
+            self.kept.start = if self.kept.is_empty() { before } else { self.kept.start };
+            self.kept.end = self.dirs.len();
+        }
     }
 
     /// Goes on behind a command.
@@ -81,12 +116,12 @@ impl Way {
         match end {
             End::And | End::Pipe => self.is_first = false,
             End::Or => {
-                self.doubt(None);
+                self.doubt(&(0..0));
                 (self.is_first, self.is_doubtful) = (false, true);
             }
             End::Background | End::Done => {
-                let kept = self.kept.take().filter(|_| end == End::Done);
-                self.doubt(kept);
+                let kept = std::mem::replace(&mut self.kept, 0..0);
+                self.doubt(if end == End::Done { &kept } else { &(0..0) });
                 (self.is_first, self.is_doubtful, self.chain) = (true, false, self.dirs.len());
             }
         }
@@ -97,12 +132,17 @@ impl Way {
         self.is_first = false;
     }
 
-    /// The steps of the chain may not have been taken, but for one.
-    fn doubt(&mut self, kept: Option<usize>) {
+    /// The steps of the chain may not have been taken, but for some.
+    fn doubt(&mut self, kept: &Range<usize>) {
         for (at, step) in self.dirs.iter_mut().enumerate().skip(self.chain) {
-            if let Step::Sure(to) | Step::Maybe(to) = step {
-                let to = std::mem::take(to);
-                *step = if Some(at) == kept { Step::Sure(to) } else { Step::Maybe(to) };
+            let is_kept = kept.contains(&at);
+            match step {
+                Step::Into(to) | Step::Sure(to) | Step::Maybe(to) => {
+                    let to = std::mem::take(to);
+                    *step = if is_kept { Step::Sure(to) } else { Step::Maybe(to) };
+                }
+                Step::Make(make) if !is_kept => (make.is_sure, make.exists) = (false, false),
+                Step::Make(_) | Step::Back => {}
             }
         }
     }
@@ -115,5 +155,6 @@ pub(super) fn shown(step: &Step) -> String {
         Step::Into(to) | Step::Sure(to) => to.clone(),
         Step::Maybe(to) => format!("{to}?"),
         Step::Back => "-".to_owned(),
+        Step::Make(make) => format!("+{}", make.path),
     }
 }

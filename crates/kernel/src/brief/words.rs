@@ -12,8 +12,9 @@ pub(super) fn lines(words: &str) -> String {
     let marked: Vec<String> = words
         .lines()
         .map(|line| {
-            let line: String = line.chars().map(|c| if text::is_deceptive(c) { ' ' } else { c }).collect();
-            format!("> {}", line.trim_end()).trim_end().to_owned()
+            // Tabs are how code is indented.
+            let parts: Vec<_> = line.split('\t').map(text::visible).collect();
+            format!("> {}", parts.join("\t").trim_end()).trim_end().to_owned()
         })
         .collect();
     marked.join("\n")

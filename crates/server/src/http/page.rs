@@ -37,14 +37,13 @@ pub(super) fn page(status: StatusCode, says: &str) -> Response<Body> {
 /// A text as it may stand in a page, also between quotes.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in tenure_core::text::visible(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
@@ -57,9 +56,9 @@ mod tests {
 
     #[test]
     fn inv_s5_what_others_wrote_is_text_in_a_page() {
-        let hostile = "<script>alert('x')</script>\" onload=\"y\" & \0\u{1b}[2J";
+        let hostile = "<script>alert('x')</script>\" onload=\"y\" & \0\u{1b}[2J\u{e0041}";
         let shown = escaped(hostile);
-        assert!(!shown.contains(['<', '>', '"', '\'', '\0', '\u{1b}']), "{shown}");
+        assert!(!shown.contains(['<', '>', '"', '\'', '\0', '\u{1b}', '\u{e0041}']), "{shown}");
         assert!(shown.starts_with("&lt;script&gt;alert(&#39;x&#39;)") && shown.contains("&amp;"));
     }
 }

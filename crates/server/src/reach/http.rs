@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustls_pki_types::CertificateDer;
 use tenure_core::{Error, Kind, Result, Stage, text};
 use tenure_kernel::{Call, Reply};
-use tenure_store::{Entropy, OsEntropy};
+use tenure_store::{Deadline, Entropy, OsEntropy};
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
@@ -61,6 +61,8 @@ pub struct Http {
     token: String,
     agent: Agent,
     patience: Duration,
+    /// When all of the caller's time is over, if it has an end.
+    deadline: Option<Deadline>,
     /// Whether the last request was given up: a command that asks several things waits for the server once.
     gave_up: AtomicBool,
 }
@@ -79,7 +81,13 @@ impl Http {
     /// A client; nothing is sent yet.
     pub fn new(address: Address, token: &str, patience: Duration, connections: &Connections) -> Result<Http> {
         let agent = connections.to(&address)?;
-        Ok(Http { agent, address, token: token.to_owned(), patience, gave_up: AtomicBool::new(false) })
+        let gave_up = AtomicBool::new(false);
+        Ok(Http { agent, address, token: token.to_owned(), patience, deadline: None, gave_up })
+    }
+
+    /// The same for a caller whose time has an end.
+    pub fn ends(self, deadline: Option<Deadline>) -> Http {
+        Http { deadline, ..self }
     }
 
     /// Tries until there is a body that can be read, or the patience is over.
@@ -88,6 +96,7 @@ impl Http {
         let begun = Instant::now();
         let once = self.gave_up.load(Ordering::Relaxed);
         let patience = if once { self.patience.min(ONCE) } else { self.patience };
+        let patience = self.deadline.map_or(patience, |deadline| patience.min(deadline.remaining()));
         let mut pause = FIRST_PAUSE;
         loop {
             let left = patience.saturating_sub(begun.elapsed()).max(Duration::from_millis(1));

@@ -53,7 +53,7 @@ impl Near {
 
     /// Half of the patience is for the server, the other half for going direct.
     fn half(&self) -> Duration {
-        self.options.patience / 2
+        self.options.turn() / 2
     }
 
     fn socket(&self) -> Option<&Socket> {

@@ -27,7 +27,7 @@ impl Postgres {
     pub(crate) fn listen(&self, bell: &mut Bell, patience: Duration) {
         if !bell.tried {
             bell.tried = true;
-            let opened = Connection::open(&self.target, self.trips.clone(), self.answer());
+            let opened = Connection::open(&self.target, self.trips.clone(), self.answer(), self.options.deadline);
             let heard = opened.and_then(|connection| {
                 connection.aside(&format!("LISTEN {}", self.channel())).map(|()| Listener(connection))
             });

@@ -83,14 +83,20 @@ impl Postgres {
         self.hurry.store(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    fn hurried(&self) -> Duration {
+        Duration::from_millis(self.hurry.load(Ordering::Relaxed))
+    }
+
     /// How long the server may take for a statement.
     fn answer(&self) -> Duration {
-        self.options.answer.min(Duration::from_millis(self.hurry.load(Ordering::Relaxed)))
+        let answer = self.options.answer.min(self.hurried());
+        // The client waits a quarter longer than it lets the server take, and no longer than its deadline.
+        self.options.deadline.map_or(answer, |deadline| answer.min(deadline.remaining() * 4 / 5))
     }
 
     /// How long a writer waits for its turn.
     fn patience(&self) -> Duration {
-        self.options.patience.min(Duration::from_millis(self.hurry.load(Ordering::Relaxed)))
+        self.options.turn().min(self.hurried())
     }
 
     pub(crate) fn write<T>(&self, project: &project::Name, body: &Body<'_, T>) -> Result<T> {
@@ -356,8 +362,13 @@ impl Postgres {
     fn connection(&self) -> Result<Connection> {
         let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match pooled {
+            // A deadline that is over leaves no time to ask anything.
+            _ if self.options.deadline.is_some_and(|deadline| deadline.is_over()) => Err(tx::unreachable(&self.target)),
             Some(connection) if connection.is_usable() => Ok(connection),
-            _ => Connection::open(&self.target, self.trips.clone(), self.answer()),
+            _ => {
+                let limit = self.options.answer.min(self.hurried());
+                Connection::open(&self.target, self.trips.clone(), limit, self.options.deadline)
+            }
         }
     }
 

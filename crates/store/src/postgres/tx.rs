@@ -17,6 +17,7 @@ use tokio_postgres::{AsyncMessage, Client, NoTls};
 
 use super::tls;
 use super::url::{Target, Tls};
+use crate::deadline::Deadline;
 use crate::error::{self, absent};
 use crate::tx::{Room, Row, Sql, Tx, Value, Within, check_bindings};
 
@@ -41,6 +42,8 @@ pub(super) struct Connection {
     /// Whether an answer is owed that nobody waits for any more. What comes now would be taken for the answer to
     /// something else, and the transaction may be open, so it is never used again.
     is_silent: Cell<bool>,
+    /// When nothing is waited for any more.
+    deadline: Option<Deadline>,
 }
 
 impl Drop for Connection {
@@ -53,7 +56,12 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    pub(super) fn open(target: &Target, trips: Arc<AtomicU64>, limit: Duration) -> Result<Connection> {
+    pub(super) fn open(
+        target: &Target,
+        trips: Arc<AtomicU64>,
+        limit: Duration,
+        deadline: Option<Deadline>,
+    ) -> Result<Connection> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -82,6 +90,7 @@ impl Connection {
         // The driver's own limit ends with the TCP handshake: a server that accepts and says nothing would hold the
         // caller for ever.
         let limit = target.config.get_connect_timeout().copied().unwrap_or(CONNECT).min(limit);
+        let limit = deadline.map_or(limit, |deadline| limit.min(deadline.remaining()));
         let client = match runtime.block_on(async { tokio::time::timeout(limit, connect).await }) {
             Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => Err(refused(target, &error, shaken.as_deref())),
@@ -90,7 +99,7 @@ impl Connection {
         match client {
             Ok(client) => {
                 let is_silent = Cell::new(false);
-                Ok(Connection { runtime: Some(runtime), client, trips, heard, is_silent })
+                Ok(Connection { runtime: Some(runtime), client, trips, heard, is_silent, deadline })
             }
             Err(error) => {
                 runtime.shutdown_background();
@@ -110,6 +119,7 @@ impl Connection {
         if self.is_silent.get() {
             return Err(error::silent(limit, stage));
         }
+        let limit = self.deadline.map_or(limit, |deadline| limit.min(deadline.remaining()));
         runtime.block_on(async { tokio::time::timeout(limit, answer).await }).map_err(|_| {
             self.is_silent.set(true);
             error::silent(limit, stage)
@@ -204,7 +214,7 @@ fn is_forbidden(kind: std::io::ErrorKind) -> bool {
     matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::NetworkUnreachable)
 }
 
-fn unreachable(target: &Target) -> Error {
+pub(super) fn unreachable(target: &Target) -> Error {
     Error::new(Kind::Busy, "unreachable", Stage::Open, format!("PostgreSQL cannot be reached at {}", target.display))
         .hint("Check that the server runs and that host, port and TLS settings of the store URL are right.")
 }

@@ -193,7 +193,7 @@ impl Sqlite {
 
     fn turn(&self) -> Result<Option<Turn>> {
         match &self.path {
-            Some(path) if self.options.turnstile => Turnstile::beside(path).enter(self.options.patience).map(Some),
+            Some(path) if self.options.turnstile => Turnstile::beside(path).enter(self.options.turn()).map(Some),
             _ => Ok(None),
         }
     }
@@ -257,7 +257,7 @@ impl Sqlite {
                 self.open_file(path, flags)?
             }
         };
-        connection.busy_timeout(self.options.patience).map_err(open)?;
+        connection.busy_timeout(self.options.turn()).map_err(open)?;
         prepare_once(&connection)?;
         refuse_foreign(&connection)?;
         let version = user_version(&connection)?;

@@ -127,7 +127,7 @@ impl Sqlite {
     pub(super) fn open_reader(&self, path: &Path) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = self.open_file(path, flags)?;
-        connection.busy_timeout(self.options.patience).map_err(|error| error::sqlite(error, Stage::Open))?;
+        connection.busy_timeout(self.options.turn()).map_err(|error| error::sqlite(error, Stage::Open))?;
         prepare_once(&connection)?;
         refuse_foreign(&connection)?;
         Ok(connection)

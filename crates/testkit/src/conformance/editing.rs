@@ -156,11 +156,14 @@ fn limits(world: &World) {
     let task = world.add("limited");
     let long = "x".repeat(501);
     let many: Vec<String> = (0..21).map(|n| format!("l{n}")).collect();
-    let bad: [(&str, fn(&mut add::Request, &str, &[String])); 8] = [
+    let bad: [(&str, fn(&mut add::Request, &str, &[String])); 11] = [
         ("title_empty", |request, _, _| request.title = "  ".into()),
         ("title_too_long", |request, long, _| request.title = long.into()),
         ("control_character", |request, _, _| request.title = "two\nlines".into()),
         ("control_character", |request, _, _| request.description = "a\0b".into()),
+        ("control_character", |request, _, _| request.title = "a\u{e0041}b".into()),
+        ("control_character", |request, _, _| request.description = "a\u{200b}b".into()),
+        ("control_character", |request, _, _| request.labels = vec!["a\u{2066}b".into()]),
         ("text_too_long", |request, long, _| request.acceptance = long.repeat(200)),
         ("bad_priority", |request, _, _| request.priority = 5),
         ("bad_priority", |request, _, _| request.priority = -1),

@@ -12,7 +12,7 @@ pub(super) fn shell(bytes: &[u8]) {
     };
     let found: Vec<Threat> = threats(&line, &aliases);
     for threat in &found {
-        assert!(threat.what.starts_with("git ") || threat.what.starts_with("gh "), "{threat:?}");
+        assert!(["git ", "gh ", "glab "].iter().any(|program| threat.what.starts_with(program)), "{threat:?}");
         assert!(threat.what.chars().count() <= 100 && !threat.what.contains(['\n', '\0', '\u{2028}']), "{threat:?}");
     }
     assert_eq!(found, threats(&line, &aliases), "it is decided the same again");

@@ -20,10 +20,11 @@ use tenure_core::guard::Treatment;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::tool_used;
 use tenure_kernel::{Actor, Op};
+use tenure_store::Deadline;
 
 use super::{log, policy};
 use crate::callable::callable;
-use crate::context::{Context, is_unconfirmed};
+use crate::context::{Context, HookTime, is_unconfirmed};
 use crate::env::Env;
 use crate::globals::Globals;
 use crate::guard;
@@ -33,6 +34,8 @@ use crate::place::config::Fail;
 
 /// How long a guard waits for the store: somebody waits for the commit.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long everything that it asks of the store may take together.
+const TIME: Duration = Duration::from_secs(4);
 
 /// The events that git has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +157,8 @@ fn outcome(event: Event, env: &Env, act: impl FnOnce() -> Result<Outcome>) -> Ou
 fn act(event: Event, asked: &Asked<'_>, env: &Env) -> Result<Outcome> {
     let out = Printer::new(false, true, env);
     let context = Context::new(asked.globals.clone(), env, &out);
-    context.is_hook(PATIENCE, event.is_after());
+    let time = HookTime { patience: PATIENCE, deadline: Deadline::after(TIME) };
+    context.is_hook(time, event.is_after());
     let place = context.place()?;
     if place.checkout.is_none() || place.project.key.is_none() {
         return Ok(Outcome::Fine);

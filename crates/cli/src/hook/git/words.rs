@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use tenure_core::Span;
-use tenure_core::text::{cut, is_deceptive, quote};
+use tenure_core::text::{cut, hidden, quote};
 use tenure_kernel::shape::{Committing, Late, Lost, Pushing, Taken};
 
 use super::ask::Name;
@@ -159,8 +159,7 @@ fn narrower(found: &Committing, rest: &Rest<'_>) -> String {
 
 /// A name as a word for a shell; none for one that would look like something else on a terminal.
 fn word(name: &str) -> Option<String> {
-    let is_plain = |c: char| !c.is_control() && !is_deceptive(c) && !('\u{200b}'..='\u{200f}').contains(&c);
-    name.chars().all(is_plain).then(|| quoted(name))
+    hidden(name).next().is_none().then(|| quoted(name))
 }
 
 fn listed(lines: &mut Vec<String>, all: impl Iterator<Item = String>, count: usize) {

@@ -255,3 +255,51 @@ fn inv_r13_what_is_too_long_or_too_deep_is_scanned_for_words() {
         assert_eq!(found(line), ["git stash"], "{line}");
     }
 }
+
+/// Lines that would cost more than they are worth: none costs more than the bound, and none is let through for being long.
+#[test]
+fn inv_r11_a_contrived_line_costs_no_more_than_the_bound_and_hides_nothing() {
+    let many = |unit: &str| unit.repeat(90_000 / unit.len());
+    let numbered = |unit: &str, count: usize| (0..count).map(|n| unit.replace('#', &n.to_string())).collect::<String>();
+    let aliases = |name: &str| match name {
+        "a" | "b" => Some("!git a; git b; git a; git b; git a; git stash".to_owned()),
+        _ => None,
+    };
+    for line in [
+        format!("{}{}", numbered("x && cd d#; ", 60), many("git stash;")),
+        format!("{}; {}", many("cd y/"), many("x;")) + "; git stash",
+        format!("while x; do {}{} done", numbered("cd yyyyyyyyyy#; ", 60), many("git stash;")),
+        many("pushd a; git stash; popd; "),
+        many("cd $X; cd a; git stash; "),
+        many("cd a && git stash; "),
+        many("a=b; cd $a; git stash; "),
+        format!("{}{}", "$(".repeat(14), many("git stash; ")),
+        format!("{}{}", "$(".repeat(40), many("git stash; ")),
+        format!("bash -c '{}'", many("git stash; ")),
+        many("eval git stash; "),
+        format!("bash {}\n{}", "<<A ".repeat(1_000), many("git stash\n")),
+        format!("{}git stash", "watch ".repeat(15_000)),
+        format!("{}git stash", "git submodule foreach ".repeat(3_000)),
+        format!("find {}{}", "a ".repeat(20_000), "-exec git stash ';' ".repeat(2_000)),
+        many("git a; "),
+        // Quotes and numbers do not hide a word behind length.
+        format!("{} g\\it 'sta'sh", "x;".repeat(10_000)),
+        format!("{} $'\\x67it' stash", "x;".repeat(10_000)),
+    ] {
+        let begin: String = line.chars().take(60).collect();
+        let found = read(&line);
+        assert!(found.work <= super::super::WORK_MAX, "{}: {begin}", found.work);
+        let threats = threats(&line, &aliases);
+        assert!((1..=THREATS_MAX + 1).contains(&threats.len()), "{} threats: {begin}", threats.len());
+    }
+}
+
+#[test]
+fn inv_r13_a_submodule_is_a_tree_of_its_own() {
+    let trees = |line: &str| threats(line, &|_| None).iter().map(|threat| threat.trees).collect::<Vec<_>>();
+    assert_eq!(trees("git submodule update --init"), [Trees::Submodules]);
+    assert_eq!(trees("git submodule update --force"), [Trees::All]);
+    assert_eq!(trees("git submodule foreach 'git clean -fd; git status'"), [Trees::All]);
+    assert_eq!(trees("git submodule foreach git status"), []);
+    assert_eq!(trees("git stash"), [Trees::Own]);
+}

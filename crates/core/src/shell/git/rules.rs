@@ -1,0 +1,322 @@
+//! What the subcommands that change files change, by their arguments.
+
+use super::super::git_args::Args;
+use super::super::lexer::UNKNOWN;
+use super::{Trees, shown};
+
+/// What a command does to files.
+#[derive(Default)]
+pub(super) struct Risk {
+    /// What follows the verb, in a word.
+    pub(super) what: String,
+    pub(super) paths: Option<Vec<String>>,
+    pub(super) unless_file: Option<String>,
+    /// The working tree that is meant, if it is not the one around.
+    pub(super) tree: Option<String>,
+    pub(super) trees: Trees,
+}
+
+impl Risk {
+    fn whole(what: impl Into<String>) -> Risk {
+        Risk { what: what.into(), ..Risk::default() }
+    }
+
+    /// What is limited to some paths, unless those say too little or too much.
+    fn of(paths: Vec<String>) -> Risk {
+        let what = paths.first().map(|path| shown(path)).unwrap_or_default();
+        let is_known = paths.iter().all(|path| is_plain(path));
+        Risk { what, paths: Some(paths).filter(|paths| is_known && !paths.is_empty()), ..Risk::default() }
+    }
+
+    /// The same, where a list in a file may name more.
+    fn listed(args: &Args, paths: Vec<String>, what: &str) -> Option<Risk> {
+        match args.is_listed() {
+            true => Some(Risk::whole(what)),
+            false => (!paths.is_empty()).then(|| Risk::of(paths)),
+        }
+    }
+}
+
+/// Whether a path means what it says: no magic, no pattern, nothing that only the shell knows.
+fn is_plain(path: &str) -> bool {
+    let is_odd = |c: char| matches!(c, '*' | '?' | '[' | '{' | '$' | '`' | '\\' | UNKNOWN);
+    !path.is_empty() && !path.starts_with([':', '~']) && !path.contains(is_odd)
+}
+
+/// The whole tree where the first word is one of these, else nothing.
+fn verbs(args: &Args, changing: &[&str]) -> Option<Risk> {
+    changing.contains(&args.first()).then(|| Risk::whole(shown(args.first())))
+}
+
+fn is_dry_run(args: &Args) -> bool {
+    args.has("-n", "--dry-run", 4)
+}
+
+fn has_any(args: &Args, words: &[&str], least: usize) -> bool {
+    words.iter().any(|word| args.has("", word, least))
+}
+
+pub(super) fn nothing(_: &Args) -> Option<Risk> {
+    None
+}
+
+pub(super) fn always(_: &Args) -> Option<Risk> {
+    Some(Risk::default())
+}
+
+pub(super) fn reset(args: &Args) -> Option<Risk> {
+    ["--hard", "--merge", "--keep"].into_iter().find(|mode| args.has("", mode, 4)).map(Risk::whole)
+}
+
+/// `git checkout`: of a branch, which is the whole tree, or of paths.
+pub(super) fn checkout(args: &Args) -> Option<Risk> {
+    let makes = args.has("-b", "", 0) || args.has("-B", "", 0) || args.has("", "--orphan", 4);
+    let paths = args.paths.clone().unwrap_or_default();
+    if args.is_listed() {
+        return Some(Risk::whole("."));
+    } else if args.has("-p", "--patch", 5) {
+        return None;
+    } else if !paths.is_empty() {
+        return Some(Risk::of(paths));
+    } else if args.has("-f", "--force", 4) {
+        return Some(Risk::whole("-f"));
+    } else if makes {
+        // With a place to begin at, the tree goes there.
+        let names = args.plain.len() + usize::from(args.is_inline("--orphan", 4));
+        let what = if args.has("", "--orphan", 4) { "--orphan" } else { "-b" };
+        return (names > 1).then(|| Risk::whole(what));
+    }
+    match args.plain.as_slice() {
+        [] => None,
+        // `git checkout NAME --`: the name is that of a branch.
+        [one] if args.paths.is_some() => Some(Risk::whole(shown(one))),
+        [one] if one == "." || one == ".." => Some(Risk::of(vec![one.clone()])),
+        [one] => Some(Risk { unless_file: Some(one.clone()), ..Risk::whole(shown(one)) }),
+        // The first may be a branch or a path: as a path it is no more than one too many.
+        [first, rest @ ..] if is_plain(first) => Some(Risk::of([std::slice::from_ref(first), rest].concat())),
+        [_, rest @ ..] => Some(Risk::of(rest.to_vec())),
+    }
+}
+
+pub(super) fn switch(args: &Args) -> Option<Risk> {
+    let makes = args.has("-c", "--create", 4) || args.has("-C", "--force-create", 8);
+    // An orphan begins without any file.
+    let orphan = args.has("", "--orphan", 4);
+    let forced = args.has("-f", "--force", 7) || args.has("", "--discard-changes", 5);
+    let inline = args.is_inline("--create", 4) || args.is_inline("--force-create", 8);
+    let names = args.plain.len() + usize::from(inline);
+    (forced || orphan || names > usize::from(makes))
+        .then(|| Risk::whole(shown(args.plain.last().map_or(if orphan { "--orphan" } else { "-f" }, |n| n))))
+}
+
+pub(super) fn restore(args: &Args) -> Option<Risk> {
+    let index_alone = args.has("-S", "--staged", 4) && !args.has("-W", "--worktree", 4);
+    match index_alone || args.has("-p", "--patch", 5) {
+        true => None,
+        false => Risk::listed(args, args.all(0), "."),
+    }
+}
+
+pub(super) fn clean(args: &Args) -> Option<Risk> {
+    (!is_dry_run(args)).then(|| Risk::of(args.all(0)))
+}
+
+pub(super) fn rm(args: &Args) -> Option<Risk> {
+    let harmless = args.has("", "--cached", 4) || is_dry_run(args);
+    if harmless { None } else { Risk::listed(args, args.all(0), "") }
+}
+
+pub(super) fn stash(args: &Args) -> Option<Risk> {
+    match args.first() {
+        "list" | "show" | "create" | "store" | "export" | "import" => None,
+        "push" | "" if args.is_listed() => Some(Risk::whole("")),
+        "push" | "" => Some(Risk::of(args.all(1))),
+        word => Some(Risk::whole(shown(word))),
+    }
+}
+
+pub(super) fn worktree(args: &Args) -> Option<Risk> {
+    let is_meant = match args.first() {
+        "remove" => args.has("-f", "--force", 4),
+        "move" => true,
+        _ => false,
+    };
+    let tree = args.plain.get(1).filter(|_| is_meant)?;
+    Some(Risk { tree: Some(tree.clone()), ..Risk::whole(args.first()) })
+}
+
+pub(super) fn rebase(args: &Args) -> Option<Risk> {
+    (!has_any(args, &["--show-current-patch", "--edit-todo", "--quit"], 5)).then(Risk::default)
+}
+
+pub(super) fn pull(args: &Args) -> Option<Risk> {
+    // With `--no-dry-run` behind it, or before it, git takes the last one; either way it may be meant.
+    let is_dry_run = args.has("", "--dry-run", 4) && !args.has("", "--no-dry-run", 7);
+    (!is_dry_run).then(Risk::default)
+}
+
+pub(super) fn unless_quit(args: &Args) -> Option<Risk> {
+    (!args.has("", "--quit", 4)).then(Risk::default)
+}
+
+pub(super) fn am(args: &Args) -> Option<Risk> {
+    (!has_any(args, &["--quit", "--show-current-patch"], 5)).then(Risk::default)
+}
+
+pub(super) fn apply(args: &Args) -> Option<Risk> {
+    let looks = has_any(args, &["--check", "--stat", "--numstat", "--summary"], 5);
+    let index_alone = args.has("", "--cached", 5);
+    (!index_alone && (!looks || args.has("", "--apply", 4))).then(Risk::default)
+}
+
+/// `git mv`: what moves, and where it is then.
+pub(super) fn mv(args: &Args) -> Option<Risk> {
+    let paths = args.all(0);
+    let (to, from) = paths.split_last().filter(|(_, from)| !from.is_empty() && !is_dry_run(args))?;
+    let is_dir = from.len() > 1 || to.ends_with('/') || to == "." || to == "..";
+    let name = |path: &String| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let there: Vec<String> = match is_dir && is_plain(to) {
+        true => from.iter().map(|path| format!("{}/{}", to.trim_end_matches('/'), name(path))).collect(),
+        false => vec![to.clone()],
+    };
+    Some(Risk::of([from, &there].concat()))
+}
+
+pub(super) fn bisect(args: &Args) -> Option<Risk> {
+    verbs(args, &["start", "good", "bad", "new", "old", "skip", "reset", "run", "replay", "next"])
+}
+
+pub(super) fn read_tree(args: &Args) -> Option<Risk> {
+    ((args.has("-u", "", 0) || args.has("", "--reset", 4)) && !is_dry_run(args)).then(Risk::default)
+}
+
+pub(super) fn checkout_index(args: &Args) -> Option<Risk> {
+    // With a prefix they are copies elsewhere.
+    if has_any(args, &["--temp", "--prefix"], 5) {
+        return None;
+    }
+    if args.has("-a", "--all", 4) || args.has("", "--stdin", 5) {
+        return Some(Risk::default());
+    }
+    let paths = args.all(0);
+    (args.has("-f", "--force", 4) && !paths.is_empty()).then(|| Risk::of(paths))
+}
+
+pub(super) fn merge_file(args: &Args) -> Option<Risk> {
+    let file = args.plain.first().filter(|_| !args.has("-p", "--stdout", 5))?;
+    Some(Risk::of(vec![file.clone()]))
+}
+
+pub(super) fn some_paths(args: &Args) -> Option<Risk> {
+    Some(Risk::of(args.all(0)))
+}
+
+pub(super) fn rerere(args: &Args) -> Option<Risk> {
+    args.plain.is_empty().then(Risk::default)
+}
+
+/// `git submodule`: without force an update keeps what was changed, so only the trees of the submodules count.
+pub(super) fn submodule(args: &Args) -> Option<Risk> {
+    let forced = args.has("-f", "--force", 4);
+    let trees = if forced { Trees::All } else { Trees::Submodules };
+    match args.first() {
+        "update" | "deinit" => Some(Risk { trees, ..Risk::whole(shown(args.first())) }),
+        _ => None,
+    }
+}
+
+pub(super) fn subtree(args: &Args) -> Option<Risk> {
+    match args.first() {
+        "split" | "push" => args.has("", "--rejoin", 8).then(|| Risk::whole("split")),
+        _ => verbs(args, &["add", "merge", "pull"]),
+    }
+}
+
+pub(super) fn sparse_checkout(args: &Args) -> Option<Risk> {
+    verbs(args, &["init", "set", "add", "reapply", "disable", "clean"])
+}
+
+pub(super) fn filter_repo(args: &Args) -> Option<Risk> {
+    (!has_any(args, &["--analyze", "--dry-run"], 5)).then(Risk::default)
+}
+
+pub(super) fn lfs(args: &Args) -> Option<Risk> {
+    match args.first() {
+        "migrate" => (args.plain.get(1).map(String::as_str) != Some("info")).then(|| Risk::whole("migrate")),
+        _ => verbs(args, &["pull", "checkout", "merge-driver"]),
+    }
+}
+
+pub(super) fn svn(args: &Args) -> Option<Risk> {
+    verbs(args, &["rebase", "dcommit", "up", "merge"]).filter(|_| !is_dry_run(args))
+}
+
+pub(super) fn p4(args: &Args) -> Option<Risk> {
+    verbs(args, &["sync", "rebase", "submit", "unshelve"]).filter(|_| !is_dry_run(args))
+}
+
+pub(super) fn cvsimport(args: &Args) -> Option<Risk> {
+    (!args.has("-i", "", 0)).then(Risk::default)
+}
+
+pub(super) fn flow(args: &Args) -> Option<Risk> {
+    const CHANGING: [&str; 8] = ["start", "finish", "track", "checkout", "pull", "rebase", "delete", "update"];
+    let verb = args.plain.get(1).map_or("", String::as_str);
+    (args.first() == "init" || CHANGING.contains(&verb)).then(|| Risk::whole(shown(args.first())))
+}
+
+pub(super) fn annex(args: &Args) -> Option<Risk> {
+    const CHANGING: [&str; 19] = [
+        "sync", "pull", "assist", "merge", "adjust", "undo", "get", "drop", "move", "unlock", "lock", "fix", "unannex",
+        "uninit", "view", "vadd", "vfilter", "vpop", "proxy",
+    ];
+    verbs(args, &CHANGING)
+}
+
+pub(super) fn crypt(args: &Args) -> Option<Risk> {
+    verbs(args, &["lock", "unlock"])
+}
+
+/// `git submodule foreach CMD`: the line runs in each submodule.
+pub(super) fn foreach(words: &[String]) -> Option<(String, Trees)> {
+    let (_, line) = words.split_first().filter(|(verb, _)| *verb == "foreach")?;
+    let begin = line.iter().position(|word| !word.starts_with('-')).unwrap_or(line.len());
+    Some((line[begin..].join(" "), Trees::All))
+}
+
+/// `git for-each-repo --config=KEY CMD`: a git command, in repositories that a setting names.
+pub(super) fn in_each_repository(words: &[String]) -> Option<(String, Trees)> {
+    let mut rest = words;
+    while let [first, behind @ ..] = rest {
+        rest = match first.as_str() {
+            "--config" => behind.get(1..).unwrap_or_default(),
+            _ if first.starts_with('-') => behind,
+            _ => break,
+        };
+    }
+    Some((format!("git {}", rest.join(" ")), Trees::Own))
+}
+
+/// What the programs of forges do to the tree around.
+pub(super) fn forge(program: &str, words: &[String]) -> Option<String> {
+    let plain: Vec<&str> = words.iter().filter(|word| !word.starts_with('-')).map(String::as_str).collect();
+    let has = |letter: char, long: &str| {
+        words.iter().any(|word| match word.strip_prefix("--") {
+            Some(name) => name == long || name.strip_prefix(long).is_some_and(|value| value.starts_with('=')),
+            None => word.len() > 1 && word.starts_with('-') && word.contains(letter),
+        })
+    };
+    if has('h', "help") {
+        return None;
+    }
+    let changes = match (program, plain.as_slice()) {
+        ("gh", ["pr", "checkout", ..] | ["co", ..]) | ("glab", ["mr", "checkout", ..]) => true,
+        // Without a repository that is named, the branch is deleted here too: the tree goes to another one first.
+        ("gh", ["pr", "merge", ..]) => has('d', "delete-branch") && !has('R', "repo"),
+        ("gh", ["repo", "sync"]) => true,
+        ("gh", ["issue", "develop", ..]) => has('c', "checkout"),
+        _ => false,
+    };
+    let verb = plain.iter().take(if plain.first() == Some(&"co") { 1 } else { 2 });
+    changes.then(|| format!("{program} {}", verb.copied().collect::<Vec<_>>().join(" ")))
+}

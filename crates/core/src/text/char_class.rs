@@ -1,0 +1,257 @@
+//! Characters that leave no mark or make a text read as something it is not, and where they are legitimate.
+//!
+//! An invisible character carries what a person does not see and a program does: a title that reads `fix the tests` may
+//! have a whole instruction in tag characters behind it. So they are refused where words are taken in and made visible
+//! where stored words are shown. Some of them are part of how people write; those count as visible in the one place that
+//! needs them:
+//!
+//! | character | legitimate |
+//! |---|---|
+//! | variation selectors 1 to 16 | one, behind a character beyond ASCII; 15 and 16 behind a digit, `#` and `*` (keycaps) |
+//! | variation selectors 17 to 256 | one, behind an ideograph |
+//! | Mongolian variation selectors | one, behind a Mongolian letter |
+//! | zero-width joiner and non-joiner | one, behind a visible character, with a character beyond ASCII on either side |
+//! | soft hyphen | one, between two letters |
+//! | left-to-right, right-to-left and Arabic letter mark | one, in a text with a letter of a right-to-left script |
+//! | tag characters | the flags of England, Scotland and Wales, to the letter |
+
+/// The flags that are written with tag characters: a black flag, and these letters as tags.
+const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
+const BLACK_FLAG: char = '\u{1f3f4}';
+const TAG_END: char = '\u{e007f}';
+
+/// How a character may stand in a text.
+#[derive(Clone, Copy)]
+enum Class {
+    /// It leaves a mark, or is a blank.
+    Visible,
+    /// Nowhere.
+    Hidden,
+    /// A zero-width joiner or non-joiner.
+    Joiner,
+    /// A variation selector; what it may stand behind.
+    Selector(fn(char) -> bool),
+    SoftHyphen,
+    /// A mark of the writing direction.
+    Direction,
+    /// A tag character, which only a flag may have.
+    Tag,
+}
+
+fn class(c: char) -> Class {
+    match c {
+        ' '..='~' => Class::Visible,
+        _ if c.is_control() => Class::Hidden,
+        '\u{ad}' => Class::SoftHyphen,
+        '\u{200c}' | '\u{200d}' => Class::Joiner,
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => Class::Direction,
+        '\u{fe00}'..='\u{fe0d}' => Class::Selector(|base| !base.is_ascii()),
+        '\u{fe0e}' | '\u{fe0f}' => Class::Selector(|base| !base.is_ascii() || matches!(base, '0'..='9' | '#' | '*')),
+        '\u{180b}'..='\u{180d}' | '\u{180f}' => Class::Selector(|base| matches!(base, '\u{1820}'..='\u{18aa}')),
+        '\u{e0100}'..='\u{e01ef}' => Class::Selector(is_ideograph),
+        '\u{e0020}'..='\u{e007f}' => Class::Tag,
+        // Line and paragraph separators; embeddings, overrides and isolates of the writing direction.
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Class::Hidden,
+        // Zero-width space, word joiner, invisible operators, deprecated controls, byte order mark, annotations.
+        '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' => {
+            Class::Hidden
+        }
+        // Grapheme joiner, vowel signs and fillers that are drawn as nothing, controls of shorthand and music.
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' => {
+            Class::Hidden
+        }
+        '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => Class::Hidden,
+        _ if is_noncharacter(c) => Class::Hidden,
+        _ => Class::Visible,
+    }
+}
+
+fn is_visible(c: char) -> bool {
+    matches!(class(c), Class::Visible)
+}
+
+fn is_noncharacter(c: char) -> bool {
+    matches!(c, '\u{fdd0}'..='\u{fdef}') || (c as u32) & 0xfffe == 0xfffe
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}')
+}
+
+/// Whether a character is a letter of a script that is written from right to left.
+fn is_right_to_left(c: char) -> bool {
+    let in_block = matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+        | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
+    in_block && c.is_alphabetic()
+}
+
+/// Whether a character leaves no mark at all, wherever it stands.
+pub(crate) fn is_invisible(c: char) -> bool {
+    c.is_whitespace() || c == '\u{2800}' || !is_visible(c)
+}
+
+/// The characters of a text that hide something or act, with the byte each begins at; control characters among them.
+pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    let mut chars = text.char_indices().peekable();
+    // What stands before: the last character that leaves a mark, and whether it stands right before.
+    let mut base: Option<char> = None;
+    let mut is_next_to_base = false;
+    // How many bytes of a flag are still to come.
+    let mut flag_end = 0;
+    let right_to_left = std::cell::OnceCell::new();
+    std::iter::from_fn(move || {
+        while let Some((at, c)) = chars.next() {
+            let kind = class(c);
+            if matches!(kind, Class::Visible) {
+                if c == BLACK_FLAG {
+                    flag_end = at + flag(&text[at..]);
+                }
+                (base, is_next_to_base) = (Some(c).filter(|c| !c.is_whitespace()), true);
+                continue;
+            }
+            let next = chars.peek().map(|(_, next)| *next).filter(|next| is_visible(*next));
+            let is_last_of_its_kind = next.is_some() || chars.peek().is_none();
+            let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+            let is_beyond_ascii = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !c.is_whitespace());
+            let is_legitimate = match kind {
+                Class::Visible => true,
+                Class::Hidden => false,
+                Class::Tag => at < flag_end,
+                Class::Selector(fits) => {
+                    let fits = is_next_to_base && base.is_some_and(fits);
+                    is_next_to_base = false;
+                    // A joiner may stand behind it, as in a heart on fire.
+                    if fits {
+                        continue;
+                    }
+                    false
+                }
+                Class::Joiner => {
+                    is_last_of_its_kind && base.is_some() && (is_beyond_ascii(base) || is_beyond_ascii(next))
+                }
+                Class::SoftHyphen => is_next_to_base && letter(base) && letter(next),
+                Class::Direction => {
+                    is_last_of_its_kind && *right_to_left.get_or_init(|| text.chars().any(is_right_to_left))
+                }
+            };
+            if !(matches!(kind, Class::Tag) && is_legitimate) {
+                (base, is_next_to_base) = (None, false);
+            }
+            if !is_legitimate {
+                return Some((at, c));
+            }
+        }
+        None
+    })
+}
+
+/// How many bytes of a text that begins with a black flag are a flag with tags; 0 where none is.
+fn flag(text: &str) -> usize {
+    let tag = |letter: u8| char::from_u32(0xe0000 + u32::from(letter)).unwrap_or(TAG_END);
+    let written =
+        |letters: &str| [BLACK_FLAG].into_iter().chain(letters.bytes().map(tag)).chain([TAG_END]).collect::<String>();
+    FLAGS
+        .iter()
+        .map(|letters| written(letters))
+        .find(|flag| text.starts_with(flag.as_str()))
+        .map_or(0, |flag| flag.len())
+}
+
+/// A text with what it hides put differently; unchanged, and not copied, where it hides nothing.
+pub fn revealed(text: &str, shown: impl Fn(usize, char, &mut String)) -> std::borrow::Cow<'_, str> {
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, c) in hidden(text) {
+        out.push_str(&text[done..at]);
+        shown(at, c, &mut out);
+        done = at + c.len_utf8();
+    }
+    if done == 0 {
+        return text.into();
+    }
+    out.push_str(&text[done..]);
+    out.into()
+}
+
+/// A text with what it hides made visible: control characters as blanks, the others by their number (`\u{e0041}`).
+pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
+    revealed(text, |_, c, out| match c.is_control() {
+        true => out.push(' '),
+        false => out.extend(c.escape_unicode()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(text: &str) -> Option<(usize, char)> {
+        hidden(text).next()
+    }
+
+    #[test]
+    fn inv_s5_characters_that_hide_are_found_wherever_they_stand() {
+        let tags: String = "ignore".bytes().filter_map(|b| char::from_u32(0xe0000 + u32::from(b))).collect();
+        for (text, at, found) in [
+            ("a\u{e0001}b".to_owned(), 1, '\u{e0001}'),
+            (format!("fix{tags}"), 3, '\u{e0069}'),
+            (format!("\u{1f3f4}{tags}\u{e007f}"), 4, '\u{e0069}'),
+            ("\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}".to_owned(), 4, '\u{e0067}'),
+            ("\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\u{e0061}".to_owned(), 28, '\u{e0061}'),
+            ("a\u{200b}b".to_owned(), 1, '\u{200b}'),
+            ("\u{feff}a".to_owned(), 0, '\u{feff}'),
+            ("a\u{2060}b".to_owned(), 1, '\u{2060}'),
+            ("a\u{180e}b".to_owned(), 1, '\u{180e}'),
+            ("a\u{fff9}b".to_owned(), 1, '\u{fff9}'),
+            ("a\u{fdd0}".to_owned(), 1, '\u{fdd0}'),
+            ("a\u{1ffff}".to_owned(), 1, '\u{1ffff}'),
+            ("a\u{3164}b".to_owned(), 1, '\u{3164}'),
+            ("a\u{2067}b".to_owned(), 1, '\u{2067}'),
+            ("a\u{202e}b".to_owned(), 1, '\u{202e}'),
+            ("a\u{7}b".to_owned(), 1, '\u{7}'),
+            // In ASCII words no joiner, mark or selector has any business, nor two of them anywhere.
+            ("ad\u{200d}min".to_owned(), 2, '\u{200d}'),
+            ("ad\u{200e}min".to_owned(), 2, '\u{200e}'),
+            ("a\u{fe0f}".to_owned(), 1, '\u{fe0f}'),
+            ("😀\u{fe0f}\u{fe0e}".to_owned(), 7, '\u{fe0e}'),
+            ("😀\u{e0100}".to_owned(), 4, '\u{e0100}'),
+            ("می\u{200c}\u{200c}خواهم".to_owned(), 4, '\u{200c}'),
+            ("a\u{ad}\u{ad}b".to_owned(), 1, '\u{ad}'),
+            (" \u{200d}é".to_owned(), 1, '\u{200d}'),
+        ] {
+            assert_eq!(first(&text), Some((at, found)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_people_write_is_left_alone() {
+        for text in [
+            "fix the tests",
+            "família 👨‍👩‍👧‍👦, ❤️‍🔥, 🏳️‍🌈, 👩🏽‍💻",
+            "1️⃣ #️⃣ ☺️ ☺︎",
+            "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}!",
+            "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+            "می\u{200c}خواهم, PDF\u{200c}ها",
+            "ക്\u{200d} ന്\u{200d}",
+            "श्री, क\u{94d}\u{200d}ष",
+            "葛\u{e0100}飾区",
+            "Donau\u{ad}dampf",
+            "שלום (abc)\u{200f}!",
+            "日本語 العربية ελληνικά",
+            "\u{fffd} stands for bytes that are no text",
+        ] {
+            assert_eq!(first(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_revealed_hides_nothing() {
+        for text in
+            ["a\u{e0041}b\u{202e}", "😀\u{fe0f}\u{fe0e}\u{200d}x", "\u{1f3f4}\u{e0067}\u{e0062}", "é\u{200d}\u{200d}é"]
+        {
+            assert_eq!(first(&visible(text)), None, "{text:?}");
+        }
+        assert_eq!(visible("a\u{e0041}b\nc"), "a\\u{e0041}b c");
+        assert!(matches!(visible("plain 👨‍👩‍👧"), std::borrow::Cow::Borrowed(_)));
+    }
+}
