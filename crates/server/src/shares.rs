@@ -43,9 +43,9 @@ impl<T> Shares<T> {
         self.entries.get(&number).map(|(_, entry)| entry)
     }
 
-    /// All entries, the oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.entries.iter().map(|(number, (_, entry))| (*number, entry))
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {

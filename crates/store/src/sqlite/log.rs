@@ -94,7 +94,7 @@ impl Sqlite {
     pub(super) fn fold(&self, connection: &Connection) -> bool {
         let _ = connection.busy_timeout(FOLD);
         let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        let _ = connection.busy_timeout(self.options.patience);
+        let _ = connection.busy_timeout(self.options.turn());
         matches!(busy, Ok(0))
     }
 }
