@@ -68,6 +68,8 @@ pub struct Options {
     pub one_shot: bool,
     /// Whether a network file system is accepted.
     pub any_file_system: bool,
+    /// Whether a schema with triggers that Tenure does not make is accepted, and they fire. Tests plant failures that way.
+    pub any_schema: bool,
     /// The layer between SQLite and the files, by the name it is registered under; `None` is SQLite's own. Tests put one
     /// there that records, and fails on demand.
     pub vfs: Option<String>,
@@ -94,6 +96,7 @@ impl Default for Options {
             one_connection: false,
             one_shot: false,
             any_file_system: false,
+            any_schema: false,
             vfs: None,
             user: None,
             password: None,

@@ -259,7 +259,7 @@ impl Sqlite {
         };
         connection.busy_timeout(self.options.turn()).map_err(open)?;
         prepare_once(&connection)?;
-        refuse_foreign(&connection)?;
+        refuse_foreign(&connection, self.options.any_schema)?;
         let version = user_version(&connection)?;
         if version > VERSION {
             return Err(error::newer_schema(version, VERSION));
@@ -287,7 +287,9 @@ impl Sqlite {
             None => Connection::open_with_flags(path, flags),
         }
         .map_err(|error| error::sqlite(error, Stage::Open))?;
-        distrust::be_careful(&connection)?;
+        if !self.options.any_schema {
+            distrust::be_careful(&connection)?;
+        }
         Ok(connection)
     }
 
@@ -295,7 +297,7 @@ impl Sqlite {
     fn migrate(&self, connection: &Connection) -> Result<()> {
         let open = |error| error::sqlite(error, Stage::Open);
         let turn = self.turn()?;
-        refuse_foreign(connection)?;
+        refuse_foreign(connection, self.options.any_schema)?;
         if self.path.is_some() {
             wal_mode(connection)?;
         }
@@ -378,18 +380,19 @@ fn user_version(connection: &Connection) -> Result<i64> {
 }
 
 /// A database that some other program made is neither taken over nor answered from, whatever its version says.
-fn refuse_foreign(connection: &Connection) -> Result<()> {
+fn refuse_foreign(connection: &Connection, any_schema: bool) -> Result<()> {
     let number = |sql: &str| -> Result<i64> {
         connection.query_row(sql, [], |row| row.get(0)).map_err(|error| error::sqlite(error, Stage::Open))
     };
     let application = || number("PRAGMA application_id");
+    let objects = || if any_schema { Ok(()) } else { distrust::refuse_foreign_objects(connection) };
     if application()? == APPLICATION_ID {
-        return distrust::refuse_foreign_objects(connection);
+        return objects();
     }
     let untouched = number("PRAGMA user_version")? == 0 && number("SELECT COUNT(*) FROM sqlite_schema")? == 0;
     // Asked last: another process may be making the store, and writes this together with everything else.
     match application()? {
-        APPLICATION_ID => distrust::refuse_foreign_objects(connection),
+        APPLICATION_ID => objects(),
         BACKUP_ID => Err(error::is_backup()),
         0 if untouched => Ok(()),
         _ => Err(corrupt("the file is a database of another program, not a Tenure store")

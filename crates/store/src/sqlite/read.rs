@@ -129,7 +129,7 @@ impl Sqlite {
         let connection = self.open_file(path, flags)?;
         connection.busy_timeout(self.options.turn()).map_err(|error| error::sqlite(error, Stage::Open))?;
         prepare_once(&connection)?;
-        refuse_foreign(&connection)?;
+        refuse_foreign(&connection, self.options.any_schema)?;
         Ok(connection)
     }
 
@@ -191,7 +191,7 @@ impl Sqlite {
         }
         uri.push_str("?immutable=1");
         let connection = self.open_file(uri, flags)?;
-        refuse_foreign(&connection)?;
+        refuse_foreign(&connection, self.options.any_schema)?;
         Ok(connection)
     }
 }

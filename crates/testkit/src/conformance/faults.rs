@@ -53,6 +53,7 @@ fn set_fault(kernel: &Kernel, at: i64) {
 /// Fails an op at its first write, then at its second, until it comes through: each time nothing is left, and the same
 /// request goes on.
 fn fails_at_any_write(world: &World, how: &str) {
+    let world = &World::with(world.engine, |options| options.any_schema = true);
     world.kernel.store().create().unwrap();
     both(&world.kernel, "UPDATE project SET label = label");
     set_traps(&world.kernel, how);
