@@ -357,6 +357,25 @@ fn inv_u2_a_stopped_keeper_does_not_change_the_exit_status() {
 }
 
 #[test]
+fn a_hangup_that_the_runner_was_started_to_ignore_ends_nothing() {
+    let home = Home::new(Engine::File);
+    let script = "touch ../ready; until [ -e ../go ]; do sleep 0.05; done; sleep 600 & exit 7";
+    let runner = home.call(&["lock", "deploy", "--json", "--", "bash", "-c", script]).agent("a").into_command();
+    let mut nohup = Command::new("sh");
+    nohup.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(runner.get_program()).args(runner.get_args());
+    nohup.env_clear().envs(runner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    nohup.current_dir(home.repo()).stdin(Stdio::null()).stdout(std::fs::File::create(home.path("out")).unwrap());
+    let mut runner = nohup.spawn().unwrap();
+    wait_until("the command runs", || home.path("ready").exists());
+    signal(runner.id(), "-HUP");
+    std::fs::write(home.path("go"), "").unwrap();
+    assert_eq!(runner.wait().unwrap().code(), Some(7));
+    let said: Value = serde_json::from_str(&std::fs::read_to_string(home.path("out")).unwrap()).unwrap();
+    let left = said["data"]["leftovers"][0]["pid"].as_u64().unwrap_or_else(|| panic!("it was ended: {said}"));
+    signal(u32::try_from(left).unwrap(), "-KILL");
+}
+
+#[test]
 fn inv_r14_leftovers_are_named_whatever_they_are_called_and_left_alone() {
     let script = "cp /bin/sleep $'../a\\e[2Jb'; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do setsid $'../a\\e[2Jb' 600 & done; \
                   while [ $(pgrep -cx $'a.*b' -P $$) -lt 12 ]; do sleep 0.05; done; touch ../ready; exit 4";
