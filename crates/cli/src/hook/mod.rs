@@ -39,6 +39,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_store::Deadline;
 
@@ -232,7 +233,7 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Resu
     if event == Event::Nothing {
         return Ok(None);
     }
-    let bytes = payload()?;
+    let bytes = payload(deadline)?;
     let payload = Payload::read(&bytes)?;
     let dir = payload.dir();
     *seen.borrow_mut() = Seen {
@@ -268,16 +269,32 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Resu
     Ok(told.map(|text| (tool.context)(name, &text).to_string()))
 }
 
-fn payload() -> Result<Vec<u8>> {
+/// Standard input, which is waited for until the deadline: a tool may leave it open.
+struct Input(Deadline);
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let stdin = rustix::stdio::stdin();
+        let time = Timespec::try_from(self.0.remaining()).ok();
+        let readable = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], time.as_ref())?;
+        // What never ends is always readable.
+        if readable == 0 || self.0.is_over() {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        Ok(rustix::io::read(stdin, into)?)
+    }
+}
+
+fn payload(deadline: Deadline) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let unreadable = |error: std::io::Error| {
         Error::new(Kind::Storage, "input_unreadable", Stage::Arguments, "standard input cannot be read").cause(error)
     };
-    let mut stdin = std::io::stdin().lock();
-    let read = stdin.by_ref().take(PAYLOAD_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let mut input = Input(deadline);
+    let read = input.by_ref().take(PAYLOAD_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if read as u64 > PAYLOAD_MAX {
         // Read to its end: a tool whose pipe breaks may take that for a failure of the hook.
-        let _ = std::io::copy(&mut stdin, &mut std::io::sink());
+        let _ = std::io::copy(&mut input, &mut std::io::sink());
         return Err(Error::usage("input_too_long", "the event has more than 16 MiB"));
     }
     Ok(bytes)

@@ -40,6 +40,8 @@ fn inv_r11_a_hook_that_may_not_write_a_larger_file_ends_with_0_and_follows_the_p
     for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact"] {
         hook("b.rs", event);
     }
+    let seen = refusal("claude", "PreToolUse", &hook("a.rs", "PreToolUse"));
+    assert!(seen.contains("claude-s1"), "what another holds is seen without a write: {seen}");
     let open = hook("b.rs", "PreToolUse");
     assert!(open.contains("unchecked") && !open.contains("deny") && !open.contains("allow"), "{open}");
     std::fs::write(home.repo().join("tenure.toml"), "[guard]\nfail = \"closed\"\n").unwrap();

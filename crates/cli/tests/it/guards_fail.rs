@@ -1,6 +1,7 @@
 //! What becomes of a guard that cannot look: the configured policy, and a remark once a session.
 
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -245,4 +246,19 @@ fn inv_r11_an_edit_of_nobody_knows_which_file_follows_the_policy() {
     home.ok(&["off"]);
     let event = json!({ "session_id": "s1", "cwd": home.repo(), "tool_name": "Edit", "tool_input": {} });
     assert_eq!(send(&home, "claude", "PreToolUse", &event).stdout, "", "the guards are off");
+}
+
+#[test]
+fn inv_r11_a_hook_whose_input_stays_open_ends_by_itself_and_follows_the_policy() {
+    let home = Home::direct(Engine::File);
+    home.add("something");
+    let mut command = home.call(&["hook", "claude", "PreToolUse"]).into_command();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let open = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(open);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("unchecked") && !said.contains("allow"), "{said}");
 }

@@ -228,6 +228,13 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
                 found.variables.clear();
                 run(&rest.join(" "), &own, depth + 1, found);
             }
+            "trap" => {
+                let line =
+                    rest.iter().find(|word| *word != "--").filter(|word| !word.is_empty() && !word.starts_with('-'));
+                // It runs later, wherever the shell stands then.
+                found.returns = true;
+                run(line.map_or("", |line| line), &own, depth + 1, found);
+            }
             "find" => {
                 let (commands, begins) = runner::find(rest);
                 begins.into_iter().for_each(|dir| _ = step(&mut own, dir, found, Step::Maybe));
@@ -366,6 +373,9 @@ mod tests {
             ("bash -lc 'cd q && git stash' x", &["[q] git|stash"]),
             ("sh -e -c \"sh -c 'git stash'\"", &["git|stash"]),
             ("eval git stash", &["git|stash"]),
+            ("trap 'git stash pop' EXIT", &["git|stash|pop"]),
+            ("trap -- 'a; b' INT TERM", &["a", "b"]),
+            ("trap - EXIT; trap '' INT; trap -p EXIT; a", &["a"]),
             ("if a; then b; else c; fi", &["a", "b", "c", "fi"]),
             ("! a && { b; }", &["a", "b", "}"]),
             ("a > out 2>&1 < in >> x b", &["a|b"]),

@@ -80,8 +80,9 @@ impl Sqlite {
                     Err(error) if error.code() == error::UNFINISHED && size <= ONE_PAGE => {
                         return self.read_nothing(look);
                     }
-                    // A full disk has no room for the index that SQLite makes beside the file, even to read it.
-                    Err(error) if error.code() == "disk_full" && place::has_empty_wal(path) => {
+                    // A full disk or a limit on the size of files leaves no room for the index that SQLite makes beside
+                    // the file, even to read it.
+                    Err(error) if matches!(error.code(), "disk_full" | "io_failure") && place::has_empty_wal(path) => {
                         return self.read_immutable(path, look);
                     }
                     // The log or its index beside the file cannot be made although nothing forbade it so far: a sandbox

@@ -229,6 +229,7 @@ fn inv_r13_a_directory_that_may_not_be_entered_leaves_the_one_before() {
         ("function f { git stash; }; cd /x; f", "[/x?]git stash"),
         ("for d in a; do git stash; cd /x; done", "[/x?]git stash"),
         ("eval cd /x; git stash", "[/x?]git stash"),
+        ("trap 'git stash' EXIT; cd /x", "[/x?]git stash"),
         ("cd /x && git -C y stash", "[/x][y]git stash"),
     ] {
         assert_eq!(found(line), [expected], "{line}");
