@@ -23,6 +23,8 @@ pub enum Condition {
     KnownProject(Repository),
     /// Nothing is in the store yet, or it was used from this repository before.
     KnownStore(Repository),
+    /// Both of the store and of the project.
+    KnownBoth(Repository),
 }
 
 /// A repository as the store remembers it.
@@ -57,7 +59,9 @@ impl Condition {
     pub(crate) fn texts(&self) -> impl Iterator<Item = &String> {
         let repository = match self {
             Condition::None | Condition::NewProject => None,
-            Condition::KnownProject(repository) | Condition::KnownStore(repository) => Some(repository),
+            Condition::KnownProject(repository)
+            | Condition::KnownStore(repository)
+            | Condition::KnownBoth(repository) => Some(repository),
         };
         repository.into_iter().flat_map(|repository| [&repository.host, &repository.path])
     }
@@ -76,19 +80,28 @@ impl Condition {
         match self {
             Condition::None => Ok(()),
             Condition::NewProject if is_new || is_whole_store => Ok(()),
+            Condition::NewProject => Err(unconfirmed_project(&call.project.label)),
             Condition::KnownProject(repository)
-                if is_new || is_whole_store || places.iter().any(|row| repository.has(row)) =>
+            | Condition::KnownStore(repository)
+            | Condition::KnownBoth(repository)
+                if places.iter().any(|row| repository.has(row)) =>
             {
                 Ok(())
             }
-            Condition::NewProject | Condition::KnownProject(_) => Err(unconfirmed_project(&call.project.label)),
-            Condition::KnownStore(repository) => {
-                let is_known = places.iter().any(|row| repository.has(row))
-                    || checkout::of_inode(tx, &repository.host, repository.inode)?
-                        .iter()
-                        .any(|row| repository.has(row))
+            Condition::KnownProject(_) if is_new || is_whole_store => Ok(()),
+            Condition::KnownProject(_) => Err(unconfirmed_project(&call.project.label)),
+            Condition::KnownStore(repository) | Condition::KnownBoth(repository) => {
+                let is_known = checkout::of_inode(tx, &repository.host, repository.inode)?
+                    .iter()
+                    .any(|row| repository.has(row))
                     || project::is_none(tx, project.filter(|row| row.created_at == clock && !row.is_switched_on()))?;
-                if is_known { Ok(()) } else { Err(unconfirmed_store("the store that this repository brings along")) }
+                match self {
+                    _ if !is_known => Err(unconfirmed_store("the store that this repository brings along")),
+                    Condition::KnownBoth(_) if !is_new && !is_whole_store => {
+                        Err(unconfirmed_project(&call.project.label))
+                    }
+                    _ => Ok(()),
+                }
             }
         }
     }

@@ -35,6 +35,7 @@ impl Context<'_> {
     pub(super) fn store_condition(&self) -> Result<Condition> {
         Ok(match self.condition()? {
             Condition::NewProject | Condition::KnownProject(_) => Condition::None,
+            Condition::KnownBoth(repository) => Condition::KnownStore(repository.clone()),
             other => other.clone(),
         })
     }
@@ -71,11 +72,11 @@ impl Context<'_> {
     /// Refuses a store that was found in the repository and that this machine does not know, for what works on the store
     /// itself.
     pub(super) fn refuse_unknown_store(&self) -> Result<()> {
-        if !matches!(self.condition()?, Condition::KnownStore(_)) {
+        if !matches!(self.condition()?, Condition::KnownStore(_) | Condition::KnownBoth(_)) {
             return Ok(());
         }
         match self.ask(|reach, call| reach.switched_on(call)) {
-            Err(error) if is_unconfirmed(&error) => Err(error),
+            Err(error) if error.code() == "unconfirmed_store" => Err(error),
             _ => Ok(()),
         }
     }

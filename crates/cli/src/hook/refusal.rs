@@ -18,18 +18,22 @@ pub(super) fn of_edit(error: &Error, asked: &[String]) -> String {
         let all: Option<Vec<String>> = asked.iter().map(|path| shell_word(path)).collect();
         if tools {
             helps.push("tool `reserve` with these paths and `wait`".to_owned());
-            helps.push(format!("tool `mail` about {}", first.id));
+            // An id is known in its own project.
+            helps.extend(first.project.is_none().then(|| format!("tool `mail` about {}", first.id)));
         } else {
             let paths = all.filter(|all| all.len() <= 8).map(|all| all.join(" ")).filter(|paths| paths.len() <= 300);
             helps.extend(paths.map(|paths| format!("tenure reserve --wait -- {paths}")));
-            helps.push(format!("tenure send --about {} --request \"…\"", first.id));
+            helps.extend(about(first));
         }
     }
     helps.push(if tools { "another task: tool `resume`".to_owned() } else { "tenure next".to_owned() });
     let who = error.blocker().unwrap_or_default();
-    let person = "A person can end the hold (`tenure release` with its id and --force) or switch the guards off for a while \
-                  (`tenure off`).";
-    whole(&format!("nothing was edited: {}", error.message()), who, &helps, person)
+    let place = if blockers.first().is_some_and(|first| first.project.is_some()) { " in that repository" } else { "" };
+    let person = format!(
+        "A person can end the hold{place} (`tenure release` with its id and --force) or switch the guards off for a while \
+         (`tenure off`)."
+    );
+    whole(&format!("nothing was edited: {}", error.message()), who, &helps, &person)
 }
 
 /// The refusal of a call that changes more files than a guard takes.
@@ -59,15 +63,17 @@ pub(super) fn of_command(what: &str, is_whole: bool, blockers: &[Blocker], total
         "it changes files that others hold"
     };
     let what = format!("`{what}` was not run: {changes}: {named}{more}");
-    let about = blockers.first().map_or_else(String::new, |first| first.id.clone());
-    let helps = [
-        "limit the command to your own files".to_owned(),
-        format!("tenure send --about {about} --request \"…\""),
-        "do it in a worktree of your own (git worktree add)".to_owned(),
-    ];
+    let mut helps = vec!["limit the command to your own files".to_owned()];
+    helps.extend(blockers.first().and_then(about));
+    helps.push("do it in a worktree of your own (git worktree add)".to_owned());
     let person = "A person can run it, end the holds (`tenure release` with an id and --force) or switch the guards off for a \
                   while (`tenure off`).";
     whole(&what, &format!("At risk: {}{rest}", told.join("; ")), &helps, person)
+}
+
+/// The question to a holder. An id is known in its own project.
+fn about(blocker: &Blocker) -> Option<String> {
+    blocker.project.is_none().then(|| format!("tenure send --about {} --request \"…\"", blocker.id))
 }
 
 fn one(blocker: &Blocker) -> String {
@@ -77,8 +83,9 @@ fn one(blocker: &Blocker) -> String {
         reason => format!(", for {}", tenure_core::text::quote(reason, 60)),
     };
     format!(
-        "{} of {} ({}, last seen {} ago, held for {}, until in {}{why})",
+        "{}{} of {} ({}, last seen {} ago, held for {}, until in {}{why})",
         tenure_core::text::quote(blocker.pattern.as_deref().unwrap_or_default(), 80),
+        blocker.whereabouts(),
         blocker.holder,
         blocker.liveness.as_str(),
         span(blocker.last_seen_s),

@@ -58,6 +58,7 @@ pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
         vec![
             blocker.id.clone(),
             cut(blocker.pattern.as_deref().unwrap_or_default(), 80),
+            cut(blocker.checkout.as_deref().unwrap_or_default(), 120),
             if blocker.state == "waiting" { format!("{}, waiting", blocker.mode) } else { blocker.mode.clone() },
             blocker.holder.clone(),
             blocker.liveness.as_str().to_owned(),
@@ -67,7 +68,7 @@ pub(crate) fn checked(out: &Printer, checked: &Checked) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = checked.blockers.iter().map(row).collect();
-    let heads = ["HOLD", "HELD", "MODE", "HOLDER", "IS", "FOR SO LONG", "ENDS IN", "FOR"];
+    let heads = ["HOLD", "HELD", "CHECKOUT", "MODE", "HOLDER", "IS", "FOR SO LONG", "ENDS IN", "FOR"];
     let mut text = format!("{}\n{}", out.ink(Ink::Red, "Not free."), table(&heads, &rows, out.width()));
     if checked.total > checked.blockers.len() {
         text.push_str(&format!("{} of {} shown\n", checked.blockers.len(), checked.total));

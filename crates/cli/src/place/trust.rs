@@ -53,19 +53,21 @@ impl Place {
             return Err(if by_repository && self.pin()?.is_none() { fresh(&refused) } else { refused });
         }
         let store = self.store.display();
+        let is_named = self.named_by_repository && !self.has_yes(env, |yes| yes.project == self.project.key)?;
         if by_repository && !self.has_yes(env, |yes| yes.store == Some(store))? {
-            let condition = match &self.store {
-                Location::Sqlite(path) => self.condition_of_file(path, env)?,
+            let must_be_known = match &self.store {
+                Location::Sqlite(path) => self.must_be_known(path)?,
                 Location::Postgres(_) | Location::Server(_) => return Err(self.unconfirmed()),
             };
-            if let Some(condition) = condition {
-                return Ok(condition);
+            if must_be_known {
+                let repository = self.repository(env)?;
+                return Ok(match is_named {
+                    true => Condition::KnownBoth(repository),
+                    false => Condition::KnownStore(repository),
+                });
             }
         }
-        if !self.named_by_repository || self.has_yes(env, |yes| yes.project == self.project.key)? {
-            return Ok(Condition::None);
-        }
-        self.condition_of_name(env)
+        if is_named { self.condition_of_name(env) } else { Ok(Condition::None) }
     }
 
     /// What must be so before a project is shown that only the repository names. A clone has no pin; that the pin is of
@@ -77,17 +79,17 @@ impl Place {
         })
     }
 
-    /// What must be so before a file is opened that the repository brings along or names; none where a file is made by the
-    /// first write, in the checkout itself.
-    fn condition_of_file(&self, path: &Path, env: &Env) -> Result<Option<Condition>> {
+    /// Whether a file that the repository brings along or names must have a record of it; not where the file is made by
+    /// the first write, in the checkout itself.
+    fn must_be_known(&self, path: &Path) -> Result<bool> {
         let is_there = path.symlink_metadata().is_ok_and(|meta| meta.len() > 0);
         let is_inside = self.store_from == StoreFrom::ProjectDirectory
             || git::canonical(path)?.starts_with(self.checkout.as_ref().map_or(&self.dir, |checkout| &checkout.main));
         let is_pinned = || Ok::<_, Error>(self.pin()?.is_some_and(|pin| pin.location == self.store.display()));
         match (is_inside, is_there) {
-            (true, false) => Ok(None),
+            (true, false) => Ok(false),
             (false, _) if !is_pinned()? => Err(self.unconfirmed()),
-            _ => Ok(Some(Condition::KnownStore(self.repository(env)?))),
+            _ => Ok(true),
         }
     }
 

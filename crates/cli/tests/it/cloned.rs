@@ -282,6 +282,34 @@ fn inv_i5_the_name_of_an_existing_project_shows_nothing_of_it_before_a_person_sa
 }
 
 #[test]
+fn inv_i5_a_store_that_is_known_lets_a_commit_name_no_other_project_of_it() {
+    let home = Home::direct(Engine::File);
+    let settings = |project: &str| {
+        let text = format!("store = \"kept/shared.db\"\nproject = \"{project}\"\n");
+        std::fs::write(home.path("repo/tenure.toml"), text).unwrap();
+    };
+    std::fs::create_dir(home.path("repo/kept")).unwrap();
+    settings("app");
+    home.add("a task of the app");
+    home.git_init("other");
+    let store = home.path("repo/kept/shared.db").display().to_string();
+    let secret = ["add", "a secret", "--store", store.as_str(), "--project", "secret"];
+    at(&home, "other", &secret).run().data();
+    // A commit that was pulled names the other project.
+    settings("secret");
+    refused_everywhere(&home, "repo", "unconfirmed_project");
+    // A person may name it, one that is new needs no yes, and the one that was used goes on.
+    assert_eq!(at(&home, "repo", &["list", "--project", "secret"]).run().data()["total"], 1);
+    settings("new");
+    home.add("one");
+    settings("app");
+    assert_eq!(home.ok(&["list"])["total"], 1);
+    settings("secret");
+    at(&home, "repo", &["project", "pin", "--yes"]).run().data();
+    assert_eq!(home.ok(&["list"])["total"], 1);
+}
+
+#[test]
 fn inv_r11_a_clone_that_is_not_believed_keeps_no_guard_of_another_project_from_refusing() {
     let home = Home::direct(Engine::File);
     std::fs::write(home.path("repo/tenure.toml"), "project = \"shop\"\n").unwrap();

@@ -66,6 +66,30 @@ fn inv_r2_a_directory_covers_the_repositories_inside_it() {
 }
 
 #[test]
+fn a_refusal_names_the_other_repository_and_proposes_no_id_that_is_unknown_here() {
+    let home = Home::new(Engine::File);
+    layout(&home);
+    let (repo, clone) = (home.repo(), home.repo().join("nested/clone"));
+    typed(&home, "z", &clone, &["add", "something"]);
+    home.add("something");
+    begin(&home, "claude", &["s1"]);
+    assert_eq!(reserve(&home, "other", &repo, "nested/").code, 0);
+    fs::write(clone.join("x.rs"), "x").unwrap();
+    home.git("repo/nested/clone", &["add", "x.rs"]);
+    let commit = typed(&home, "b", &clone, &["hook", "git", "pre-commit"]);
+    assert_eq!(commit.code, 1, "{}", commit.stderr);
+    let typed_reserve = typed(&home, "b", &clone, &["reserve", "x.rs"]);
+    let edited = send(&home, "claude", "PreToolUse", &edit("claude", "s1", &clone, "x.rs"));
+    for said in [&commit.stderr, &typed_reserve.stderr, &edited.stdout] {
+        assert!(said.contains(&format!("in {}, the repository of", repo.display())), "{said}");
+        assert!(said.contains("A person can end the hold in that repository"), "{said}");
+        assert!(!said.contains("why h-") && !said.contains("--about h-") && !said.contains("about h-"), "{said}");
+    }
+    let checked = typed(&home, "b", &clone, &["check", "x.rs"]).stdout;
+    assert!(checked.contains("CHECKOUT") && checked.contains(&repo.display().to_string()), "{checked}");
+}
+
+#[test]
 fn inv_r10_the_edit_guard_sees_what_is_held_around_a_repository() {
     let home = Home::new(Engine::File);
     layout(&home);

@@ -170,11 +170,7 @@ pub(crate) fn held_by(
             }
         }
     };
-    let place = match (&first.checkout, &first.project) {
-        (Some(top), Some(label)) => format!(" in {}, the repository of {}", cut(top, 120), cut(label, 64)),
-        (Some(top), None) => format!(" in {}", cut(top, 120)),
-        _ => String::new(),
-    };
+    let place = first.whereabouts();
     let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", cut(&first.reason, 60)) };
     let does = match first.state.as_str() {
         "waiting" => format!("has waited for {held} ({}){place} for {}", first.mode, Span::seconds(first.age_s)),
@@ -200,7 +196,7 @@ pub(crate) fn held_by(
             _ => format!("tenure why {}", first.id),
         })
         .attempt(ANOTHER_TASK)
-        .person("A person can end the hold: `release` with its id and --force.")
+        .person(first.override_by_person())
         .detail("blockers", json!(blockers))
         .detail("total", total);
     let holders = holders(in_the_way);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
 use tenure_core::task::{State, Status, view};
+use tenure_core::text::cut;
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
 
@@ -328,6 +329,23 @@ impl Blocker {
 }
 
 impl Blocker {
+    /// Where it is, as the end of a sentence; empty for what is in the checkout of the request.
+    pub fn whereabouts(&self) -> String {
+        match (&self.checkout, &self.project) {
+            (Some(top), Some(label)) => format!(" in {}, the repository of {}", cut(top, 120), cut(label, 64)),
+            (Some(top), None) => format!(" in {}", cut(top, 120)),
+            _ => String::new(),
+        }
+    }
+
+    /// How a person ends it. An id is known in its own project alone.
+    pub fn override_by_person(&self) -> &'static str {
+        match self.project {
+            Some(_) => "A person can end the hold in that repository: `release` with its id and --force.",
+            None => "A person can end the hold: `release` with its id and --force.",
+        }
+    }
+
     /// A live hold on a path, or a lock, as whoever it blocks sees it.
     pub(crate) fn of_path(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Blocker {
         let last_seen = holder.map_or(row.granted_at, |agent| agent.last_seen);

@@ -31,6 +31,7 @@ fn at(host: &str, path: &str, common: (&str, i64, i64), trust: Trust) -> Checkou
 
 const HERE: (&str, i64, i64) = ("/repo/.git", 1, 100);
 const COPY: (&str, i64, i64) = ("/copy/.git", 1, 200);
+const OTHER: (&str, i64, i64) = ("/other/.git", 1, 300);
 
 fn from(world: &World, checkout: Checkout) -> Call {
     Call { checkout: Some(checkout), ..world.call("a") }
@@ -249,7 +250,20 @@ fn brought(world: &World) {
     nothing_for(world, &Call { project: other.clone(), ..known(COPY) }, "unconfirmed_store");
     let whole = Call { project: project::whole_store(), checkout: None, ..known(COPY) };
     assert_eq!(code_of(world.kernel.status(&whole)), "unconfirmed_store");
-    write(&Call { project: other, ..known(HERE) }).unwrap();
+    write(&Call { project: other.clone(), ..known(HERE) }).unwrap();
+    // Where the repository names the project too, both must be known, or the project new.
+    let both = |common, project: &project::Name| Call {
+        project: project.clone(),
+        ..only_if(world, common, Condition::KnownBoth(repository(common)))
+    };
+    let elsewhere = project::Name { key: "name:elsewhere".into(), label: "elsewhere".into() };
+    write(&Call { project: elsewhere.clone(), ..only_if(world, OTHER, Condition::None) }).unwrap();
+    nothing_for(world, &both(HERE, &elsewhere), "unconfirmed_project");
+    nothing_for(world, &both(COPY, &elsewhere), "unconfirmed_store");
+    write(&both(HERE, &other)).unwrap();
+    let new = project::Name { key: "name:new".into(), label: "new".into() };
+    write(&both(HERE, &new)).unwrap();
+    write(&both(HERE, &new)).unwrap();
     // One that a person said yes to is known from then on.
     write(&only_if(world, COPY, Condition::None)).unwrap();
     write(&known(COPY)).unwrap();

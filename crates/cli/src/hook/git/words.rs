@@ -42,12 +42,13 @@ fn holder(taken: &Taken) -> String {
     let why = if blocker.reason.is_empty() { String::new() } else { format!(", for {}", quote(&blocker.reason, 60)) };
     let wide = if taken.all_checkouts { ", in all checkouts" } else { "" };
     format!(
-        "{} is {} (last seen {} ago), has held {} ({}{wide}) for {} and keeps it for {} unless renewed{why}",
+        "{} is {} (last seen {} ago), has held {} ({}{wide}){} for {} and keeps it for {} unless renewed{why}",
         blocker.holder,
         blocker.liveness.as_str(),
         span(blocker.last_seen_s),
         shown(blocker.pattern.as_deref().unwrap_or_default()),
         blocker.mode,
+        blocker.whereabouts(),
         span(blocker.age_s),
         span(blocker.expires_in_s),
     )
@@ -98,15 +99,24 @@ pub(super) fn refused(found: &Committing, rest: &Rest<'_>, is_unknown: bool) -> 
     listed(&mut lines, taken.chain(lost), found.taken.len() + found.lost.len());
     unknown(&mut lines, is_unknown);
     lines.push("Try:".to_owned());
-    if let Some(taken) = found.taken.first() {
-        lines.push(format!("  tenure why {}", taken.blocker.id));
-        lines.push(format!("  tenure send --about {} \"may I commit it?\"", taken.blocker.id));
+    match found.taken.first() {
+        // An id is known in its own project.
+        Some(taken) if taken.blocker.project.is_some() => {
+            let word = word(&format!("./{}", taken.path)).unwrap_or_default();
+            lines.push(format!("  tenure holds {word}").trim_end().to_owned());
+        }
+        Some(taken) => {
+            lines.push(format!("  tenure why {}", taken.blocker.id));
+            lines.push(format!("  tenure send --about {} \"may I commit it?\"", taken.blocker.id));
+        }
+        None => {}
     }
     if let Some(lost) = found.lost.first() {
         let word = word(&format!("./{}", lost.path)).unwrap_or_else(|| "PATH".to_owned());
         lines.push(format!("  tenure reserve {word}    (once you have seen what became of it; then commit again)"));
     }
-    lines.push("A person can end the hold: `release` with its id and --force.".to_owned());
+    let of_own = "A person can end the hold: `release` with its id and --force.";
+    lines.push(found.taken.first().map_or(of_own, |taken| taken.blocker.override_by_person()).to_owned());
     lines.push(narrower(found, rest));
     lines.join("\n")
 }
