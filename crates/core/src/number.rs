@@ -8,8 +8,9 @@ pub const GAP: i64 = 1 << 32;
 /// Numbers stay below this, so that every JSON reader has them exactly.
 pub const END: i64 = 1 << 53;
 
-/// The span that the random part is drawn from when the clock tells restores apart: 72 minutes in microseconds.
-const SPREAD: u64 = 1 << 32;
+/// The span that the random part is drawn from when the clock tells restores apart: a second in microseconds. A longer one
+/// would put the numbers of a later restore below those of an earlier one.
+const SPREAD: u64 = 1 << 20;
 
 /// The same when the clock says nothing, because it is behind the numbers that were handed out.
 const SPREAD_BY_CHANCE: u64 = 1 << 40;
@@ -50,6 +51,9 @@ mod tests {
         // A hundred thousand events a second for two hours, and then everything is lost.
         let lost = first + 100_000 * 7_200;
         assert!(resumed(1_000, Time(NOW + hours), 0).unwrap() > lost);
+        // Nor does it matter what was drawn when little time has passed: a resource that has seen a fence refuses lower ones.
+        let soon = 2_000_000;
+        assert!(resumed(1_000, Time(NOW + soon), 0).unwrap() > first + 100_000);
         // With the clock set back chance remains.
         assert_ne!(resumed(1_000, Time(0), 7), resumed(1_000, Time(0), 8));
     }

@@ -133,9 +133,10 @@ const PAUSE: Duration = Duration::from_millis(250);
 #[expect(clippy::disallowed_methods, reason = "the pause between two polls")]
 fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
     let mut renewed = None;
-    let (mut begun, mut told) = (false, false);
+    let (mut begun, mut told, mut reopened) = (false, false, false);
     loop {
         let context = renewed.as_ref().unwrap_or(context);
+        context.will_last();
         let page = match context.ask(|kernel, call| kernel.log(call, &filter)) {
             Err(error) if begun && error.kind() == Kind::Busy => {
                 if !told {
@@ -145,9 +146,14 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
                 std::thread::sleep(PAUSE);
                 continue;
             }
+            // Another process has gone on with the log of the store: what there is, is found by opening it anew.
+            Err(error) if begun && !reopened && error.code() == "store_moved" => {
+                (renewed, reopened) = (Some(context.anew()), true);
+                continue;
+            }
             other => other?,
         };
-        (begun, told) = (true, false);
+        (begun, told, reopened) = (true, false, false);
         for event in &page.items {
             match (context.out.is_json(), serde_json::to_string(event)) {
                 (true, Ok(json)) => context.out.document(&json),

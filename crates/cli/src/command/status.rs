@@ -51,10 +51,19 @@ struct Args {
 #[expect(clippy::disallowed_methods, reason = "the pause between two looks")]
 fn watch(context: &Context<'_>) -> Result<u8> {
     let mut last = String::new();
-    let mut renewed = None;
+    let (mut renewed, mut reopened) = (None, true);
     loop {
         let context = renewed.as_ref().unwrap_or(context);
-        let overview = look(context)?;
+        context.will_last();
+        let overview = match look(context) {
+            // Another process has gone on with the log of the store: what there is, is found by opening it anew.
+            Err(error) if !reopened && error.code() == "store_moved" => {
+                (renewed, reopened) = (Some(context.anew()), true);
+                continue;
+            }
+            other => other?,
+        };
+        reopened = false;
         let shown = if context.out.is_json() {
             serde_json::to_string(&overview).unwrap_or_default()
         } else {

@@ -58,6 +58,8 @@ pub(crate) struct Context<'a> {
     condition: OnceCell<Condition>,
     /// Whether this command is going to write: set before the store is first touched.
     writes: Cell<bool>,
+    /// Whether the command goes on reading.
+    lasts: Cell<bool>,
     /// Whether a person is choosing the store: it is made even where the project is pinned to another.
     repins: Cell<bool>,
     /// What a hook has time for, if this is one: it makes no store.
@@ -81,6 +83,7 @@ impl<'a> Context<'a> {
             reach: OnceCell::new(),
             condition: OnceCell::new(),
             writes: Cell::new(false),
+            lasts: Cell::new(false),
             repins: Cell::new(false),
             hook: Cell::new(None),
             registered: OnceCell::new(),
@@ -102,12 +105,23 @@ impl<'a> Context<'a> {
     /// The same command, looking anew where it is, if the repository had no project yet: for those who keep watching.
     pub(crate) fn renewed(&self) -> Result<Option<Context<'a>>> {
         let found = self.place()?.project.key.is_some();
-        Ok(if found { None } else { Some(Context::new(self.globals.clone(), self.env, self.out)) })
+        Ok(if found { None } else { Some(self.anew()) })
+    }
+
+    /// The same command with connections of its own.
+    pub(crate) fn anew(&self) -> Context<'a> {
+        Context::new(self.globals.clone(), self.env, self.out)
     }
 
     /// Says that this command runs an op, so that its reads share the connection that will write.
     pub(crate) fn will_write(&self) {
         self.writes.set(true);
+    }
+
+    /// Says that this command goes on reading, so that it does so on a connection that can write. Commands that end while
+    /// it reads leave what they wrote in the log, and where that is removed, only such a connection can save it.
+    pub(crate) fn will_last(&self) {
+        self.lasts.set(true);
     }
 
     /// Where the command is: project, checkout, store, configuration.

@@ -113,6 +113,7 @@ impl Context<'_> {
     }
 
     fn options(&self) -> Result<Options> {
+        let can_write = self.writes.get() || self.lasts.get();
         Ok(Options {
             durability: match self.place()?.config.durability {
                 config::Durability::Full => Durability::Full,
@@ -123,8 +124,8 @@ impl Context<'_> {
             patience: self.hook.get().map_or(Options::default().patience, |time| time.patience),
             answer: self.hook.get().map_or(Options::default().answer, |_| HOOK_ANSWER),
             deadline: self.hook.get().map(|time| time.deadline),
-            one_connection: self.writes.get(),
-            one_shot: !self.writes.get(),
+            one_connection: can_write,
+            one_shot: !can_write,
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
             ..Options::default()
         })

@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::json;
 
 use crate::client::{Up, bearer, home, token};
-use crate::home::Engine;
+use crate::home::{Engine, text, wait_until};
 
 /// Shorter than the time after which a server closes what says nothing by itself.
 const SOON: Duration = Duration::from_secs(10);
@@ -102,4 +103,43 @@ fn inv_s1_connections_that_are_kept_open_shut_nobody_out() {
     let newest = kept.last_mut().unwrap();
     newest.write_all(ASK.as_bytes()).unwrap();
     lives(newest);
+}
+
+/// Waits for a place in line on many connections, each until the server turns it away or keeps it.
+fn waits(up: &Up, secret: &str, place: &str, count: usize) -> Vec<TcpStream> {
+    let ask = format!(
+        "GET /api/v1/wait?project=web&place={place} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {secret}\r\n\r\n"
+    );
+    (0..count).map(|_| said(up, &ask)).collect()
+}
+
+#[test]
+fn inv_s1_one_principal_that_waits_and_listens_shuts_nobody_out() {
+    const MOST: usize = 8;
+    let home = home(Engine::File);
+    let most = MOST.to_string();
+    let up = Up::start(&home, &["serve", "--seconds", "60", "--at-once", &most, "--listeners", &most]);
+    let [bob, carl] = ["person:bob", "person:carl"].map(|name| bearer(&token(&home, name, "worker", "web")));
+    let admin = bearer(&token(&home, "person:ann", "admin", "*"));
+    home.ok_as("a", &["lock", "deploy"]);
+    std::fs::write(home.path("repo/tenure.toml"), "project = \"web\"\n[wait]\nplace = \"5m\"\ncall = \"1s\"\n")
+        .unwrap();
+    let place = text(home.refused_as("b", &["lock", "deploy", "--wait"]).detail("id"));
+    let _waits = waits(&up, &bob, &place, MOST * 2);
+    // One principal has half of the places, whether they are asked for at once or one after the other.
+    wait_until("half of the listeners are of one principal", || {
+        let said = up.ask("GET", "/metrics", &[("Authorization", &admin)], None);
+        said.status == 200 && text(&said.body).contains(&format!("tenure_http_listeners {}\n", MOST / 2))
+    });
+    let refused = up.ask("GET", "/api/v1/events?project=web", &[("Authorization", &bob)], None);
+    assert_eq!((refused.status, &refused.body["code"]), (503, &"overloaded".into()), "{refused:?}");
+    assert_eq!(up.op(&bob, "add", None, &json!({ "title": "waits are no requests" })).status, 200);
+    assert_eq!(up.op(&carl, "add", None, &json!({ "title": "asked" })).status, 200);
+    let mut heard = said(
+        &up,
+        &format!("GET /api/v1/events?project=web&since=0 HTTP/1.1\r\nHost: x\r\nAuthorization: {carl}\r\n\r\n"),
+    );
+    let mut head = [0; 12];
+    heard.read_exact(&mut head).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
 }

@@ -206,6 +206,27 @@ fn a_watched_status_begins_at_once_and_shows_changes() {
 }
 
 #[test]
+fn inv_t10_a_log_that_is_removed_while_others_watch_loses_nothing_that_was_acknowledged() {
+    for watching in [["log", "--follow", "--json"], ["status", "--watch", "--json"]] {
+        let home = Home::direct(Engine::File);
+        home.add("before");
+        // Two of them: the second finds the log that the first has made anew.
+        let streams = [(); 2].map(|()| Stream::of(home.call(&watching)));
+        streams.iter().for_each(|stream| drop(stream.json()));
+        for title in ["one", "two", "three"] {
+            home.add(title);
+        }
+        let log = home.database().with_extension("db-wal");
+        std::fs::remove_file(&log).unwrap();
+        // Nobody writes: whoever watches saves what the log had.
+        wait_until("a watcher has the log under its name again", || log.exists());
+        wait_until("the store can be written", || home.run(&["add", "after", "--json"]).code == 0);
+        drop(streams);
+        assert_eq!(home.ok(&["list"])["total"], 5, "{watching:?}");
+    }
+}
+
+#[test]
 fn plain_output_has_no_escapes() {
     let home = Home::new(Engine::File);
     let task = home.add("one");

@@ -59,7 +59,7 @@ pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuer
         Some(last) => Some(last.to_owned()),
         None => given.text("since").map(str::to_owned),
     };
-    let place = server.doors.listen()?;
+    let place = server.doors.listen(&caller.grants.principal)?;
     let mut listening = Vec::new();
     for (call, from) in begins(&calls, since.as_deref())? {
         let key = call.project.key.clone();
@@ -204,7 +204,8 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
     server.allow(&caller, &project.key, "turn", role::query_needs("turn", &project.key)).await?;
     let call = server.call(&caller, project, None)?;
     let question = Query::Turn(asked::AtPlace { place, before: None });
-    let _listener = server.doors.listen()?;
+    let _listener = server.doors.listen(&caller.grants.principal)?;
+    server.stays(&parts);
     let ends = tokio::time::Instant::now() + WAIT.min(server.limits().time / 2);
     let mut rounds = server.queue.rounds();
     let mut first = None;

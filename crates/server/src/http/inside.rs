@@ -20,12 +20,14 @@ pub(crate) struct Inside(Arc<Mutex<Has>>);
 #[derive(Default)]
 struct Has {
     place: Option<Place>,
+    /// Whose request it is, as soon as that is known.
+    principal: Option<String>,
     body: Option<Part>,
 }
 
 impl Inside {
     pub(super) fn new(place: Option<Place>) -> Inside {
-        Inside(Arc::new(Mutex::new(Has { place, body: None })))
+        Inside(Arc::new(Mutex::new(Has { place, ..Has::default() })))
     }
 
     /// The request is answered.
@@ -47,10 +49,29 @@ impl Server {
         drop(had);
         let outcome = wait.await?;
         if let Some(inside) = inside.filter(|_| is_inside) {
-            let place = self.doors.enter()?;
-            inside.has().place = Some(place);
+            let mut place = self.doors.enter()?;
+            let mut has = inside.has();
+            if let Some(principal) = &has.principal {
+                self.doors.claim(&mut place, principal)?;
+            }
+            has.place = Some(place);
         }
         Ok(outcome)
+    }
+
+    /// It is known whose request it is: from now on its place is one of those that one principal may have.
+    pub(super) fn belongs(&self, parts: &request::Parts, principal: &str) -> Result<()> {
+        let Some(inside) = parts.extensions.get::<Inside>() else { return Ok(()) };
+        let mut has = inside.has();
+        has.principal = Some(principal.to_owned());
+        has.place.as_mut().map_or(Ok(()), |place| self.doors.claim(place, principal))
+    }
+
+    /// Gives the place of a request back for good, because it stays as listeners do and is counted among them.
+    pub(super) fn stays(&self, parts: &request::Parts) {
+        if let Some(inside) = parts.extensions.get::<Inside>() {
+            inside.has().place = None;
+        }
     }
 
     /// Keeps the bytes of a body counted as long as its request is answered.

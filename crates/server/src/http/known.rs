@@ -43,7 +43,9 @@ async fn found(server: &Server, parts: &mut Parts, mut content: Body, is_form: b
     if is_form && server.is_known(&Asked::of(parts)).await? {
         content = of_form(server, parts, content).await?;
     }
-    Ok((server.caller(&Asked::of(parts)).await?, content))
+    let caller = server.caller(&Asked::of(parts)).await?;
+    server.belongs(parts, &caller.grants.principal)?;
+    Ok((caller, content))
 }
 
 /// Takes from a form what a page was given, which programs say in a header.

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tenure_core::{Error, Kind, Result, Stage};
 
+use crate::shares::{Bounds, Budget, Part};
+
 /// The limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -34,7 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// How many callers are remembered. Beyond it those that have been quiet longest are forgotten.
+/// How many callers are remembered. Beyond it those that have their full allowance are forgotten.
 const CALLERS: usize = 10_000;
 
 /// Who is inside, and who came how often.
@@ -42,6 +44,10 @@ pub(crate) struct Turnstiles {
     limits: RwLock<Limits>,
     inside: Arc<AtomicUsize>,
     listening: Arc<AtomicUsize>,
+    /// How many of those inside each principal has.
+    asking: Budget,
+    /// The same of the listeners.
+    hearing: Budget,
     /// By [`Line`].
     lines: [Mutex<HashMap<String, Bucket>>; 3],
 }
@@ -60,25 +66,35 @@ pub(crate) enum Line {
 /// The allowance of those for whom there is no room in a line any more.
 const REST: &str = "";
 
+/// How many of all places one principal may have: never all of them, unless there is only one.
+fn of_one(all: usize) -> Bounds {
+    Bounds { all: usize::MAX, of_one: all.div_ceil(2) }
+}
+
 /// A place inside, as long as it is kept.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<AtomicUsize>);
+pub(crate) struct Place {
+    taken: Arc<AtomicUsize>,
+    /// Its part of what one principal may have, where it is known whose it is.
+    share: Option<Part>,
+}
 
 impl Place {
     /// One of at most so many. Whoever is inside already stays, also where there are fewer places from now on.
     fn among(taken: &Arc<AtomicUsize>, most: usize) -> Option<Place> {
         let one_more = |count: usize| (count < most).then_some(count + 1);
-        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok().map(|_| Place(taken.clone()))
+        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        Some(Place { taken: taken.clone(), share: None })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A caller's allowance: refilled evenly, up to two seconds' worth.
+/// A caller's allowance: refilled evenly, up to two seconds' worth, or one request that counts more.
 struct Bucket {
     left: f64,
     at: Instant,
@@ -90,6 +106,8 @@ impl Turnstiles {
             limits: RwLock::new(limits),
             inside: Arc::default(),
             listening: Arc::default(),
+            asking: Budget::new(of_one(limits.at_once)),
+            hearing: Budget::new(of_one(limits.listeners)),
             lines: Default::default(),
         }
     }
@@ -101,6 +119,8 @@ impl Turnstiles {
 
     /// Other limits from now on, all of them at once.
     pub(crate) fn follow(&self, limits: Limits) {
+        self.asking.follow(of_one(limits.at_once));
+        self.hearing.follow(of_one(limits.listeners));
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 
@@ -109,9 +129,17 @@ impl Turnstiles {
         Place::among(&self.inside, self.limits().at_once).ok_or_else(|| full("requests"))
     }
 
-    /// A place for one listener.
-    pub(crate) fn listen(&self) -> Result<Place> {
-        Place::among(&self.listening, self.limits().listeners).ok_or_else(|| full("listeners"))
+    /// Counts a place among those of the principal whose request it is.
+    pub(crate) fn claim(&self, place: &mut Place, principal: &str) -> Result<()> {
+        place.share = Some(self.asking.take(principal, 1).ok_or_else(|| full("requests of one principal"))?);
+        Ok(())
+    }
+
+    /// A place for one listener of a principal.
+    pub(crate) fn listen(&self, principal: &str) -> Result<Place> {
+        let mut place = Place::among(&self.listening, self.limits().listeners).ok_or_else(|| full("listeners"))?;
+        place.share = Some(self.hearing.take(principal, 1).ok_or_else(|| full("listeners of one principal"))?);
+        Ok(place)
     }
 
     /// Listeners now.
@@ -128,11 +156,13 @@ impl Turnstiles {
     pub(crate) fn count(&self, line: Line, mut caller: &str, cost: f64, now: Instant) -> Result<()> {
         let per_second = self.limits().per_second;
         let rate = f64::from(per_second);
-        let most = rate * 2.0;
+        // One request of its kind is allowed at any rate.
+        let most = (rate * 2.0).max(cost);
         let mut callers = self.lines[line as usize].lock().unwrap_or_else(PoisonError::into_inner);
         if callers.len() >= CALLERS && !callers.contains_key(caller) {
-            // Whoever has been quiet for two seconds has its full allowance again: nothing is lost by forgetting it.
-            callers.retain(|_, bucket| now.saturating_duration_since(bucket.at) < Duration::from_secs(2));
+            // Nothing is lost by forgetting a caller that has its full allowance again.
+            let since = |bucket: &Bucket| now.saturating_duration_since(bucket.at).as_secs_f64();
+            callers.retain(|_, bucket| bucket.left + since(bucket) * rate < most);
             if callers.len() >= CALLERS {
                 caller = REST;
             }
@@ -200,6 +230,36 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "any instant to count from")]
+    fn inv_s1_the_first_request_counts_however_low_the_rate_is() {
+        let doors = Turnstiles::new(Limits { per_second: 1, ..Limits::default() });
+        let start = Instant::now();
+        let count = |s: u64| doors.count(Line::Strangers, "a", 20.0, start + Duration::from_secs(s));
+        count(0).unwrap();
+        assert_eq!(count(19).unwrap_err().code(), "too_many_requests");
+        count(20).unwrap();
+    }
+
+    #[test]
+    fn inv_s8_one_principal_has_half_of_the_places() {
+        let doors = Turnstiles::new(Limits { at_once: 4, listeners: 3, ..Limits::default() });
+        let claim = |principal: &str| {
+            let mut place = doors.enter()?;
+            doors.claim(&mut place, principal).map(|()| place)
+        };
+        let own = [claim("a").unwrap(), claim("a").unwrap()];
+        assert_eq!(claim("a").unwrap_err().code(), "overloaded");
+        let other = claim("b").unwrap();
+        drop(own);
+        drop((claim("a").unwrap(), claim("a").unwrap(), other));
+        assert_eq!(doors.requests(), 0);
+        let own = [doors.listen("a").unwrap(), doors.listen("a").unwrap()];
+        assert_eq!(doors.listen("a").unwrap_err().code(), "overloaded");
+        assert_eq!(doors.listeners(), own.len(), "one that is turned away takes no place");
+        doors.listen("b").unwrap();
+    }
+
+    #[test]
     fn only_so_many_are_inside() {
         let doors = Turnstiles::new(Limits { at_once: 2, listeners: 1, ..Limits::default() });
         let (first, second) = (doors.enter().unwrap(), doors.enter().unwrap());
@@ -208,8 +268,8 @@ mod tests {
         drop(first);
         drop(doors.enter().unwrap());
         drop(second);
-        let _listener = doors.listen().unwrap();
-        assert!(doors.listen().is_err());
+        let _listener = doors.listen("a").unwrap();
+        assert!(doors.listen("b").is_err());
         assert_eq!(doors.listeners(), 1);
     }
 
@@ -220,7 +280,7 @@ mod tests {
         doors.follow(Limits { at_once: 1, listeners: 0, ..Limits::default() });
         assert_eq!(doors.requests(), 2);
         drop(first);
-        assert!(doors.enter().is_err() && doors.listen().is_err());
+        assert!(doors.enter().is_err() && doors.listen("a").is_err());
         drop(second);
         let _third = doors.enter().unwrap();
         doors.follow(Limits { at_once: 2, ..Limits::default() });

@@ -65,7 +65,7 @@ impl Sqlite {
         // Whoever reads does so in the old log.
         let Ok(_alone) = self.reading.try_write() else { return Err(gone(path, Stage::Open)) };
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        // A process that has only read has nothing to save.
+        // A process that has only read cannot write the log into the database. One that lasts reads on a connection that can.
         if let Some(connection) = writer.as_ref() {
             let turn = self.turn()?;
             if !self.save(path, log, connection) {

@@ -56,7 +56,9 @@ impl Sqlite {
             let mut writer = self.writer()?;
             return look(self.connected(&mut writer)?);
         };
-        if self.options.one_connection && matches!(place::look(path)?, Presence::Present { writable_dir: true, .. }) {
+        // An empty file is nobody's store yet, and a query does not make it one.
+        let is_writable = || Ok(matches!(place::look(path)?, Presence::Present { writable_dir: true, size: 1.., .. }));
+        if self.options.one_connection && is_writable()? {
             let mut writer = self.writer()?;
             self.at_place(&mut writer)?;
             return look(self.connected(&mut writer)?);

@@ -12,7 +12,7 @@ use crate::http::revocation::{Looks, may_stay, until};
 
 /// Ends a response when its reader may no longer have it, and with the server.
 pub(super) fn watched(server: &Arc<Server>, visitor: Visitor, response: Response<Body>) -> Result<Response<Body>> {
-    let place = server.doors.listen()?;
+    let place = server.doors.listen(&visitor.caller.grants.principal)?;
     let over = over(server.clone(), visitor);
     Ok(response.map(|body| until(over, body, place)))
 }
