@@ -12,7 +12,7 @@ use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::access::{self, Doing};
 use crate::call::{self, Actor, Call, sight};
-use crate::op::Op;
+use crate::op::{Op, Prepared};
 use crate::unit::Unit;
 use crate::{line, mail, retain, settle};
 
@@ -44,12 +44,32 @@ pub struct Reply {
     pub replayed: bool,
 }
 
+/// An op that was checked and prepared: all that is left to do needs the store.
+pub struct Ready {
+    op: Op,
+    fingerprint: String,
+    prepared: Prepared,
+}
+
+impl Ready {
+    /// Checks an op and makes everything of it that needs no store.
+    pub fn new(call: &Call, op: Op) -> Result<Ready> {
+        let (fingerprint, prepared) = checked(call, &op)?;
+        Ok(Ready { op, fingerprint, prepared })
+    }
+
+    /// The op.
+    pub fn op(&self) -> &Op {
+        &self.op
+    }
+}
+
 /// An op that somebody waits for.
 pub struct Order<'a> {
     /// Who asks, and where.
     pub call: &'a Call,
     /// What for.
-    pub op: &'a Op,
+    pub ready: &'a Ready,
     /// Whether the asker is still there. It is asked under the write lock, so it must not block.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
@@ -58,7 +78,6 @@ pub struct Order<'a> {
 struct Job<'a> {
     kernel: &'a Kernel,
     order: &'a Order<'a>,
-    fingerprint: String,
     offers: Cell<usize>,
 }
 
@@ -72,7 +91,8 @@ impl Part<Result<Reply>> for Job<'_> {
     }
 
     fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<Result<Reply>>> {
-        self.kernel.once(tx, entered, self.order.call, self.order.op, (&self.fingerprint, &self.offers))
+        let Ready { op, fingerprint, prepared } = self.order.ready;
+        self.kernel.once(tx, entered, self.order.call, (op, prepared, fingerprint), &self.offers)
     }
 }
 
@@ -94,12 +114,13 @@ impl Kernel {
 
     /// Runs an op: all of it or nothing, once for each request id.
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
-        let fingerprint = checked(call, op)?;
+        let (fingerprint, prepared) = checked(call, op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
-        let answer =
-            self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, op, (&fingerprint, &offers)))?;
+        let answer = self
+            .store
+            .write(&call.project, |tx, entered| self.once(tx, entered, call, (op, &prepared, &fingerprint), &offers))?;
         // A hint, and only after the commit: whoever waits looks by itself as well.
         if offers.get() > 0 {
             self.store.ring();
@@ -109,7 +130,7 @@ impl Kernel {
 
     /// The kept answer to a request, if it was carried out: a look that waits for nobody and changes nothing.
     pub fn kept(&self, call: &Call, op: &Op) -> Result<Option<Reply>> {
-        let fingerprint = checked(call, op)?;
+        let (fingerprint, _) = checked(call, op)?;
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
             let (now, _) = entered.reading();
@@ -128,29 +149,17 @@ impl Kernel {
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.
     pub fn run_many(&self, orders: &[Order<'_>], longest: Duration) -> Vec<Result<Reply>> {
-        let mut checks = Vec::with_capacity(orders.len());
-        let mut jobs = Vec::with_capacity(orders.len());
-        for order in orders {
-            let check = checked(order.call, order.op);
-            checks.push(check.map(|fingerprint| {
-                jobs.push(Job { kernel: self, order, fingerprint, offers: Cell::new(0) });
-            }));
+        if orders.is_empty() {
+            return Vec::new();
         }
-        let mut done = Vec::new();
-        if !jobs.is_empty() {
-            let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
-            done = self.store.write_many(&parts, longest);
-            // A hint, and only after the commit.
-            if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
-                self.store.ring();
-            }
+        let jobs: Vec<_> = orders.iter().map(|order| Job { kernel: self, order, offers: Cell::new(0) }).collect();
+        let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
+        let done = self.store.write_many(&parts, longest);
+        // A hint, and only after the commit.
+        if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
+            self.store.ring();
         }
-        let mut done = done.into_iter();
-        let answer = |check: Result<()>| match check {
-            Ok(()) => done.next().map(|answer| answer.and_then(|reply| reply)),
-            Err(error) => Some(Err(error)),
-        };
-        checks.into_iter().map_while(answer).collect()
+        done.into_iter().map(|answer| answer.and_then(|reply| reply)).collect()
     }
 
     fn once(
@@ -158,8 +167,8 @@ impl Kernel {
         tx: &mut dyn Tx,
         entered: Entered,
         call: &Call,
-        op: &Op,
-        (fingerprint, offers): (&str, &Cell<usize>),
+        (op, prepared, fingerprint): (&Op, &Prepared, &str),
+        offers: &Cell<usize>,
     ) -> Result<Verdict<Result<Reply>>> {
         offers.set(0);
         check_store(call, &entered)?;
@@ -225,7 +234,7 @@ impl Kernel {
         }
         unit.begin()?;
         unit.register(sighting)?;
-        let answer = op.apply(&mut unit).and_then(|body| {
+        let answer = op.apply(&mut unit, prepared).and_then(|body| {
             line::serve(&mut unit)?;
             mail::end_with_holds(&mut unit).map(|()| body)
         });
@@ -358,12 +367,12 @@ impl Kernel {
     }
 }
 
-/// What is looked at before the store is touched; the fingerprint of the request.
-fn checked(call: &Call, op: &Op) -> Result<String> {
+/// What is looked at and made before the store is touched, with the fingerprint of the request.
+fn checked(call: &Call, op: &Op) -> Result<(String, Prepared)> {
     tenure_core::name::check(&call.actor.name)?;
-    op.check()?;
+    let prepared = op.prepare()?;
     access::admit(call, op)?;
-    fingerprint(op)
+    Ok((fingerprint(op)?, prepared))
 }
 
 fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {

@@ -30,6 +30,6 @@ mod unit;
 
 pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};
 pub use condition::{Condition, Repository, unconfirmed_store};
-pub use kernel::{Kernel, Order, Reply};
+pub use kernel::{Kernel, Order, Ready, Reply};
 pub use op::Op;
 pub use query::question::Query;

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::{Call, Kernel, Op, Order, Reply};
+use tenure_kernel::{Call, Kernel, Op, Order, Ready, Reply};
 use tenure_store::Location;
 use tokio::sync::{oneshot, watch};
 
@@ -22,6 +22,8 @@ const MOST: usize = 64;
 const LONGEST: Duration = Duration::from_millis(5);
 /// Most ops in line. Beyond it the answer is `busy` at once, instead of a wait that nobody stays for.
 const LINE: usize = 4_096;
+/// From how many rows on an op has a transaction of its own: no other is to wait for its end, or to be done again with it.
+const LARGE: usize = 256;
 /// Threads on PostgreSQL: each keeps one connection busy.
 const THREADS: usize = 8;
 
@@ -69,7 +71,7 @@ struct State {
 
 struct Waiting {
     call: Call,
-    op: Op,
+    ready: Ready,
     asker: Asker,
     deadline: Instant,
     answer: oneshot::Sender<Result<Reply>>,
@@ -109,6 +111,11 @@ impl Queue {
 
     /// Runs an op when its turn comes, and answers when it is durable.
     pub async fn run(&self, call: Call, op: Op, asker: Asker, deadline: Instant) -> Result<Reply> {
+        // Before the line, so that nobody in it waits for this.
+        let (call, ready) = prepared(call, op).await;
+        let ready = ready.inspect_err(|_| {
+            self.shared.counts.ops.fetch_add(1, Ordering::Relaxed);
+        })?;
         let (answer, answered) = oneshot::channel();
         {
             let mut state = self.shared.state();
@@ -119,7 +126,7 @@ impl Queue {
                 self.shared.counts.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Err(full());
             }
-            state.line.push_back(Waiting { call, op, asker, deadline, answer });
+            state.line.push_back(Waiting { call, ready, asker, deadline, answer });
         }
         self.shared.changed.notify_one();
         // A thread that is gone has dropped the sender; it never ends while something is in line.
@@ -172,11 +179,12 @@ impl Shared {
         while self.take(&mut taken) {
             let before = taken.len();
             let answers = {
-                let wanted: Vec<_> = taken.iter().map(|one| move || one.is_wanted()).collect();
-                let orders: Vec<_> = taken
+                let together = &taken[..together(&taken)];
+                let wanted: Vec<_> = together.iter().map(|one| move || one.is_wanted()).collect();
+                let orders: Vec<_> = together
                     .iter()
                     .zip(&wanted)
-                    .map(|(one, wanted)| Order { call: &one.call, op: &one.op, is_wanted: wanted })
+                    .map(|(one, wanted)| Order { call: &one.call, ready: &one.ready, is_wanted: wanted })
                     .collect();
                 self.kernel.run_many(&orders, LONGEST)
             };
@@ -226,6 +234,23 @@ impl Shared {
     }
 }
 
+/// How many of those who are next share a transaction: a large op has its own.
+fn together(taken: &[Waiting]) -> usize {
+    let large = taken.iter().position(|one| one.ready.op().items() >= LARGE);
+    large.map_or(taken.len(), |at| at.max(1))
+}
+
+/// The op, checked and prepared; what takes long does not keep the thread that serves others.
+async fn prepared(call: Call, op: Op) -> (Call, Result<Ready>) {
+    if op.items() < LARGE {
+        let ready = Ready::new(&call, op);
+        return (call, ready);
+    }
+    let kept = call.clone();
+    let ready = tokio::task::spawn_blocking(move || Ready::new(&call, op)).await;
+    (kept, ready.unwrap_or_else(|_| Err(Error::bug("an op could not be prepared"))))
+}
+
 fn closing() -> Error {
     Error::new(Kind::Busy, "not_run", Stage::Lock, "the server is shutting down")
         .hint("Nothing was done. Ask again with the same request id.")
@@ -234,4 +259,38 @@ fn closing() -> Error {
 fn full() -> Error {
     Error::new(Kind::Busy, "overloaded", Stage::Lock, "too many requests wait for this server")
         .hint("Nothing was done. Ask again in a moment, with the same request id.")
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_kernel::Actor;
+    use tenure_kernel::op::{add, add_many};
+    use tenure_store::OsEntropy;
+    use tenure_store::table::project;
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process")]
+    fn waiting(op: Op) -> Waiting {
+        let name = project::Name { key: "name:p".into(), label: "p".into() };
+        let call = Call::new(name, Actor::named("ada"), &OsEntropy);
+        let ready = Ready::new(&call, op).unwrap();
+        Waiting { call, ready, asker: Arc::new(|| true), deadline: Instant::now(), answer: oneshot::channel().0 }
+    }
+
+    fn batch(items: usize) -> Op {
+        let lines = "{\"title\":\"one of many\"}\n".repeat(items);
+        Op::AddMany(add_many::Request::parse(lines.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_large_op_shares_its_transaction_with_no_other() {
+        let small = || waiting(Op::Add(add::Request::titled("small")));
+        let large = || waiting(batch(LARGE));
+        assert_eq!(together(&[small(), small(), waiting(batch(LARGE - 1))]), 3);
+        assert_eq!(together(&[large()]), 1);
+        assert_eq!(together(&[large(), small(), small()]), 1, "the others come after it");
+        assert_eq!(together(&[small(), small(), large(), small()]), 2, "what stands before it does not wait for it");
+        assert_eq!(together(&[large(), large()]), 1);
+    }
 }

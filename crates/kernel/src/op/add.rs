@@ -60,6 +60,7 @@ impl Request {
 }
 
 /// A task's own words, checked.
+#[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) title: String,
     pub(crate) description: String,

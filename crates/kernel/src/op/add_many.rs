@@ -1,6 +1,6 @@
 //! Adds many tasks in one transaction, all or none. Rows go in by one statement a table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,8 @@ use super::add::{self, Draft};
 use crate::unit::Unit;
 use crate::{json_lines, shape};
 
-/// Most tasks in one request.
-pub const AT_MOST: usize = 200_000;
+/// Most tasks in one request: other projects in the same file wait while they are written, about a second for so many.
+pub const AT_MOST: usize = 50_000;
 
 /// Most bytes of a batch as JSON lines.
 pub const BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -79,17 +79,18 @@ impl Request {
                 Error::usage("input_too_long", "the input has more than 64 MiB").hint("Send it in several calls.")
             );
         }
-        let mut items = Vec::new();
+        // Counted before anything is read: how many there are is the first thing to say about too many.
+        let count = json_lines::lines(input).count();
+        if count > AT_MOST {
+            return Err(too_many(count));
+        }
+        let mut items = Vec::with_capacity(count);
         for (line, bytes) in json_lines::lines(input) {
             let bad = |message: String| {
                 Error::usage("bad_line", format!("line {line}: {message}"))
                     .hint("Nothing was added. Each line is one JSON object with a title.")
                     .detail("line", line)
             };
-            if items.len() == AT_MOST {
-                return Err(Error::usage("too_many_items", format!("the input has more than {AT_MOST} tasks"))
-                    .hint("Send it in several calls."));
-            }
             let text = json_lines::text(bytes).map_err(bad)?;
             let item: Item = serde_json::from_str(text).map_err(|error| bad(json_lines::told(&error)))?;
             items.push(Item { line, ..item });
@@ -98,23 +99,31 @@ impl Request {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
+        self.prepare().map(|_| ())
+    }
+
+    /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
+    pub(crate) fn prepare(&self) -> Result<Batch> {
         if self.items.is_empty() {
             return Err(Error::usage("nothing_to_add", "there is no task in the input"));
         }
         if self.items.len() > AT_MOST {
-            return Err(Error::usage(
-                "too_many_items",
-                format!("{} tasks given, at most {AT_MOST} fit into one call", self.items.len()),
-            ));
+            return Err(too_many(self.items.len()));
         }
-        for item in &self.items {
-            draft(item).map_err(on_line(item.line))?;
+        let drafts = self.items.iter().map(|item| draft(item).map_err(on_line(item.line)));
+        let drafts = drafts.collect::<Result<Vec<_>>>()?;
+        let (inside, outside) = self.edges()?;
+        if let Some(nodes) = graph::cycle(&inside) {
+            return Err(self.cycle(&nodes));
         }
-        let (edges, _) = self.edges()?;
-        match graph::cycle(&edges) {
-            None => Ok(()),
-            Some(nodes) => Err(self.cycle(&nodes)),
-        }
+        let afters = inside.into_iter().zip(outside);
+        let items = self.items.iter().zip(drafts).zip(afters).map(|((item, draft), (inside, outside))| Fitting {
+            line: item.line,
+            draft,
+            inside,
+            outside: outside.into_iter().map(str::to_owned).collect(),
+        });
+        Ok(Batch(items.collect()))
     }
 
     /// For each item the items it comes after, and the ids that are not of this batch.
@@ -173,39 +182,40 @@ fn draft(item: &Item) -> Result<Draft> {
     add::draft(&item.title, &item.description, &item.acceptance, item.priority, &item.labels)
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Added> {
+/// A batch that was checked.
+pub(crate) struct Batch(Vec<Fitting>);
+
+/// One task of it, with what it comes after: other items by their place, and other tasks by their id.
+struct Fitting {
+    line: usize,
+    draft: Draft,
+    inside: Vec<usize>,
+    outside: Vec<String>,
+}
+
+pub(crate) fn apply(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
     let project = unit.project.id.clone();
-    let (inside, outside) = request.edges()?;
-    let known = known(unit, &outside)?;
-    let ids = draw(unit, request.items.len())?;
+    let known = known(unit, batch)?;
+    let ids = draw(unit, batch.0.len())?;
 
     let mut rows = Vec::with_capacity(ids.len());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut labels = Vec::new();
     let mut events = Vec::with_capacity(ids.len());
-    for (index, item) in request.items.iter().enumerate() {
-        let mut statuses = vec![Status::Open; inside[index].len()];
-        for after in &outside[index] {
-            let status = known.get(*after).ok_or_else(|| on_line(item.line)(unknown(after)))?;
+    for (id, item) in ids.iter().zip(&batch.0) {
+        let mut statuses = vec![Status::Open; item.inside.len()];
+        for after in &item.outside {
+            let status = known.get(after).ok_or_else(|| on_line(item.line)(unknown(after)))?;
             statuses.push(*status);
         }
-        pairs.extend(inside[index].iter().map(|&after| (ids[index].as_str(), ids[after].as_str())));
-        pairs.extend(outside[index].iter().map(|after| (ids[index].as_str(), *after)));
-        unit.project.last_task += 1;
-        let row = add::row(unit, ids[index].clone(), unit.project.last_task, draft(item)?, &statuses);
+        let within = item.inside.iter().map(|&at| ids[at].as_str());
+        let after: Vec<&str> = within.chain(item.outside.iter().map(String::as_str)).collect();
+        pairs.extend(after.iter().map(|after| (id.as_str(), *after)));
+        let number = unit.next_task();
+        let row = add::row(unit, id.clone(), number, item.draft.clone(), &statuses);
         unit.project.counts[row.class() as usize] += 1;
-        for label in &row.labels {
-            labels.push((
-                label.clone(),
-                row.status.as_str(),
-                i64::from(row.ready),
-                row.priority,
-                row.number,
-                row.id.clone(),
-            ));
-        }
-        let after: Vec<&str> =
-            inside[index].iter().map(|&at| ids[at].as_str()).chain(outside[index].iter().copied()).collect();
+        let (status, ready) = (row.status.as_str(), i64::from(row.ready));
+        labels.extend(item.draft.labels.iter().map(|label| (label, status, ready, row.priority, row.number, id)));
         let data = json!({ "title": row.title, "priority": row.priority, "number": row.number, "after": after });
         events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
         rows.push(row);
@@ -223,36 +233,44 @@ pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Add
 }
 
 /// The status of every task outside the batch that something in it comes after.
-fn known(unit: &mut Unit<'_>, outside: &[Vec<&str>]) -> Result<HashMap<String, Status>> {
-    let mut asked: Vec<String> = outside.iter().flatten().map(|id| (*id).to_owned()).collect();
+fn known(unit: &mut Unit<'_>, batch: &Batch) -> Result<HashMap<String, Status>> {
+    let mut asked: Vec<String> = batch.0.iter().flat_map(|item| &item.outside).cloned().collect();
     asked.sort();
     asked.dedup();
     Ok(task::existing(unit.tx, &unit.project.id, &asked)?.into_iter().collect())
+}
+
+fn too_many(count: usize) -> Error {
+    Error::usage("too_many_items", format!("{count} tasks given, at most {AT_MOST} fit into one call"))
+        .hint("Nothing was added. Split the input and add it in several calls.")
+        .detail("given", count)
+        .detail("limit", AT_MOST)
 }
 
 fn unknown(after: &str) -> Error {
     id::unknown(after, id::Sort::Task).hint("`after` takes ids of tasks or keys of this batch.")
 }
 
-/// Draws ids that are free and differ from each other.
+/// Draws ids that are free and differ from each other, the smallest first. In that order every index that begins with the
+/// id is written from one end to the other; in the order they were drawn each row would touch a page of its own, and other
+/// writers would wait twice as long.
 fn draw(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
     let issued = u64::try_from(unit.project.last_task).unwrap_or(0) + count as u64;
     let length = id::length(issued);
-    let mut seen = std::collections::HashSet::with_capacity(count);
-    let mut ids = Vec::with_capacity(count);
+    let mut ids = BTreeSet::new();
     while ids.len() < count {
-        let mut round = Vec::new();
+        let mut round = BTreeSet::new();
         while ids.len() + round.len() < count {
-            let drawn = unit.draw(id::Sort::Task, length);
-            if seen.insert(drawn.clone()) {
-                round.push(drawn);
-            }
+            let wanted = count - ids.len() - round.len();
+            round.extend(unit.draw_many(id::Sort::Task, length, wanted).into_iter().filter(|id| !ids.contains(id)));
         }
-        let taken = task::existing(unit.tx, &unit.project.id, &round)?;
-        let taken: std::collections::HashSet<String> = taken.into_iter().map(|(id, _)| id).collect();
-        ids.extend(round.into_iter().filter(|id| !taken.contains(id)));
+        let asked: Vec<String> = round.iter().cloned().collect();
+        for (taken, _) in task::existing(unit.tx, &unit.project.id, &asked)? {
+            round.remove(&taken);
+        }
+        ids.append(&mut round);
     }
-    Ok(ids)
+    Ok(ids.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 mod plan;
 mod read;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde_json::json;
 use tenure_core::agent::Process;
 use tenure_core::task::{Status, priority};
 use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
-use tenure_store::table::{agent, dep, label, note, task};
+use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::Plan;
 pub use self::read::BYTES_MAX;
@@ -22,12 +22,15 @@ use crate::kernel::Kernel;
 use crate::shape::export::{Imported, Note, Task};
 use crate::unit::Unit;
 
-/// Most tasks in one request.
-pub const TASKS_MAX: usize = 200_000;
+/// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
+pub const TASKS_MAX: usize = 100_000;
 /// Most notes in one request.
-pub const NOTES_MAX: usize = 1_000_000;
+pub const NOTES_MAX: usize = 200_000;
 /// Most grants, and the highest version, that anything comes with.
 const COUNT_MAX: i64 = 1_000_000_000;
+/// What helps against too many.
+const SPLIT: &str = "Nothing was imported. Take a part of it, with the tasks that the others come after first; \
+                     a whole store moves by `tenure backup` and `tenure restore`.";
 /// How many rows go into one statement.
 const ROWS: usize = 5_000;
 
@@ -52,9 +55,11 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
 
 impl Request {
     pub(crate) fn check(&self) -> Result<()> {
-        let too_many = |count: usize, what: &str, most: usize| {
-            Error::usage("too_many_items", format!("{count} {what} given, at most {most} fit into one import"))
-        };
+        self.prepare().map(|_| ())
+    }
+
+    /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
+    pub(crate) fn prepare(&self) -> Result<Batch> {
         if self.tasks.len() > TASKS_MAX {
             return Err(too_many(self.tasks.len(), "tasks", TASKS_MAX));
         }
@@ -62,12 +67,12 @@ impl Request {
             return Err(too_many(self.notes.len(), "notes", NOTES_MAX));
         }
         let places = self.places()?;
-        for given in &self.tasks {
-            fit_task(given).map_err(on_line(given.line))?;
-        }
+        let fit = |given: &Task| fit_task(given).map_err(on_line(given.line));
+        let tasks = self.tasks.iter().map(fit).collect::<Result<Vec<_>>>()?;
         let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut notes = Vec::with_capacity(self.notes.len());
         for given in &self.notes {
-            fit_note(given).map_err(on_line(given.line))?;
+            notes.push(fit_note(given).map_err(on_line(given.line))?);
             if let Some(first) = seen.insert(&given.id, given.line) {
                 return Err(on_line(given.line)(duplicate(&given.id, first)));
             }
@@ -77,10 +82,23 @@ impl Request {
             .iter()
             .map(|given| given.after.iter().filter_map(|after| places.get(after.as_str()).copied()).collect())
             .collect();
-        match graph::cycle(&edges) {
-            None => Ok(()),
-            Some(nodes) => Err(self.cycle(&nodes)),
+        if let Some(nodes) = graph::cycle(&edges) {
+            return Err(self.cycle(&nodes));
         }
+        Ok(Batch { named: self.named(), tasks, notes, events: self.events })
+    }
+
+    /// Every task that is imported or referred to, each once, in order.
+    fn named(&self) -> Vec<String> {
+        let mut named: HashSet<&String> = HashSet::new();
+        for given in &self.tasks {
+            named.insert(&given.id);
+            named.extend(given.after.iter().chain(&given.blocked_on));
+        }
+        named.extend(self.notes.iter().map(|given| &given.task));
+        let mut named: Vec<String> = named.into_iter().cloned().collect();
+        named.sort();
+        named
     }
 
     /// Where each task stands.
@@ -105,6 +123,22 @@ impl Request {
             .hint("Nothing was imported. Take one of these dependencies out.")
             .detail("cycle", shown)
     }
+}
+
+/// An import that was checked, in the one spelling that is stored.
+pub(crate) struct Batch {
+    tasks: Vec<Task>,
+    /// With their data as it is stored.
+    notes: Vec<(Note, String)>,
+    named: Vec<String>,
+    events: usize,
+}
+
+fn too_many(count: usize, what: &str, most: usize) -> Error {
+    Error::usage("too_many_items", format!("{count} {what} given, at most {most} fit into one import"))
+        .hint(SPLIT)
+        .detail("given", count)
+        .detail("limit", most)
 }
 
 fn duplicate(id: &str, first: usize) -> Error {
@@ -204,31 +238,39 @@ fn instant(given: &str) -> Result<Time> {
 impl Kernel {
     /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
     pub fn import_plan(&self, call: &Call, request: &Request) -> Result<Imported> {
-        request.check()?;
+        let batch = request.prepare()?;
         self.ask(call, |tx, scene| {
-            let plan = plan::make(tx, scene.project_id(), request)?;
+            let plan = plan::make(tx, scene.project_id(), &batch)?;
             let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
-            Ok(Imported { dry_run: true, ..plan.summary(request, agents) })
+            Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
         })
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Imported> {
+pub(crate) fn apply(unit: &mut Unit<'_>, batch: &Batch) -> Result<Imported> {
     let project = unit.project.id.clone();
-    let plan = plan::make(unit.tx, &project, request)?;
+    let plan = plan::make(unit.tx, &project, batch)?;
     let agents = meet(unit, &plan)?;
-    for page in plan.tasks.chunks(ROWS) {
+    let mut numbered: Vec<(i64, &Task)> = plan.tasks.iter().map(|given| (unit.next_task(), *given)).collect();
+    for page in numbered.chunks(ROWS) {
+        let events: Vec<_> = page.iter().map(|(number, given)| added(unit, *number, given)).collect();
+        unit.append_all(&events)?;
+    }
+    // In the order of their ids every index that begins with the id is written from one end to the other, and others wait
+    // for the lock half as long.
+    numbered.sort_unstable_by(|(_, a), (_, b)| a.id.cmp(&b.id));
+    for page in numbered.chunks(ROWS) {
         add_tasks(unit, &project, &plan, page)?;
     }
     for page in plan.notes.chunks(ROWS) {
         add_notes(unit, &project, page)?;
     }
-    Ok(plan.summary(request, agents))
+    Ok(plan.summary(batch, agents))
 }
 
 /// A task is for its assignee here too, so that one is known from now on and gone if it does not come within the time
 /// that any agent has: then the task is for anyone, as everywhere.
-fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
+fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
     let project = unit.project.id.clone();
     let me = unit.me().to_owned();
     let strangers = plan.strangers(unit.tx, &project, &me)?;
@@ -254,24 +296,26 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan) -> Result<usize> {
     Ok(strangers.len())
 }
 
-fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan, page: &[Task]) -> Result<()> {
-    let (mut rows, mut labels, mut events) = (Vec::new(), Vec::new(), Vec::new());
+/// The event of a task that came in.
+fn added(unit: &mut Unit<'_>, number: i64, given: &Task) -> log::Row {
+    let data = json!({
+        "title": given.title, "priority": given.priority, "number": number, "after": given.after,
+        "imported": true, "status": given.status.as_str(), "reason": given.reason, "was_held_by": given.was_held_by,
+        "attempt": given.attempt, "version": given.version, "created_by": given.created_by,
+        "created_at": given.created_at,
+    });
+    unit.event(event::kind::TASK_ADDED, &given.id, "", None, &data)
+}
+
+fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, &Task)]) -> Result<()> {
+    let (mut rows, mut labels) = (Vec::new(), Vec::new());
     let mut pairs: Vec<(&str, &str)> = Vec::new();
-    for given in page {
-        unit.project.last_task += 1;
-        let row = row(given, unit.project.last_task, &plan.dependencies(given)?)?;
+    for (number, given) in page {
+        let row = row(given, *number, &plan.dependencies(given)?)?;
         unit.project.counts[row.class() as usize] += 1;
         pairs.extend(given.after.iter().map(|after| (given.id.as_str(), after.as_str())));
         let (status, ready) = (row.status.as_str(), i64::from(row.ready));
-        labels
-            .extend(row.labels.iter().map(|label| (label.clone(), status, ready, row.priority, row.number, &given.id)));
-        let data = json!({
-            "title": row.title, "priority": row.priority, "number": row.number, "after": given.after,
-            "imported": true, "status": status, "reason": given.reason, "was_held_by": given.was_held_by,
-            "attempt": row.attempt, "version": row.version, "created_by": row.created_by,
-            "created_at": given.created_at,
-        });
-        events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
+        labels.extend(given.labels.iter().map(|label| (label, status, ready, row.priority, row.number, &given.id)));
         rows.push(row);
     }
     task::whole::insert_many(unit.tx, project, &rows)?;
@@ -282,7 +326,7 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan, page: &[Task]) -> 
         let json = serde_json::to_string(&labels).map_err(|error| Error::bug(error.to_string()))?;
         label::insert_many(unit.tx, project, json)?;
     }
-    unit.append_all(&events)
+    Ok(())
 }
 
 /// The row of a task, with what follows from its dependencies as they are here.
@@ -322,7 +366,7 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
     })
 }
 
-fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[(Note, String)]) -> Result<()> {
+fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Result<()> {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for (given, data) in page {
         let told = json!({

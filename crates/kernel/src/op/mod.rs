@@ -138,6 +138,13 @@ pub enum Op {
     AccessDenied(access_denied::Request),
 }
 
+/// What was made of an op before the lock was taken.
+pub(crate) enum Prepared {
+    AddMany(add_many::Batch),
+    Import(import::Batch),
+    Nothing,
+}
+
 pub use self::list::{ALL, About};
 pub use crate::call::Door;
 
@@ -255,6 +262,24 @@ impl Op {
         }
     }
 
+    /// Makes what can be made before the lock is taken, of what passes [`Op::check`].
+    pub(crate) fn prepare(&self) -> Result<Prepared> {
+        match self {
+            Op::AddMany(request) => request.prepare().map(Prepared::AddMany),
+            Op::Import(request) => request.prepare().map(Prepared::Import),
+            _ => self.check().map(|()| Prepared::Nothing),
+        }
+    }
+
+    /// How many rows it brings, where it is made for many: the lock is held the longer the more there are.
+    pub fn items(&self) -> usize {
+        match self {
+            Op::AddMany(request) => request.items.len(),
+            Op::Import(request) => request.tasks.len() + request.notes.len(),
+            _ => 1,
+        }
+    }
+
     /// The request as sent, in one spelling: what its fingerprint is made of, and what [`Op::read`] reads.
     pub fn canonical(&self) -> Result<String> {
         match self {
@@ -302,48 +327,49 @@ impl Op {
     }
 
     /// Decides and writes, and returns the response as JSON.
-    pub(crate) fn apply(&self, unit: &mut Unit<'_>) -> Result<String> {
-        match self {
-            Op::Add(request) => json(&add::apply(unit, request)?),
-            Op::AddMany(request) => json(&add_many::apply(unit, request)?),
-            Op::Edit(request) => json(&edit::apply(unit, request)?),
-            Op::Claim(request) => json(&claim::apply(unit, request)?),
-            Op::Resume(request) => json(&resume::apply(unit, request)?),
-            Op::Confirm(request) => json(&confirm::apply(unit, request)?),
-            Op::Note(request) => json(&note::apply(unit, request)?),
-            Op::Done(request) => json(&done::apply(unit, request)?),
-            Op::Block(request) => json(&block::apply(unit, request)?),
-            Op::Unblock(request) => json(&unblock::apply(unit, request)?),
-            Op::Release(request) => json(&release::apply(unit, request)?),
-            Op::Reserve(request) => json(&reserve::apply(unit, request)?),
-            Op::Lock(request) => json(&lock::apply(unit, request)?),
-            Op::Reopen(request) => json(&reopen::apply(unit, request)?),
-            Op::Cancel(request) => json(&cancel::apply(unit, request)?),
-            Op::Transfer(request) => json(&transfer::apply(unit, request)?),
-            Op::Import(request) => json(&import::apply(unit, request)?),
-            Op::Remember(request) => json(&remember::apply(unit, request)?),
-            Op::MemoryPin(request) => json(&memory_pin::apply(unit, request)?),
-            Op::MemoryForget(request) => json(&memory_forget::apply(unit, request)?),
-            Op::Send(request) => json(&send::apply(unit, request)?),
-            Op::Inbox(request) => json(&inbox::apply(unit, request)?),
-            Op::SessionStart(request) => json(&session_start::apply(unit, request)?),
-            Op::SessionEnd(request) => json(&session_end::apply(unit, request)?),
-            Op::ToolUsed(request) => json(&tool_used::apply(unit, request)?),
-            Op::Committed(request) => json(&committed::apply(unit, request)?),
-            Op::Lessons(request) => json(&lessons::apply(unit, request)?),
-            Op::Join(request) => json(&join::apply(unit, request)?),
-            Op::Forget(request) => json(&forget::apply(unit, request)?),
-            Op::SwitchOn(request) => json(&switch_on::apply(unit, request)?),
-            Op::Off(request) => json(&off::apply(unit, request)?),
-            Op::Guard(request) => json(&guard::apply(unit, request)?),
-            Op::TokenAdd(request) => json(&token_add::apply(unit, request)?),
-            Op::TokenRevoke(request) => json(&token_revoke::apply(unit, request)?),
-            Op::MemberSet(request) => json(&member_set::apply(unit, request)?),
-            Op::PrincipalSet(request) => json(&principal_set::apply(unit, request)?),
-            Op::LoginOffer(request) => json(&login_offer::apply(unit, request)?),
-            Op::LoginTake(request) => json(&login_take::apply(unit, request)?),
-            Op::LoginClose(request) => json(&login_close::apply(unit, request)?),
-            Op::AccessDenied(request) => json(&access_denied::apply(unit, request)?),
+    pub(crate) fn apply(&self, unit: &mut Unit<'_>, prepared: &Prepared) -> Result<String> {
+        match (self, prepared) {
+            (Op::Add(request), _) => json(&add::apply(unit, request)?),
+            (Op::AddMany(_), Prepared::AddMany(batch)) => json(&add_many::apply(unit, batch)?),
+            (Op::Edit(request), _) => json(&edit::apply(unit, request)?),
+            (Op::Claim(request), _) => json(&claim::apply(unit, request)?),
+            (Op::Resume(request), _) => json(&resume::apply(unit, request)?),
+            (Op::Confirm(request), _) => json(&confirm::apply(unit, request)?),
+            (Op::Note(request), _) => json(&note::apply(unit, request)?),
+            (Op::Done(request), _) => json(&done::apply(unit, request)?),
+            (Op::Block(request), _) => json(&block::apply(unit, request)?),
+            (Op::Unblock(request), _) => json(&unblock::apply(unit, request)?),
+            (Op::Release(request), _) => json(&release::apply(unit, request)?),
+            (Op::Reserve(request), _) => json(&reserve::apply(unit, request)?),
+            (Op::Lock(request), _) => json(&lock::apply(unit, request)?),
+            (Op::Reopen(request), _) => json(&reopen::apply(unit, request)?),
+            (Op::Cancel(request), _) => json(&cancel::apply(unit, request)?),
+            (Op::Transfer(request), _) => json(&transfer::apply(unit, request)?),
+            (Op::Import(_), Prepared::Import(batch)) => json(&import::apply(unit, batch)?),
+            (Op::Remember(request), _) => json(&remember::apply(unit, request)?),
+            (Op::MemoryPin(request), _) => json(&memory_pin::apply(unit, request)?),
+            (Op::MemoryForget(request), _) => json(&memory_forget::apply(unit, request)?),
+            (Op::Send(request), _) => json(&send::apply(unit, request)?),
+            (Op::Inbox(request), _) => json(&inbox::apply(unit, request)?),
+            (Op::SessionStart(request), _) => json(&session_start::apply(unit, request)?),
+            (Op::SessionEnd(request), _) => json(&session_end::apply(unit, request)?),
+            (Op::ToolUsed(request), _) => json(&tool_used::apply(unit, request)?),
+            (Op::Committed(request), _) => json(&committed::apply(unit, request)?),
+            (Op::Lessons(request), _) => json(&lessons::apply(unit, request)?),
+            (Op::Join(request), _) => json(&join::apply(unit, request)?),
+            (Op::Forget(request), _) => json(&forget::apply(unit, request)?),
+            (Op::SwitchOn(request), _) => json(&switch_on::apply(unit, request)?),
+            (Op::Off(request), _) => json(&off::apply(unit, request)?),
+            (Op::Guard(request), _) => json(&guard::apply(unit, request)?),
+            (Op::TokenAdd(request), _) => json(&token_add::apply(unit, request)?),
+            (Op::TokenRevoke(request), _) => json(&token_revoke::apply(unit, request)?),
+            (Op::MemberSet(request), _) => json(&member_set::apply(unit, request)?),
+            (Op::PrincipalSet(request), _) => json(&principal_set::apply(unit, request)?),
+            (Op::LoginOffer(request), _) => json(&login_offer::apply(unit, request)?),
+            (Op::LoginTake(request), _) => json(&login_take::apply(unit, request)?),
+            (Op::LoginClose(request), _) => json(&login_close::apply(unit, request)?),
+            (Op::AccessDenied(request), _) => json(&access_denied::apply(unit, request)?),
+            (Op::AddMany(_) | Op::Import(_), _) => Err(Error::bug("a batch that was not prepared")),
         }
     }
 }

@@ -257,6 +257,25 @@ impl<'a> Unit<'a> {
         id::draw(sort, length, &mut |bytes| self.entropy.fill(bytes))
     }
 
+    /// The number of the next task.
+    pub(crate) fn next_task(&mut self) -> i64 {
+        self.project.last_task += 1;
+        self.project.last_task
+    }
+
+    /// Draws so many ids with one look at the source of randomness; some may be equal.
+    pub(crate) fn draw_many(&self, sort: id::Sort, length: usize, count: usize) -> Vec<String> {
+        let mut bytes = vec![0; length * count];
+        self.entropy.fill(&mut bytes);
+        let mut rest = bytes.as_slice();
+        let mut fill = |wanted: &mut [u8]| {
+            let (taken, left) = rest.split_at(wanted.len());
+            wanted.copy_from_slice(taken);
+            rest = left;
+        };
+        (0..count).map(|_| id::draw(sort, length, &mut fill)).collect()
+    }
+
     /// Draws an id of a sort; the caller checks that it is free.
     pub(crate) fn draw_next(&self, sort: id::Sort) -> String {
         let issued = match sort {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure_core::Result;
 use tenure_kernel::op::{add, claim};
-use tenure_kernel::{Call, Op, Order, Reply};
+use tenure_kernel::{Call, Op, Order, Ready, Reply};
 use tenure_store::table::project;
 use tenure_store::{Entered, Part, Sql, Tx, Verdict};
 
@@ -38,11 +38,22 @@ fn claim(task: &str) -> Op {
     Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() })
 }
 
+fn ready(call: &Call, op: &Op) -> Ready {
+    Ready::new(call, op.clone()).unwrap()
+}
+
+/// What is malformed never comes as far as the store; the rest shares a transaction.
 fn run(world: &World, work: &[(Call, Op)]) -> Vec<Result<Reply>> {
-    let orders: Vec<_> = work.iter().map(|(call, op)| Order { call, op, is_wanted: &stays }).collect();
+    let checked: Vec<_> = work.iter().map(|(call, op)| (call, Ready::new(call, op.clone()))).collect();
+    let fitting = checked.iter().filter_map(|(call, ready)| Some((*call, ready.as_ref().ok()?)));
+    let orders: Vec<_> = fitting.map(|(call, ready)| Order { call, ready, is_wanted: &stays }).collect();
     let answers = world.kernel.run_many(&orders, LONG);
-    assert_eq!(answers.len(), work.len());
-    answers
+    assert_eq!(answers.len(), orders.len());
+    let mut answers = answers.into_iter();
+    checked
+        .iter()
+        .map(|(_, ready)| ready.as_ref().map_or_else(|error| Err(error.repeated()), |_| answers.next().unwrap()))
+        .collect()
 }
 
 fn titles(world: &World) -> Vec<String> {
@@ -82,8 +93,10 @@ fn left_before(world: &World) {
     let left = || false;
     let (call, op) = (world.call("a"), add("for nobody"));
     let (other_call, other) = (world.call("b"), add("for b"));
-    let orders =
-        [Order { call: &call, op: &op, is_wanted: &left }, Order { call: &other_call, op: &other, is_wanted: &stays }];
+    let orders = [
+        Order { call: &call, ready: &ready(&call, &op), is_wanted: &left },
+        Order { call: &other_call, ready: &ready(&other_call, &other), is_wanted: &stays },
+    ];
     let answers = world.kernel.run_many(&orders, LONG);
     assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
     assert!(answers[1].is_ok());
@@ -106,8 +119,8 @@ fn left_before_commit(world: &World) {
     let (call, op) = (world.call("a"), claim(&task));
     let (other_call, other) = (world.call("b"), add("for b"));
     let orders = [
-        Order { call: &call, op: &op, is_wanted: &leaves },
-        Order { call: &other_call, op: &other, is_wanted: &stays },
+        Order { call: &call, ready: &ready(&call, &op), is_wanted: &leaves },
+        Order { call: &other_call, ready: &ready(&other_call, &other), is_wanted: &stays },
     ];
     let answers = world.kernel.run_many(&orders, LONG);
     assert_eq!(answers[0].as_ref().unwrap_err().code(), "not_run");
@@ -128,7 +141,7 @@ fn told_while_deciding(world: &World) {
         seen.borrow_mut().push((other.store().is_deciding(), other.kept(&call, &op).unwrap().is_some()));
         true
     };
-    let answers = world.kernel.run_many(&[Order { call: &call, op: &op, is_wanted: &wanted }], LONG);
+    let answers = world.kernel.run_many(&[Order { call: &call, ready: &ready(&call, &op), is_wanted: &wanted }], LONG);
     let reply = answers[0].as_ref().unwrap();
     assert_eq!(*seen.borrow(), [(false, false), (true, false)]);
     assert!(!other.store().is_deciding());
@@ -218,8 +231,14 @@ fn several_projects(world: &World) {
 
 /// Without any time at least one op is carried out, and only what is answered.
 fn no_longer(world: &World) {
-    let work: Vec<_> = (0..5).map(|n| (world.call("a"), add(&format!("task {n}")))).collect();
-    let mut orders: Vec<_> = work.iter().map(|(call, op)| Order { call, op, is_wanted: &stays }).collect();
+    let work: Vec<_> = (0..5)
+        .map(|n| {
+            let call = world.call("a");
+            let ready = ready(&call, &add(&format!("task {n}")));
+            (call, ready)
+        })
+        .collect();
+    let mut orders: Vec<_> = work.iter().map(|(call, ready)| Order { call, ready, is_wanted: &stays }).collect();
     let mut rounds = 0;
     while !orders.is_empty() {
         let answers = world.kernel.run_many(&orders, Duration::ZERO);

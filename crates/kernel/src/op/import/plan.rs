@@ -9,7 +9,7 @@ use tenure_core::{Error, Kind, Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{agent, note, task};
 
-use super::{Request, fit_note, fit_task, on_line};
+use super::{Batch, on_line};
 use crate::query::export::whole;
 use crate::shape::export::{Imported, Note, Task};
 
@@ -19,37 +19,36 @@ const PAGE: usize = 1_000;
 const NAMED: usize = 20;
 
 /// What goes in, and what it is decided by.
-pub(super) struct Plan {
+pub(super) struct Plan<'a> {
     /// The tasks that are not here yet, in the order of the input.
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<&'a Task>,
     /// The notes that are not here yet, with their data as it is stored.
-    pub(super) notes: Vec<(Note, String)>,
+    pub(super) notes: Vec<&'a (Note, String)>,
     /// The status of every task that anything here refers to.
     statuses: HashMap<String, Status>,
 }
 
 /// Compares the input with the rows there are. What is here with other content is refused, all of it at once.
-pub(super) fn make(tx: &mut dyn Tx, project: &str, request: &Request) -> Result<Plan> {
-    let mut statuses = known(tx, project, request)?;
+pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a Batch) -> Result<Plan<'a>> {
+    let mut statuses = known(tx, project, batch)?;
     let mut differing = Vec::new();
     let here: Vec<String> =
-        request.tasks.iter().filter(|given| statuses.contains_key(&given.id)).map(|given| given.id.clone()).collect();
+        batch.tasks.iter().filter(|given| statuses.contains_key(&given.id)).map(|given| given.id.clone()).collect();
     let mut stored: HashMap<String, Task> = HashMap::new();
     for page in here.chunks(PAGE) {
         stored.extend(whole(tx, project, page)?.into_iter().map(|task| (task.id.clone(), task)));
     }
     let mut tasks = Vec::new();
-    for given in &request.tasks {
-        let fitting = fit_task(given).map_err(on_line(given.line))?;
+    for given in &batch.tasks {
         match stored.get(&given.id) {
-            Some(stored) => compare(&mut differing, &fitting.id, given.line, &fitting, stored)?,
+            Some(stored) => compare(&mut differing, &given.id, given.line, given, stored)?,
             None => {
                 statuses.insert(given.id.clone(), given.status);
-                tasks.push(fitting);
+                tasks.push(given);
             }
         }
     }
-    let notes = new_notes(tx, project, request, &mut differing)?;
+    let notes = new_notes(tx, project, batch, &mut differing)?;
     if !differing.is_empty() {
         return Err(differs(&differing));
     }
@@ -69,38 +68,30 @@ pub(super) fn make(tx: &mut dyn Tx, project: &str, request: &Request) -> Result<
 }
 
 /// The status of everything that the input names and that is here.
-fn known(tx: &mut dyn Tx, project: &str, request: &Request) -> Result<HashMap<String, Status>> {
-    let mut named: HashSet<&String> = HashSet::new();
-    for given in &request.tasks {
-        named.insert(&given.id);
-        named.extend(given.after.iter().chain(&given.blocked_on));
-    }
-    named.extend(request.notes.iter().map(|given| &given.task));
-    let mut named: Vec<String> = named.into_iter().cloned().collect();
-    named.sort();
+fn known(tx: &mut dyn Tx, project: &str, batch: &Batch) -> Result<HashMap<String, Status>> {
     let mut known = HashMap::new();
-    for page in named.chunks(PAGE * 10) {
+    for page in batch.named.chunks(PAGE * 10) {
         known.extend(task::existing(tx, project, page)?);
     }
     Ok(known)
 }
 
-fn new_notes(
+fn new_notes<'a>(
     tx: &mut dyn Tx,
     project: &str,
-    request: &Request,
+    batch: &'a Batch,
     differing: &mut Vec<Value>,
-) -> Result<Vec<(Note, String)>> {
+) -> Result<Vec<&'a (Note, String)>> {
     let mut fresh = Vec::new();
-    for page in request.notes.chunks(PAGE) {
-        let ids: Vec<String> = page.iter().map(|given| given.id.clone()).collect();
+    for page in batch.notes.chunks(PAGE) {
+        let ids: Vec<String> = page.iter().map(|(given, _)| given.id.clone()).collect();
         let stored = note::get_many(tx, project, &ids)?.into_iter().map(|row| Ok((row.id.clone(), Note::of(row)?)));
         let stored: HashMap<String, Note> = stored.collect::<Result<_>>()?;
-        for given in page {
-            let (fitting, data) = fit_note(given).map_err(on_line(given.line))?;
+        for one in page {
+            let (given, _) = one;
             match stored.get(&given.id) {
-                Some(stored) => compare(differing, &fitting.id, given.line, &fitting, stored)?,
-                None => fresh.push((fitting, data)),
+                Some(stored) => compare(differing, &given.id, given.line, given, stored)?,
+                None => fresh.push(one),
             }
         }
     }
@@ -157,7 +148,7 @@ pub(super) fn unknown(id: &str) -> Error {
     id::unknown(id, id::Sort::Task).hint("It is neither in the file nor in this project.")
 }
 
-impl Plan {
+impl Plan<'_> {
     /// How far everything is that a task comes after.
     pub(super) fn dependencies(&self, given: &Task) -> Result<Vec<Status>> {
         let status = |after: &String| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
@@ -180,13 +171,13 @@ impl Plan {
         Ok(strangers)
     }
 
-    pub(super) fn summary(&self, request: &Request, agents: usize) -> Imported {
+    pub(super) fn summary(&self, batch: &Batch, agents: usize) -> Imported {
         Imported {
             tasks: self.tasks.len(),
             notes: self.notes.len(),
-            unchanged: request.tasks.len() - self.tasks.len(),
-            unchanged_notes: request.notes.len() - self.notes.len(),
-            events_left_out: request.events,
+            unchanged: batch.tasks.len() - self.tasks.len(),
+            unchanged_notes: batch.notes.len() - self.notes.len(),
+            events_left_out: batch.events,
             agents,
             dry_run: false,
         }

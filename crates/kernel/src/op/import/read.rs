@@ -115,7 +115,8 @@ impl Request {
 
 fn too_many(what: &str, most: usize) -> Error {
     Error::usage("too_many_items", format!("the file has more than {most} {what}"))
-        .hint("Nothing was imported. Take a part of it, with the tasks that the others come after first.")
+        .hint(super::SPLIT)
+        .detail("limit", most)
 }
 
 /// What is wrong with a line; one without a newline at the end of the file was cut off in the middle.
@@ -174,6 +175,19 @@ mod tests {
         }
         let request = Request::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         assert_eq!(request.tasks[0].line, 2);
+    }
+
+    #[test]
+    fn inv_l11_more_than_one_import_takes_is_refused_before_any_store_is_looked_at() {
+        let many = [HEADER, "\n", &format!("{TASK}\n").repeat(TASKS_MAX + 1)].concat();
+        let error = Request::parse(many.as_bytes()).unwrap_err();
+        assert_eq!((error.code(), error.get("limit").and_then(Value::as_u64)), ("too_many_items", Some(100_000)));
+        assert!(error.advice().unwrap().contains("Nothing was imported"), "{error:?}");
+        let one = Request::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
+        let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
+        let error = Request { tasks, ..Request::default() }.check().unwrap_err();
+        assert_eq!(error.message(), "100001 tasks given, at most 100000 fit into one import");
+        assert_eq!(error.get("given").and_then(Value::as_u64), Some(100_001));
     }
 
     #[test]

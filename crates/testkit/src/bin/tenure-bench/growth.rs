@@ -70,8 +70,8 @@ pub(crate) fn of_the_command_line(programs: &Programs, engine: Engine, runs: usi
     ];
     let title = format!("Growth of the command line on {}", engine.name());
     let mut measured = Measured::new(title, calls.map(|(name, _)| name));
-    let lines = |tasks| items(tasks).iter().map(line).collect::<String>();
-    let homes = SIZES.map(|tasks| Home::with_batch(programs, engine, &lines(tasks)));
+    let lines = |batch: Vec<add_many::Item>| batch.iter().map(line).collect::<String>();
+    let homes = SIZES.map(|tasks| Home::with_batches(programs, engine, batches(tasks).map(lines)));
     for round in 0..WARM_UP + runs {
         for ((_, call), (_, times)) in calls.iter().zip(&mut measured.calls) {
             in_turn(round).for_each(|n| times[n].push(homes[n].time(call)));
@@ -105,7 +105,7 @@ pub(crate) fn of_the_library(engine: Engine, runs: usize) -> (Table, Plot) {
             None => Location::File(dir.path().join(format!("{n}.db"))),
         };
         let caller = Caller::new(&location, "p", "worker");
-        caller.add_many(items(SIZES[n]));
+        batches(SIZES[n]).for_each(|batch| caller.add_many(batch));
         caller
     });
     for round in 0..WARM_UP + runs {
@@ -128,6 +128,11 @@ fn pg_schema(engine: Engine) -> Option<String> {
 fn line(item: &add_many::Item) -> String {
     let line = json!({ "title": item.title, "key": item.key, "priority": item.priority, "after": item.after });
     format!("{line}\n")
+}
+
+/// So many tasks, in batches that one call takes.
+fn batches(tasks: usize) -> impl Iterator<Item = Vec<add_many::Item>> {
+    (0..tasks).step_by(add_many::AT_MOST).map(move |from| items(add_many::AT_MOST.min(tasks - from)))
 }
 
 /// A batch: the first half ready, each of the others after four earlier ones; so twice as many dependencies as tasks,

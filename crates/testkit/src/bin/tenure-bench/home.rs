@@ -67,10 +67,14 @@ impl<'a> Home<'a> {
         Home { programs, dir, kept: None, schema: None }
     }
 
-    /// With these tasks, one JSON object a line.
-    pub(crate) fn with_batch(programs: &'a Programs, engine: Engine, batch: &str) -> Home<'a> {
+    /// With these tasks, one JSON object a line, one call a batch.
+    pub(crate) fn with_batches(
+        programs: &'a Programs,
+        engine: Engine,
+        batches: impl Iterator<Item = String>,
+    ) -> Home<'a> {
         let home = Home::new(programs, engine);
-        home.feed(&["add", "--stdin"], batch);
+        batches.for_each(|batch| home.feed(&["add", "--stdin"], &batch));
         home
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tenure_kernel::{Kernel, Order};
+use tenure_kernel::{Kernel, Order, Ready};
 use tenure_server::http::{Limits, Proxies};
 use tenure_server::log::Log;
 use tenure_server::reach::place::{file_identity, socket_path};
@@ -134,9 +134,14 @@ fn together(vfs: &str, table: &mut Table) -> f64 {
     let (began, mut times) = (Instant::now(), Vec::new());
     while began.elapsed() < WINDOW {
         let round = Instant::now();
-        let work: Vec<_> = callers.iter().zip(&tasks).map(|(caller, task)| (caller.call(), noting(task))).collect();
+        let noting = |(caller, task): (&Caller, &String)| {
+            let call = caller.call();
+            let ready = Ready::new(&call, noting(task)).unwrap();
+            (call, ready)
+        };
+        let work: Vec<_> = callers.iter().zip(&tasks).map(noting).collect();
         let stays = || true;
-        let orders: Vec<_> = work.iter().map(|(call, op)| Order { call, op, is_wanted: &stays }).collect();
+        let orders: Vec<_> = work.iter().map(|(call, ready)| Order { call, ready, is_wanted: &stays }).collect();
         for answer in kernel.run_many(&orders, Duration::from_secs(1)) {
             answer.unwrap();
             times.push(round.elapsed());
