@@ -14,8 +14,8 @@ use super::add::{self, Draft};
 use crate::unit::Unit;
 use crate::{json_lines, shape};
 
-/// Most tasks in one request: other projects in the same file wait while they are written, about a second for so many.
-pub const AT_MOST: usize = 50_000;
+/// Most tasks in one request: other projects in the same file wait while they are written, about two seconds for so many.
+pub const AT_MOST: usize = 100_000;
 
 /// Most bytes of a batch as JSON lines.
 pub const BYTES_MAX: usize = 64 * 1024 * 1024;

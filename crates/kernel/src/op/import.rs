@@ -23,9 +23,9 @@ use crate::shape::export::{Imported, Note, Task};
 use crate::unit::Unit;
 
 /// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
-pub const TASKS_MAX: usize = 100_000;
+pub const TASKS_MAX: usize = 200_000;
 /// Most notes in one request.
-pub const NOTES_MAX: usize = 200_000;
+pub const NOTES_MAX: usize = 1_000_000;
 /// Most grants, and the highest version, that anything comes with.
 const COUNT_MAX: i64 = 1_000_000_000;
 /// What helps against too many.

@@ -181,13 +181,13 @@ mod tests {
     fn inv_l11_more_than_one_import_takes_is_refused_before_any_store_is_looked_at() {
         let many = [HEADER, "\n", &format!("{TASK}\n").repeat(TASKS_MAX + 1)].concat();
         let error = Request::parse(many.as_bytes()).unwrap_err();
-        assert_eq!((error.code(), error.get("limit").and_then(Value::as_u64)), ("too_many_items", Some(100_000)));
+        assert_eq!((error.code(), error.get("limit").and_then(Value::as_u64)), ("too_many_items", Some(200_000)));
         assert!(error.advice().unwrap().contains("Nothing was imported"), "{error:?}");
         let one = Request::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
         let error = Request { tasks, ..Request::default() }.check().unwrap_err();
-        assert_eq!(error.message(), "100001 tasks given, at most 100000 fit into one import");
-        assert_eq!(error.get("given").and_then(Value::as_u64), Some(100_001));
+        assert_eq!(error.message(), "200001 tasks given, at most 200000 fit into one import");
+        assert_eq!(error.get("given").and_then(Value::as_u64), Some(200_001));
     }
 
     #[test]
