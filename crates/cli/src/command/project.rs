@@ -245,7 +245,7 @@ fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
         return Ok(());
     }
     if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
-        return Err(Error::usage("confirmation_needed", "nothing was pinned: nobody can be asked here")
+        return Err(Error::usage("confirmation_needed", "nothing was pinned: there is no terminal to ask on")
             .hint("Look at what the repository asks for, then call again with --yes.")
             .detail("asks", asks));
     }

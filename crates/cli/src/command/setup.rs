@@ -251,7 +251,7 @@ impl Job<'_> {
             return Ok(());
         }
         if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
-            return Err(Error::usage("confirmation_needed", "nothing was written: nobody can be asked here")
+            return Err(Error::usage("confirmation_needed", "nothing was written: there is no terminal to ask on")
                 .hint("Look at the difference, then call again with --yes.")
                 .detail("diff", diffs));
         }
