@@ -155,7 +155,11 @@ impl Drop for Contest {
     // A test that fails must not leave anything running.
     fn drop(&mut self) {
         let _ = self.first.kill();
-        let _ = Command::new("fuser").args(["-k", "-KILL", "-s"]).arg(self.home.path("alive")).status();
+        let _ = Command::new("fuser")
+            .args(["-k", "-KILL", "-s"])
+            .arg(self.home.path("alive"))
+            .stderr(Stdio::null())
+            .status();
     }
 }
 
