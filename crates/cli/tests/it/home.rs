@@ -15,6 +15,12 @@ use crate::through::Servers;
 /// The binary under test.
 pub(crate) const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
 
+/// Copies the program, by a process of its own: a descriptor that this one writes the copy through would be inherited by
+/// whatever another test starts meanwhile, and a file that is open for writing cannot be executed.
+pub(crate) fn copy_program(to: &Path) {
+    assert!(Command::new("cp").arg(TENURE).arg(to).status().unwrap().success(), "{}", to.display());
+}
+
 /// Where the store of a test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {

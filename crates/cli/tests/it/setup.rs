@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::home::{Call, Engine, Home, Output, TENURE, text};
+use crate::home::{Call, Engine, Home, Output, TENURE, copy_program, text};
 
 const TOOLS: [&str; 5] = ["claude", "codex", "gemini", "cursor", "opencode"];
 
@@ -299,7 +299,7 @@ fn a_program_of_another_name_knows_its_own_entries() {
     lay(&home.path("home"), plain);
     let before = tree(&home, "home");
     let program = home.path("tmp/tenure-nightly");
-    std::fs::copy(TENURE, &program).unwrap();
+    copy_program(&program);
     let run = |args: &[&str]| {
         let mut command = home.clean(program.as_os_str());
         let output = command.arg("setup").args(args).env("PATH", "/usr/bin:/bin").output().unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::commits::{Done, script};
-use crate::home::{Engine, Home, Output, TENURE, text};
+use crate::home::{Engine, Home, Output, copy_program, text};
 
 /// No program of this one's name is here.
 const BARE: &str = "/usr/bin:/bin";
@@ -15,7 +15,7 @@ const BARE: &str = "/usr/bin:/bin";
 fn program(home: &Home, dir: &str) -> PathBuf {
     let path = home.path(dir).join("tenure");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::copy(TENURE, &path).unwrap();
+    copy_program(&path);
     path
 }
 
@@ -202,7 +202,7 @@ fn a_program_in_a_build_or_temporary_directory_gets_a_remark() {
     let built = home.path("project/target/debug");
     std::fs::create_dir_all(&built).unwrap();
     std::fs::write(home.path("project/target/CACHEDIR.TAG"), "").unwrap();
-    std::fs::copy(TENURE, built.join("tenure")).unwrap();
+    copy_program(&built.join("tenure"));
     for (dir, word) in [("project/target/debug", "build directory"), ("tmp/x", "temporary directory")] {
         let program = if dir.starts_with("tmp") { program(&home, dir) } else { built.join("tenure") };
         for (code, said) in three(&home, &program) {
