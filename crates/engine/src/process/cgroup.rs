@@ -1,5 +1,5 @@
-//! A cgroup of its own for a command, where the cgroup of the caller is writable (cgroup v2, Linux): everything in it is
-//! ended by one write, whatever it does meanwhile, and also what belongs to another user.
+//! A cgroup of its own for a command, where the cgroup of the caller is writable (cgroup v2, Linux). One write kills
+//! everything in it, processes of other users and processes that are being forked included.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Cgroup {
         std::fs::write(self.dir.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Sends SIGKILL to everything inside.
+    /// Sends SIGKILL to everything inside, cgroups below it included. A process that is being forked meanwhile gets it too.
     pub(super) fn kill(&self) -> io::Result<()> {
         std::fs::write(self.dir.join("cgroup.kill"), "1")
     }
@@ -58,7 +58,14 @@ impl Cgroup {
         read.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
     }
 
-    /// Moves what is left inside to the cgroup above.
+    /// Whether a process is inside, or in a cgroup below. The kernel counts, so forks cannot slip through.
+    #[expect(clippy::disallowed_methods, reason = "a file of the system")]
+    pub(super) fn is_populated(&self) -> bool {
+        let events = std::fs::read_to_string(self.dir.join("cgroup.events"));
+        events.is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+    }
+
+    /// Moves what is left inside to the cgroup above. Cgroups below belong to other keepers and stay.
     pub(super) fn empty(&self) {
         let Some(above) = self.dir.parent() else { return };
         // A process may fork between the look and the move, so this is done until nothing is left.
@@ -73,11 +80,23 @@ impl Cgroup {
         }
     }
 
+    /// Kills everything inside, and removes it.
+    pub(super) fn clear(&self) {
+        // A cgroup that cannot be written to is gone, or is removed by a later run once it is empty.
+        for _ in 0..500 {
+            if !self.is_populated() || self.kill().is_err() {
+                break;
+            }
+            super::descendants::rest(std::time::Duration::from_millis(2));
+        }
+        self.remove();
+    }
+
     /// Removes it. A process that ended a moment ago may still be counted.
     pub(super) fn remove(&self) {
         for _ in 0..100 {
-            match std::fs::remove_dir(&self.dir) {
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && self.pids().is_empty() => {
+            match remove(&self.dir) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && !self.is_populated() => {
                     super::descendants::rest(std::time::Duration::from_millis(2));
                 }
                 _ => return,
@@ -126,6 +145,16 @@ fn locate(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
+/// Removes a cgroup and the empty ones below it, which keepers that were killed inside of it have left.
+fn remove(dir: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)?.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove(&entry.path())?;
+        }
+    }
+    std::fs::remove_dir(dir)
+}
+
 /// Removes the empty cgroups of runs whose runner is gone. Those that are not empty cannot be removed.
 fn sweep(own: &Path) {
     for entry in std::fs::read_dir(own).into_iter().flatten().flatten() {
@@ -134,7 +163,7 @@ fn sweep(own: &Path) {
         let mut numbers = rest.split('-').map(str::parse::<i64>);
         let (Some(Ok(pid)), Some(Ok(started))) = (numbers.next(), numbers.next()) else { continue };
         if stat(pid).is_none_or(|stat| stat.started != started) {
-            let _ = std::fs::remove_dir(entry.path());
+            let _ = remove(&entry.path());
         }
     }
 }

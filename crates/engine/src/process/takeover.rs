@@ -53,6 +53,9 @@ enum Verdict {
 
 impl Watch {
     pub(super) fn run(mut self) {
+        // The caller gives orders only while what it runs under is renewed. A stopped keeper has to be found all the same.
+        let every = self.patience / 2;
+        let mut ask_at = since_boot() + every;
         let last = loop {
             match self.judge() {
                 Verdict::Fine => {}
@@ -63,8 +66,12 @@ impl Watch {
                 Verdict::Failed(cause) => break self.take_over(cause),
                 Verdict::Gone => break self.take_over(Cause::KeeperGone),
             }
-            let strike_at = self.orders.state().trust.strike_at();
-            let wait = strike_at.saturating_sub(since_boot()).clamp(Duration::from_millis(1), SLICE);
+            if since_boot() >= ask_at {
+                self.orders.repeat();
+                ask_at = since_boot() + every;
+            }
+            let next = self.orders.state().trust.strike_at().min(ask_at);
+            let wait = next.saturating_sub(since_boot()).clamp(Duration::from_millis(1), SLICE);
             wait_for(&mut [PollFd::new(self.line.socket(), PollFlags::IN)], wait);
         };
         let _ = self.tell.send(last);
@@ -121,7 +128,11 @@ impl Watch {
         if let Some(Verdict::Over(event)) = self.hear() {
             return event;
         }
-        let Some(command) = self.command else { return Event::NotStarted(NotStarted::NoKeeper) };
+        let Some(command) = self.command else {
+            // The launcher ends with its keeper, and has not executed anything.
+            self.cgroup.take().map(Cgroup::at).inspect(Cgroup::clear);
+            return Event::NotStarted(NotStarted::NoKeeper);
+        };
         let mut descendants = Descendants {
             command,
             own_group: self.own_group,
