@@ -205,7 +205,7 @@ impl Running {
 
 fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
     let program = words.first().map(|program| program.to_string_lossy()).unwrap_or_default();
-    let shown = if program.is_empty() { "`` (an empty program name)".to_owned() } else { cut(&program, 120) };
+    let shown = if program.is_empty() { "an empty program name".to_owned() } else { cut(&program, 120) };
     let reason = match why {
         NotStarted::Late => {
             return Error::refused(Kind::Stale, "lock_lost", "the lock was granted too late to run anything under it")
