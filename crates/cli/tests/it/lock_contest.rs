@@ -79,13 +79,13 @@ impl Contest {
         children(keeper).into_iter().find(|pid| words_of(*pid).contains("flock -s 9"))
     }
 
-    /// The directory of the command's cgroup.
-    pub(crate) fn cgroup_dir(&self) -> std::path::PathBuf {
-        let seen = cgroup_of(self.command().unwrap());
+    /// The directory of the command's cgroup, if it has one.
+    pub(crate) fn cgroup_dir(&self) -> Option<std::path::PathBuf> {
+        let seen = children(self.keeper()).into_iter().map(cgroup_of).find(|seen| seen.contains("/tenure-"))?;
         let own = seen.lines().find_map(|line| line.strip_prefix("0::")).unwrap();
         let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
         let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2")).unwrap();
-        format!("{}{own}", mount.split(' ').nth(1).unwrap()).into()
+        Some(format!("{}{own}", mount.split(' ').nth(1).unwrap()).into())
     }
 
     /// When the lock ends, if it is not renewed.

@@ -25,6 +25,8 @@ const NAMED: usize = 10;
 
 /// How many scans a kill makes at most before it sends SIGKILL.
 const SCANS: usize = 100;
+/// How often a kill waits for a process to stop. On a busy machine each wait is long, and SIGKILL ends it as well.
+const WAITS: usize = 10;
 /// How many scans in a row have to find nothing new: one scan may miss a process whose parent exits meanwhile.
 const QUIET: usize = 3;
 
@@ -147,7 +149,7 @@ impl Descendants {
         }
         // Whether the signal was delivered: a process of another user does not stop.
         let mut found: BTreeMap<(i64, i64), bool> = BTreeMap::new();
-        let mut quiet = 0;
+        let (mut quiet, mut waits) = (0, 0);
         for _ in 0..SCANS {
             let (mut is_new, mut runs) = (false, false);
             for (pid, stat) in self.live() {
@@ -159,12 +161,15 @@ impl Descendants {
                     }
                 }
             }
-            quiet = if is_new || runs { 0 } else { quiet + 1 };
+            if runs && !is_new && waits < WAITS {
+                waits += 1;
+                quiet = 0;
+                rest(Duration::from_micros(200));
+                continue;
+            }
+            quiet = if is_new { 0 } else { quiet + 1 };
             if quiet == QUIET {
                 break;
-            }
-            if runs && !is_new {
-                rest(Duration::from_micros(200));
             }
         }
         if !cfg!(target_os = "linux") {

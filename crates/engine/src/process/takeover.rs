@@ -1,7 +1,6 @@
 //! The runner's watch over the keeper. A keeper that is killed, stopped or hangs is replaced by the runner itself, which is
 //! a subreaper too: it inherits the command and everything below it, and ends it.
 
-use std::path::PathBuf;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -33,7 +32,7 @@ pub(super) struct Watch {
     /// The command, once the keeper has named it.
     pub(super) command: Option<Pid>,
     /// Its cgroup, once it has one.
-    pub(super) cgroup: Option<PathBuf>,
+    pub(super) cgroup: Option<Cgroup>,
     /// How the command ended, and whether it was ended.
     pub(super) exited: Option<(Status, Option<Cause>)>,
     pub(super) tell: Sender<Event>,
@@ -101,7 +100,7 @@ impl Watch {
                     self.command = raw(pid);
                     self.orders.heard(0);
                 }
-                Heard::Message(Report::Cgroup { dir }) => self.cgroup = Some(dir),
+                Heard::Message(Report::Cgroup { dir }) => self.cgroup = Some(Cgroup::at(dir)),
                 Heard::Message(Report::Heard { number }) => self.orders.heard(number),
                 Heard::Message(Report::Exited { status, cause }) => self.exited = Some((status, cause)),
                 Heard::Message(Report::Surviving(surviving)) => _ = self.tell.send(Event::Surviving(surviving)),
@@ -130,13 +129,15 @@ impl Watch {
         }
         let Some(command) = self.command else {
             // The launcher ends with its keeper, and has not executed anything.
-            self.cgroup.take().map(Cgroup::at).inspect(Cgroup::clear);
+            if let Some(cgroup) = self.cgroup.take() {
+                cgroup.clear();
+            }
             return Event::NotStarted(NotStarted::NoKeeper);
         };
         let mut descendants = Descendants {
             command,
             own_group: self.own_group,
-            cgroup: self.cgroup.take().map(Cgroup::at),
+            cgroup: self.cgroup.take(),
             mark: self.mark.clone(),
             is_reaper: self.is_reaper,
             status: self.exited.map(|(status, _)| status),
