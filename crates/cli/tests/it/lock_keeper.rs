@@ -134,13 +134,13 @@ fn inv_r14_a_lock_that_was_renewed_too_late_is_kept_until_all_of_the_command_is_
     }
     let set = |name: &str, value: &str| std::fs::write(frozen.join(name), value).unwrap();
     {
-        let mut contest = Contest::start("sleep 600 & echo $! > ../pid; touch ../ready; wait", "off");
+        let mut contest = Contest::lasting("8s", "sleep 600 & echo $! > ../pid; touch ../ready; wait", "off");
         let pid: u32 = contest.read("pid").trim().parse().unwrap();
         set("cgroup.procs", &pid.to_string());
         set("freezer.state", "FROZEN");
         let turn = contest.hold_turn();
-        let command = contest.command().unwrap();
-        wait_until("the command was ended", || stat(command).is_none_or(|stat| stat.starts_with('Z')));
+        // Between SIGKILL and the end of the lock: the runner has given the command up.
+        wait_until("the frozen process was killed", || has_pending_kill(pid));
         drop(turn);
         let seen = contest.ends();
         wait_until("the lock is renewed though the command is lost", || contest.ends() > seen);
@@ -150,6 +150,12 @@ fn inv_r14_a_lock_that_was_renewed_too_late_is_kept_until_all_of_the_command_is_
         assert_eq!((code, code_of(&said)), (Some(123), Some("lock_lost")), "{said}");
     }
     std::fs::remove_dir(&frozen).unwrap();
+}
+
+fn has_pending_kill(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let pending = status.lines().filter_map(|line| line.strip_prefix("ShdPnd:").or(line.strip_prefix("SigPnd:")));
+    pending.filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok()).any(|mask| mask >> 8 & 1 == 1)
 }
 
 #[test]
