@@ -162,7 +162,8 @@ fn has_pending_kill(pid: u32) -> bool {
 fn inv_r14_a_lock_within_a_lock_is_ended_with_it_and_leaves_no_cgroup() {
     for party in [Contest::runner, Contest::keeper] {
         let tenure = crate::home::TENURE;
-        let script = format!("{tenure} lock inner -- setsid bash -c 'touch ../ready; sleep 600' & wait");
+        let script =
+            format!("{tenure} lock inner -- bash -c 'setsid bash -c \"touch ../ready; sleep 600\" & wait' & wait");
         let contest = Contest::start(&script, "");
         let dir = contest.cgroup_dir();
         signal(party(&contest), "-KILL");
