@@ -102,7 +102,7 @@ fn start(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<Run
             .hint("Nothing was run, and the lock is free again.")
             .cause(error)
     })?;
-    Ok(Running { kept, trust, is_lost: false, why: None })
+    Ok(Running { kept, trust, ends_at: trust.ends_at, is_lost: false, is_stale: false, why: None })
 }
 
 /// Whether a command may have a cgroup of its own.
@@ -122,8 +122,13 @@ enum Finish {
 struct Running {
     kept: Kept,
     trust: Trust,
-    /// Whether the lock can no longer be renewed.
+    /// Until when no other agent can have the lock, by the last renewal. Later than `trust` says where a renewal came too
+    /// late for the command.
+    ends_at: Duration,
+    /// Whether the command is to be ended: the lock was not renewed in time, or the store refused it.
     is_lost: bool,
+    /// Whether the store has refused to renew the lock.
+    is_stale: bool,
     /// What kept it from being renewed last.
     why: Option<Error>,
 }
@@ -145,12 +150,12 @@ impl Running {
         let mut next = taken.sent + every;
         let mut told = false;
         loop {
-            let wait = if self.is_lost { every } else { next.saturating_sub(since_boot()) };
+            let wait = if self.is_stale { every } else { next.saturating_sub(since_boot()) };
             match self.kept.next(wait.min(Duration::from_secs(1))) {
                 Some(Event::Over(end)) => return Finish::Over(end),
                 Some(Event::NotStarted(why)) => return Finish::NotStarted(why),
                 Some(Event::Surviving(surviving)) => {
-                    if self.is_lost && since_boot() >= self.trust.ends_at + SURVIVORS {
+                    if self.is_lost && since_boot() >= self.ends_at + SURVIVORS {
                         return Finish::Surviving(surviving);
                     }
                     if !told {
@@ -162,7 +167,8 @@ impl Running {
             }
             let now = since_boot();
             self.is_lost |= now >= self.trust.term_at;
-            if !self.is_lost && now >= next {
+            // A command that is being ended still needs its lock until all of it is gone.
+            if !self.is_stale && now >= next {
                 next = self.renew(context, &renewal, ttl, every);
             }
         }
@@ -172,9 +178,13 @@ impl Running {
     fn renew(&mut self, context: &Context<'_>, renewal: &Op, ttl: Span, every: Duration) -> Duration {
         match take(|| wait::read(&context.run_aside(renewal)?)) {
             Ok(Taken { sent, .. }) => {
-                self.trust = Trust::from(sent, ttl);
-                self.kept.trust(self.trust);
-                self.why = None;
+                let trust = Trust::from(sent, ttl);
+                self.ends_at = trust.ends_at;
+                if !self.is_lost {
+                    self.trust = trust;
+                    self.kept.trust(trust);
+                    self.why = None;
+                }
                 sent + every
             }
             // The store may come back, and the lock is trusted until it is not.
@@ -183,6 +193,7 @@ impl Running {
                 since_boot() + every.min(Duration::from_secs(1))
             }
             Err(error) => {
+                self.is_stale = true;
                 self.is_lost = true;
                 self.why = Some(error);
                 self.kept.lose();
@@ -193,7 +204,8 @@ impl Running {
 }
 
 fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
-    let shown = cut(&words.first().map(|program| program.to_string_lossy()).unwrap_or_default(), 120);
+    let program = words.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+    let shown = if program.is_empty() { "an empty program name".to_owned() } else { cut(&program, 120) };
     let reason = match why {
         NotStarted::Late => {
             return Error::refused(Kind::Stale, "lock_lost", "the lock was granted too late to run anything under it")

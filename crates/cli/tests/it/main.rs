@@ -36,6 +36,7 @@ mod hooks;
 mod identity;
 mod landlock;
 mod lock;
+mod lock_contest;
 mod lock_keeper;
 mod lock_waiting;
 mod mail;

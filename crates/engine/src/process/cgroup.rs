@@ -1,31 +1,33 @@
-//! A cgroup of its own for a command, where the cgroup of the caller is writable (cgroup v2, Linux): everything in it is
-//! ended by one write, whatever it does meanwhile, and also what belongs to another user.
+//! A cgroup of its own for a command, where the cgroup of the caller is writable (cgroup v2, Linux). One write kills
+//! everything in it, processes of other users and processes that are being forked included.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::stat::stat;
-
-/// Directories of this prefix are made by keepers: `tenure-PID-STARTED-…`, with the runner's pid and start time.
-pub(super) const PREFIX: &str = "tenure-";
+/// Directories of this prefix are made by keepers.
+pub(super) const PREFIX: &str = "tenure-run-";
 
 /// A cgroup that a keeper has made. Its directory is removed at the end of the run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Cgroup {
     dir: PathBuf,
+    /// The directory, with a shared lock as long as the keeper or the runner lives: a cgroup without one is abandoned.
+    claim: Option<File>,
 }
 
 impl Cgroup {
-    /// Makes one below the cgroup of this process, and removes empty ones of runs whose processes were all killed.
+    /// Makes one below the cgroup of this process, and ends what runs in abandoned ones: their runner and their keeper were
+    /// killed, so nothing else would.
     pub(super) fn make(name: &str) -> Option<Cgroup> {
         let own = own_dir()?;
         sweep(&own);
         let dir = own.join(name);
         std::fs::create_dir(&dir).ok()?;
-        let cgroup = Cgroup { dir };
-        if cgroup.dir.join("cgroup.kill").exists() {
+        let cgroup = Cgroup::at(dir);
+        if cgroup.claim.is_some() && cgroup.dir.join("cgroup.kill").exists() {
             return Some(cgroup);
         }
         cgroup.remove();
@@ -34,7 +36,8 @@ impl Cgroup {
 
     /// The cgroup of a run, as its keeper named it.
     pub(super) fn at(dir: PathBuf) -> Cgroup {
-        Cgroup { dir }
+        let claim = open(&dir).filter(|dir| dir.try_lock_shared().is_ok());
+        Cgroup { dir, claim }
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -46,7 +49,7 @@ impl Cgroup {
         std::fs::write(self.dir.join("cgroup.procs"), pid.to_string())
     }
 
-    /// Sends SIGKILL to everything inside.
+    /// Sends SIGKILL to everything inside, cgroups below it included. A process that is being forked meanwhile gets it too.
     pub(super) fn kill(&self) -> io::Result<()> {
         std::fs::write(self.dir.join("cgroup.kill"), "1")
     }
@@ -58,7 +61,14 @@ impl Cgroup {
         read.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
     }
 
-    /// Moves what is left inside to the cgroup above.
+    /// Whether a process is inside, or in a cgroup below. The kernel counts, so forks cannot slip through.
+    #[expect(clippy::disallowed_methods, reason = "a file of the system")]
+    pub(super) fn is_populated(&self) -> bool {
+        let events = std::fs::read_to_string(self.dir.join("cgroup.events"));
+        events.is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+    }
+
+    /// Moves what is left inside to the cgroup above. Cgroups below belong to other keepers and stay.
     pub(super) fn empty(&self) {
         let Some(above) = self.dir.parent() else { return };
         // A process may fork between the look and the move, so this is done until nothing is left.
@@ -73,11 +83,23 @@ impl Cgroup {
         }
     }
 
+    /// Kills everything inside, and removes it.
+    pub(super) fn clear(&self) {
+        // A cgroup that cannot be written to is gone, or is removed by a later run once it is empty.
+        for _ in 0..500 {
+            if !self.is_populated() || self.kill().is_err() {
+                break;
+            }
+            super::descendants::rest(std::time::Duration::from_millis(2));
+        }
+        self.remove();
+    }
+
     /// Removes it. A process that ended a moment ago may still be counted.
     pub(super) fn remove(&self) {
         for _ in 0..100 {
-            match std::fs::remove_dir(&self.dir) {
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && self.pids().is_empty() => {
+            match remove(&self.dir) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && !self.is_populated() => {
                     super::descendants::rest(std::time::Duration::from_millis(2));
                 }
                 _ => return,
@@ -126,22 +148,65 @@ fn locate(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
-/// Removes the empty cgroups of runs whose runner is gone. Those that are not empty cannot be removed.
-fn sweep(own: &Path) {
-    for entry in std::fs::read_dir(own).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
-        let mut numbers = rest.split('-').map(str::parse::<i64>);
-        let (Some(Ok(pid)), Some(Ok(started))) = (numbers.next(), numbers.next()) else { continue };
-        if stat(pid).is_none_or(|stat| stat.started != started) {
-            let _ = std::fs::remove_dir(entry.path());
+/// Removes a cgroup and the empty ones below it, which keepers that were killed inside of it have left.
+fn remove(dir: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(dir)?.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove(&entry.path())?;
         }
     }
+    std::fs::remove_dir(dir)
+}
+
+/// Ends what runs in abandoned cgroups, and removes them.
+fn sweep(own: &Path) {
+    for entry in std::fs::read_dir(own).into_iter().flatten().flatten() {
+        let dir = entry.path();
+        if !entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            continue;
+        }
+        // A keeper that has just made the directory does not get its claim meanwhile, and does without a cgroup.
+        if let Some(taken) = abandoned(&dir) {
+            Cgroup { dir, claim: Some(taken) }.clear();
+        }
+    }
+}
+
+/// Takes a cgroup that no runner and no keeper has a claim to, nor to one below it: a kill reaches those too.
+fn abandoned(dir: &Path) -> Option<File> {
+    let taken = open(dir).filter(|dir| dir.try_lock().is_ok())?;
+    let mut below = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_free = below.all(|entry| {
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        !is_dir || abandoned(&entry.path()).is_some()
+    });
+    is_free.then_some(taken)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a directory of the system")]
+fn open(dir: &Path) -> Option<File> {
+    File::open(dir).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cgroup_is_abandoned_once_nothing_has_a_claim_to_it_or_to_one_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let below = dir.path().join("tenure-below");
+        std::fs::create_dir(&below).unwrap();
+        let keeper = Cgroup::at(dir.path().to_owned());
+        let runner = Cgroup::at(dir.path().to_owned());
+        assert!(abandoned(dir.path()).is_none());
+        drop(keeper);
+        assert!(abandoned(dir.path()).is_none(), "the runner lives");
+        drop(runner);
+        assert!(abandoned(dir.path()).is_some());
+        let _nested = Cgroup::at(below);
+        assert!(abandoned(dir.path()).is_none(), "a kill would reach it");
+    }
 
     #[test]
     fn the_own_cgroup_is_found_below_its_mount() {

@@ -23,9 +23,11 @@ use super::system::send;
 /// How many processes are named; the rest are counted.
 const NAMED: usize = 10;
 
-/// How many looks a kill takes at most to find what is started during the last one.
-const LOOKS: usize = 100;
-/// How many looks in a row have to find nothing new: one look may miss a process whose parent exits meanwhile.
+/// How many scans a kill makes at most before it sends SIGKILL.
+const SCANS: usize = 100;
+/// How often a kill waits for a process to stop. On a busy machine each wait is long, and SIGKILL ends it as well.
+const WAITS: usize = 10;
+/// How many scans in a row have to find nothing new: one scan may miss a process whose parent exits meanwhile.
 const QUIET: usize = 3;
 
 /// The processes of one command, seen by a process above it.
@@ -68,10 +70,14 @@ impl Descendants {
         false
     }
 
-    /// Whether none is left.
+    /// Whether none is left: no child of a subreaper, and no process in the cgroup. A process that is no subreaper has to
+    /// rely on scans where there is no cgroup.
     pub(super) fn are_gone(&mut self) -> bool {
         let no_child = self.reap();
-        if self.is_reaper { no_child } else { self.live().is_empty() && !self.group_lives() }
+        if self.cgroup.as_ref().is_some_and(Cgroup::is_populated) {
+            return false;
+        }
+        if self.is_reaper { no_child } else { (0..QUIET).all(|_| self.live().is_empty()) && !self.group_lives() }
     }
 
     /// Where processes cannot be listed, the group is all that is known.
@@ -129,26 +135,39 @@ impl Descendants {
         if !cfg!(target_os = "linux") {
             self.signal_group(signal);
         }
-        self.live().iter().for_each(|(pid, stat)| send(*pid, stat.started, signal));
+        self.live().iter().for_each(|(pid, stat)| _ = send(*pid, stat.started, signal));
     }
 
     /// Kills all: at once through the cgroup, and one by one what is outside of it. All are stopped before the first of
-    /// them is killed: a process that starts another in place of a killed one has no time to do so. One that has got the
-    /// signal cannot fork any more, so looks that find nothing new have found all.
-    pub(super) fn kill(&self) {
+    /// them is killed: a process that starts another in place of a killed one has no time to do so. Scans go on until
+    /// they find nothing new and nothing that still runs, since a fork that began before the signal ends after it.
+    /// Returns the processes that were found.
+    pub(super) fn kill(&self) -> BTreeSet<(i64, i64)> {
         if let Some(cgroup) = &self.cgroup {
             // What it does not reach is reached below.
             let _ = cgroup.kill();
         }
-        let (mut stopped, mut quiet) = (BTreeSet::new(), 0);
-        for _ in 0..LOOKS {
-            quiet += 1;
-            for (pid, Stat { started, .. }) in self.live() {
-                if stopped.insert((pid, started)) {
-                    send(pid, started, Signal::STOP);
-                    quiet = 0;
+        // Whether the signal was delivered: a process of another user does not stop.
+        let mut found: BTreeMap<(i64, i64), bool> = BTreeMap::new();
+        let (mut quiet, mut waits) = (0, 0);
+        for _ in 0..SCANS {
+            let (mut is_new, mut runs) = (false, false);
+            for (pid, stat) in self.live() {
+                match found.get(&(pid, stat.started)) {
+                    Some(delivered) => runs |= *delivered && stat.runs(),
+                    None => {
+                        found.insert((pid, stat.started), send(pid, stat.started, Signal::STOP));
+                        is_new = true;
+                    }
                 }
             }
+            if runs && !is_new && waits < WAITS {
+                waits += 1;
+                quiet = 0;
+                rest(Duration::from_micros(200));
+                continue;
+            }
+            quiet = if is_new { 0 } else { quiet + 1 };
             if quiet == QUIET {
                 break;
             }
@@ -156,7 +175,8 @@ impl Descendants {
         if !cfg!(target_os = "linux") {
             self.signal_group(Signal::KILL);
         }
-        stopped.iter().for_each(|(pid, started)| send(*pid, *started, Signal::KILL));
+        found.keys().for_each(|(pid, started)| _ = send(*pid, *started, Signal::KILL));
+        found.into_keys().collect()
     }
 }
 
@@ -168,23 +188,6 @@ impl Descendants {
             rest(Duration::from_millis(2));
         }
         self.leave_cgroup();
-    }
-
-    /// Moves all into a cgroup. Those that start after the move of their parent are in it; a few looks find the others.
-    pub(super) fn enclose(&self, cgroup: &Cgroup) -> bool {
-        for _ in 0..LOOKS {
-            let inside: BTreeSet<i64> = cgroup.pids().into_iter().collect();
-            let outside = self.live().into_iter().map(|(pid, _)| pid).filter(|pid| !inside.contains(pid));
-            let moved: Vec<bool> = outside.map(|pid| cgroup.join(pid).is_ok() || stat(pid).is_none()).collect();
-            if moved.is_empty() {
-                return true;
-            }
-            if !moved.contains(&true) {
-                return false;
-            }
-        }
-        // What escapes it is still found as a descendant.
-        true
     }
 
     /// Removes the cgroup. What still runs goes on in the one above.

@@ -1,5 +1,6 @@
 //! Ending a command with all of its descendants: asked first, killed after a grace, until none is left.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::clock::{Trust, since_boot};
@@ -16,7 +17,10 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Ending {
     pub(super) cause: Cause,
     kill_at: Duration,
+    /// How many kills in a row found nothing new.
     kills: u32,
+    /// The processes that the last kill found.
+    killed: BTreeSet<(i64, i64)>,
     tell_at: Duration,
 }
 
@@ -25,7 +29,7 @@ impl Ending {
     pub(super) fn begin(descendants: &Descendants, cause: Cause, trust: Trust) -> Ending {
         descendants.terminate();
         let kill_at = trust.kill_at.min(since_boot() + trust.grace());
-        Ending { cause, kill_at, kills: 0, tell_at: kill_at + TELL_AFTER }
+        Ending { cause, kill_at, kills: 0, killed: BTreeSet::new(), tell_at: kill_at + TELL_AFTER }
     }
 
     /// Kills what is left when it is time. Returns what survives, now and then.
@@ -34,8 +38,10 @@ impl Ending {
         if now < self.kill_at {
             return None;
         }
-        descendants.kill();
-        self.kills += 1;
+        let found = descendants.kill();
+        // Processes that start each other anew are pursued without a pause.
+        self.kills = if found.is_subset(&self.killed) { self.kills + 1 } else { 1 };
+        self.killed = found;
         if now < self.tell_at {
             return None;
         }

@@ -29,10 +29,6 @@ pub(super) const ROLE: &str = "keeper";
 /// No wait is longer: a timer does not count the time that the machine was asleep.
 const SLICE: Duration = Duration::from_secs(1);
 
-/// A command that has run so long gets a cgroup. Moving a process makes the system wait for all processors, about 12 ms:
-/// more than all else that the start of a short command costs.
-const ENCLOSE_AFTER: Duration = Duration::from_millis(200);
-
 /// Keeps the command that the words name, for the runner at the other end of standard input.
 pub(super) fn run(words: &[OsString]) -> ExitCode {
     // For `ps`: the file was started by another name.
@@ -58,8 +54,6 @@ struct Keeper {
     attended: bool,
     /// The launcher, until the command executes.
     launcher: Option<Line>,
-    /// When the command gets a cgroup of its own, and its name.
-    enclose: Option<(Duration, String)>,
     trust: Trust,
     descendants: Descendants,
     /// Readable when the command has ended.
@@ -101,13 +95,26 @@ impl Keeper {
         let number = i64::from(pid.as_raw_nonzero().get());
         let mut descendants =
             Descendants { command: pid, own_group: group.is_none(), cgroup: None, mark, is_reaper, status: None };
+        // The launcher joins the cgroup before it executes the command, so no process of the command starts outside of it.
+        if let Some(cgroup) = cgroup.and_then(|name| Cgroup::make(&name)) {
+            // The runner has to know the directory first: it removes it if this process is killed.
+            let told = runner.say(&Report::Cgroup { dir: cgroup.dir().to_owned() }, None).is_ok();
+            if told && cgroup.join(number).is_ok() {
+                descendants.cgroup = Some(cgroup);
+            } else {
+                cgroup.remove();
+            }
+        }
         if since_boot() >= trust.term_at {
             descendants.clear();
             refuse(Refusal::Late);
             return None;
         }
-        // From here on the command may run, so the runner has to know of it first.
-        let _ = runner.say(&Report::Starting { pid: number }, None);
+        // From here on the command may run, so the runner has to know of it first. A runner that cannot be told is gone.
+        if runner.say(&Report::Starting { pid: number }, None).is_err() {
+            descendants.clear();
+            return None;
+        }
         let _ = launcher.say(&Go, Some(input.as_fd()));
         drop(input);
         let_go_of_output();
@@ -118,7 +125,6 @@ impl Keeper {
             runner,
             attended: true,
             launcher: Some(launcher),
-            enclose: cgroup.map(|name| (since_boot() + ENCLOSE_AFTER, name)),
             trust,
             descendants,
             command,
@@ -146,11 +152,13 @@ impl Keeper {
     fn look(&mut self) -> bool {
         let no_child = self.descendants.are_gone();
         if let (Some(status), false) = (self.descendants.status, self.reported) {
-            let cause = self.ending.as_ref().map(|ending| ending.cause);
+            // The report says whether the rest is to be ended, so that a runner that takes over goes on with it.
+            let signalled = self.was_signalled(status).then_some(Cause::Signal);
+            let cause = self.ending.as_ref().map(|ending| ending.cause).or(signalled);
             self.say(&Report::Exited { status, cause });
             self.reported = true;
-            if self.ending.is_none() && self.was_signalled(status) {
-                self.begin(Cause::Signal);
+            if let Some(cause) = cause {
+                self.begin(cause);
             }
             // The look that finds the end of the command sees nothing else.
             return self.look();
@@ -163,9 +171,6 @@ impl Keeper {
         if self.ending.is_none() && since_boot() >= self.trust.term_at {
             self.begin(Cause::Lost);
         }
-        if self.ending.is_none() && self.enclose.as_ref().is_some_and(|(at, _)| since_boot() >= *at) {
-            self.enclose();
-        }
         let Some(ending) = &mut self.ending else { return false };
         if no_child {
             self.over(Processes::default());
@@ -175,19 +180,6 @@ impl Keeper {
             self.say(&Report::Surviving(surviving));
         }
         false
-    }
-
-    /// Moves the command and all that it has started into a cgroup, if one can be made.
-    fn enclose(&mut self) {
-        let Some(cgroup) = self.enclose.take().and_then(|(_, name)| Cgroup::make(&name)) else { return };
-        // The runner has to know of it first: it removes it where this process is killed.
-        self.say(&Report::Cgroup { dir: cgroup.dir().to_owned() });
-        if self.descendants.enclose(&cgroup) {
-            self.descendants.cgroup = Some(cgroup);
-        } else {
-            cgroup.empty();
-            cgroup.remove();
-        }
     }
 
     /// Whether the command has ended other than by itself: then nothing of it is left running. A signal of the keyboard
@@ -217,15 +209,11 @@ impl Keeper {
     }
 
     fn wait(&self) {
-        let now = since_boot();
         let until = match &self.ending {
             Some(ending) => ending.pause(),
             // Without a descriptor of the command its end is looked for.
             None if self.command.is_none() => Duration::from_millis(20),
-            None => {
-                let enclose_at = self.enclose.as_ref().map_or(Duration::MAX, |(at, _)| *at);
-                self.trust.term_at.min(enclose_at).saturating_sub(now)
-            }
+            None => self.trust.term_at.saturating_sub(since_boot()),
         };
         let mut on = Vec::new();
         if self.attended {

@@ -112,7 +112,7 @@ impl Kept {
             tell,
         };
         let passing = Arc::clone(&orders);
-        signals::listen(move |passed| passing.give(|_| Order::Signal(passed)))?;
+        signals::listen(move |passed| passing.give(|_, _| Order::Signal(passed)))?;
         std::thread::Builder::new().name("keeper".into()).spawn(move || watch.run())?;
         Ok(Kept { orders, events })
     }
@@ -120,12 +120,12 @@ impl Kept {
     /// The command may run until later.
     pub fn trust(&self, trust: Trust) {
         self.orders.state().trust = trust;
-        self.orders.give(|number| Order::Trust { number, trust });
+        self.orders.repeat();
     }
 
     /// What the command runs under is lost: it ends now.
     pub fn lose(&self) {
-        self.orders.give(|number| Order::Lost { number });
+        self.orders.give(|number, _| Order::Lost { number });
     }
 
     /// The next event, waited for at most so long.
@@ -146,9 +146,14 @@ impl Orders {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give(&self, order: impl FnOnce(u64) -> Order) {
+    /// Gives the keeper its deadline, new or not. A keeper that is stopped does not answer.
+    pub(super) fn repeat(&self) {
+        self.give(|number, trust| Order::Trust { number, trust });
+    }
+
+    fn give(&self, order: impl FnOnce(u64, Trust) -> Order) {
         let mut state = self.state();
-        let order = order(state.number + 1);
+        let order = order(state.number + 1, state.trust);
         if !matches!(order, Order::Signal(_)) {
             state.number += 1;
             state.unheard = state.unheard.or(Some(since_boot()));

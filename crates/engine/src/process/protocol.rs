@@ -46,7 +46,7 @@ pub(super) enum Order {
 pub(super) enum Report {
     /// The command is about to execute. Before this nothing of it has run.
     Starting { pid: i64 },
-    /// It is about to be moved into this cgroup.
+    /// Its launcher is about to be moved into this cgroup.
     Cgroup { dir: PathBuf },
     /// It does not, and nothing of it is left.
     NotStarted(Refusal),

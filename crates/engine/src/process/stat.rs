@@ -18,6 +18,12 @@ impl Stat {
     pub(super) fn lives(self) -> bool {
         !matches!(self.state, b'Z' | b'X' | b'x') || self.threads > 1
     }
+
+    /// Whether it may still be executing code of its own: it is neither stopped, nor ended, nor waiting inside the kernel
+    /// for something that a signal does not interrupt.
+    pub(super) fn runs(self) -> bool {
+        matches!(self.state, b'R' | b'S')
+    }
 }
 
 /// Reads a process's state; `None` when it is not there or not ours to see.

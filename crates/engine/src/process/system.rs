@@ -34,17 +34,16 @@ mod here {
     }
 
     /// Sends a signal to a process, unless its number is another's by now: a descriptor of it is opened first, so that it
-    /// stays the process that was looked at.
-    pub(crate) fn send(pid: i64, started: i64, signal: Signal) {
-        let Some(number) = raw(pid) else { return };
+    /// stays the process that was looked at. Returns whether the system accepted the signal: the process may be gone, or
+    /// belong to another user.
+    pub(crate) fn send(pid: i64, started: i64, signal: Signal) -> bool {
+        let Some(number) = raw(pid) else { return false };
         let is_same = || stat(pid).is_some_and(|stat| stat.started == started);
-        // It may be gone, or belong to another user: what is left is seen by the next look.
         match pidfd_open(number, PidfdFlags::empty()) {
-            Ok(descriptor) if is_same() => drop(pidfd_send_signal(descriptor, signal)),
-            Ok(_) | Err(Errno::SRCH) => {}
+            Ok(descriptor) => is_same() && pidfd_send_signal(descriptor, signal).is_ok(),
+            Err(Errno::SRCH) => false,
             // A system without descriptors of processes.
-            Err(_) if is_same() => drop(kill_process(number, signal)),
-            Err(_) => {}
+            Err(_) => is_same() && kill_process(number, signal).is_ok(),
         }
     }
 }
@@ -65,5 +64,7 @@ mod here {
         None
     }
 
-    pub(crate) fn send(_: i64, _: i64, _: Signal) {}
+    pub(crate) fn send(_: i64, _: i64, _: Signal) -> bool {
+        false
+    }
 }

@@ -1,7 +1,6 @@
 //! The runner's watch over the keeper. A keeper that is killed, stopped or hangs is replaced by the runner itself, which is
 //! a subreaper too: it inherits the command and everything below it, and ends it.
 
-use std::path::PathBuf;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -33,7 +32,7 @@ pub(super) struct Watch {
     /// The command, once the keeper has named it.
     pub(super) command: Option<Pid>,
     /// Its cgroup, once it has one.
-    pub(super) cgroup: Option<PathBuf>,
+    pub(super) cgroup: Option<Cgroup>,
     /// How the command ended, and whether it was ended.
     pub(super) exited: Option<(Status, Option<Cause>)>,
     pub(super) tell: Sender<Event>,
@@ -53,6 +52,9 @@ enum Verdict {
 
 impl Watch {
     pub(super) fn run(mut self) {
+        // The caller gives orders only while what it runs under is renewed. A stopped keeper has to be found all the same.
+        let every = self.patience / 2;
+        let mut ask_at = since_boot() + every;
         let last = loop {
             match self.judge() {
                 Verdict::Fine => {}
@@ -63,8 +65,12 @@ impl Watch {
                 Verdict::Failed(cause) => break self.take_over(cause),
                 Verdict::Gone => break self.take_over(Cause::KeeperGone),
             }
-            let strike_at = self.orders.state().trust.strike_at();
-            let wait = strike_at.saturating_sub(since_boot()).clamp(Duration::from_millis(1), SLICE);
+            if since_boot() >= ask_at {
+                self.orders.repeat();
+                ask_at = since_boot() + every;
+            }
+            let next = self.orders.state().trust.strike_at().min(ask_at);
+            let wait = next.saturating_sub(since_boot()).clamp(Duration::from_millis(1), SLICE);
             wait_for(&mut [PollFd::new(self.line.socket(), PollFlags::IN)], wait);
         };
         let _ = self.tell.send(last);
@@ -94,7 +100,7 @@ impl Watch {
                     self.command = raw(pid);
                     self.orders.heard(0);
                 }
-                Heard::Message(Report::Cgroup { dir }) => self.cgroup = Some(dir),
+                Heard::Message(Report::Cgroup { dir }) => self.cgroup = Some(Cgroup::at(dir)),
                 Heard::Message(Report::Heard { number }) => self.orders.heard(number),
                 Heard::Message(Report::Exited { status, cause }) => self.exited = Some((status, cause)),
                 Heard::Message(Report::Surviving(surviving)) => _ = self.tell.send(Event::Surviving(surviving)),
@@ -121,11 +127,17 @@ impl Watch {
         if let Some(Verdict::Over(event)) = self.hear() {
             return event;
         }
-        let Some(command) = self.command else { return Event::NotStarted(NotStarted::NoKeeper) };
+        let Some(command) = self.command else {
+            // The launcher ends with its keeper, and has not executed anything.
+            if let Some(cgroup) = self.cgroup.take() {
+                cgroup.clear();
+            }
+            return Event::NotStarted(NotStarted::NoKeeper);
+        };
         let mut descendants = Descendants {
             command,
             own_group: self.own_group,
-            cgroup: self.cgroup.take().map(Cgroup::at),
+            cgroup: self.cgroup.take(),
             mark: self.mark.clone(),
             is_reaper: self.is_reaper,
             status: self.exited.map(|(status, _)| status),

@@ -1,0 +1,224 @@
+//! A contest for a lock: a command of one agent that misbehaves, and the next holder that must be alone.
+//!
+//! Each command opens a file and keeps a shared `flock` on it, which all of its descendants inherit. The next holder of
+//! the lock tries the exclusive one: it is refused while any of them lives.
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::home::{Engine, Home, text, wait_until};
+
+/// Shapes of commands that leave the process group of the runner's child, or do not end when they are asked to. Each
+/// touches `../ready` from the process that is hardest to reach.
+pub(crate) const SHAPES: [(&str, &str); 8] = [
+    ("own group", "timeout 600 bash -c 'touch ../ready; sleep 600'"),
+    ("own group, killed later", "timeout -k 600 600 bash -c 'trap \"\" TERM; touch ../ready; sleep 600'"),
+    ("setsid", "setsid bash -c 'touch ../ready; sleep 600' & wait"),
+    ("double fork", "(setsid bash -c '(touch ../ready; exec sleep 600) &' &); exec sleep 600"),
+    ("nohup", "nohup setsid bash -c 'touch ../ready; sleep 600' > /dev/null 2>&1 < /dev/null & disown; sleep 600"),
+    (
+        "asked in vain",
+        "trap '' TERM HUP INT; setsid bash -c 'touch ../ready; sleep 600; sleep 600' & wait; wait; sleep 600",
+    ),
+    // Processes that start the next one and exit: none is to be seen for long. The number of forks is limited in any case.
+    (
+        "fast fork loop",
+        "perl -MPOSIX -e '$SIG{TERM} = q(IGNORE); for (1..50000) { exit 0 if fork; POSIX::setsid(); if ($_ == 50) { open F, q(>../ready) } } sleep 600' & sleep 600",
+    ),
+    (
+        "fork loop",
+        "trap '' TERM; export n=0; cat > ../loop <<'END'\ntrap '' TERM\nn=$((n+1)); [ $n -gt 2000 ] && exec sleep 600\n[ $n = 5 ] && touch ../ready\nsetsid bash ../loop &\nexit 0\nEND\nbash ../loop; exec sleep 600",
+    ),
+];
+
+/// How the processes of a command are found and ended.
+pub(crate) const WAYS: [(&str, &str); 2] = [("where a cgroup can be had", ""), ("without a cgroup", "off")];
+
+/// A command under a lock with a time to live of four seconds.
+pub(crate) struct Contest {
+    pub(crate) home: Home,
+    pub(crate) first: Child,
+}
+
+impl Contest {
+    pub(crate) fn start(script: &str, cgroup: &str) -> Contest {
+        Contest::lasting("4s", script, cgroup)
+    }
+
+    pub(crate) fn lasting(ttl: &str, script: &str, cgroup: &str) -> Contest {
+        let home = Home::new(Engine::File);
+        let script = format!("exec 9>> ../alive; flock -s 9; {script}");
+        let mut command = home
+            .call(&["lock", "deploy", "--ttl", ttl, "--json", "--", "bash", "-c", &script])
+            .env("TENURE_CGROUP", cgroup)
+            .agent("a")
+            .into_command();
+        let file = |name: &str| std::fs::File::create(home.path(name)).unwrap();
+        command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
+        let contest = Contest { first: command.spawn().unwrap(), home };
+        wait_until("the command runs", || contest.home.path("ready").exists());
+        contest
+    }
+
+    pub(crate) fn runner(&self) -> u32 {
+        self.first.id()
+    }
+
+    pub(crate) fn keeper(&self) -> u32 {
+        self.find_keeper().expect("a keeper")
+    }
+
+    pub(crate) fn find_keeper(&self) -> Option<u32> {
+        children(self.runner()).into_iter().find(|pid| words_of(*pid).contains(" keeper "))
+    }
+
+    /// The process that the keeper started.
+    pub(crate) fn command(&self) -> Option<u32> {
+        let keeper = self.find_keeper()?;
+        children(keeper).into_iter().find(|pid| words_of(*pid).contains("flock -s 9"))
+    }
+
+    /// The directory of the command's cgroup, if it has one.
+    pub(crate) fn cgroup_dir(&self) -> Option<std::path::PathBuf> {
+        let seen = children(self.keeper()).into_iter().map(cgroup_of).find(|seen| seen.contains("/tenure-"))?;
+        let own = seen.lines().find_map(|line| line.strip_prefix("0::")).unwrap();
+        let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+        let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2")).unwrap();
+        Some(format!("{}{own}", mount.split(' ').nth(1).unwrap()).into())
+    }
+
+    /// When the lock ends, if it is not renewed.
+    pub(crate) fn ends(&self) -> String {
+        text(&self.home.ok(&["holds", "--kind", "name"])["items"][0]["expires_at"])
+    }
+
+    /// Keeps everybody from writing to the store until the file is dropped.
+    pub(crate) fn hold_turn(&self) -> std::fs::File {
+        let turn = format!("{}-turn-a", self.home.database().display());
+        let turn = std::fs::File::options().write(true).open(turn).unwrap();
+        turn.lock().unwrap();
+        turn
+    }
+
+    /// Waits until the runner has renewed its lock.
+    pub(crate) fn renewed(&self) {
+        let first = self.ends();
+        wait_until("the lock was renewed", || self.ends() > first);
+    }
+
+    /// Stops the runner where it has no turn at the store: one that has it keeps everybody from writing.
+    pub(crate) fn stop_runner(&self) {
+        let free = |end: &str| {
+            let file =
+                std::fs::File::options().write(true).open(format!("{}-turn-{end}", self.home.database().display()));
+            file.unwrap().try_lock().is_ok()
+        };
+        wait_until("the runner is stopped between two renewals", || {
+            signal(self.runner(), "-STOP");
+            wait_until("it is stopped", || stat(self.runner()).is_some_and(|stat| stat.starts_with('T')));
+            let is_free = free("a") && free("b");
+            if !is_free {
+                signal(self.runner(), "-CONT");
+            }
+            is_free
+        });
+    }
+
+    /// Whether anything of the command lives.
+    pub(crate) fn lives(&self) -> bool {
+        let tried = Command::new("flock").args(["-n", "-x", "alive", "true"]).current_dir(self.home.path("")).status();
+        !tried.unwrap().success()
+    }
+
+    /// Takes the lock for another agent as soon as it can be had, and looks then.
+    pub(crate) fn next_holder_is_alone(&self) {
+        let next = ["lock", "deploy", "--wait=80s", "--", "flock", "-n", "-x", "../alive", "true"];
+        let next = self.home.call(&next).agent("b").run();
+        assert_eq!(next.code, 0, "the next holder was not alone: {} {}", next.stdout, next.stderr);
+    }
+
+    /// The end of the runner: its exit code and the last line of its answer.
+    pub(crate) fn end(&mut self) -> (Option<i32>, Value) {
+        wait_until("the runner has ended", || self.first.try_wait().unwrap().is_some());
+        let said = self.read("out");
+        let last = serde_json::from_str(said.lines().last().unwrap_or("null")).unwrap_or(Value::Null);
+        (self.first.wait().unwrap().code(), last)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.home.path(name)).unwrap()
+    }
+}
+
+impl Drop for Contest {
+    // A test that fails must not leave anything running.
+    fn drop(&mut self) {
+        let _ = self.first.kill();
+        let _ = Command::new("fuser")
+            .args(["-k", "-KILL", "-s"])
+            .arg(self.home.path("alive"))
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+pub(crate) fn signal(pid: u32, name: &str) {
+    assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success(), "{name} {pid}");
+}
+
+pub(crate) fn stat(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit_once(") ")?.1.to_owned())
+}
+
+pub(crate) fn children(parent: u32) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| stat(*pid).is_some_and(|stat| stat.split(' ').nth(1) == Some(&parent.to_string())))
+        .collect()
+}
+
+pub(crate) fn words_of(pid: u32) -> String {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
+/// Plays a contest for each shape in each way, at the same time.
+pub(crate) fn each_shape(blow: fn(&mut Contest)) {
+    each_of(&SHAPES, blow);
+}
+
+pub(crate) fn each_of(shapes: &[(&str, &str)], blow: fn(&mut Contest)) {
+    each_lasting("4s", shapes, blow);
+}
+
+/// The same under locks with another time to live.
+pub(crate) fn each_lasting(ttl: &str, shapes: &[(&str, &str)], blow: fn(&mut Contest)) {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = WAYS
+            .iter()
+            .flat_map(|way| shapes.iter().map(move |shape| (way, shape)))
+            .map(|((way, cgroup), (name, script))| {
+                ((way, name), scope.spawn(move || blow(&mut Contest::lasting(ttl, script, cgroup))))
+            })
+            .collect();
+        let failed: Vec<_> =
+            all.into_iter().filter_map(|(what, thread)| thread.join().is_err().then_some(what)).collect();
+        assert!(failed.is_empty(), "not for {failed:?}");
+    });
+}
+
+/// Whether commands can have a cgroup of their own here.
+pub(crate) fn cgroups() -> bool {
+    static ASKED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *ASKED.get_or_init(|| {
+        let home = Home::direct(Engine::File);
+        home.add("one");
+        home.run(&["doctor"]).stdout.contains("by a cgroup")
+    })
+}
+
+pub(crate) fn cgroup_of(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default()
+}
