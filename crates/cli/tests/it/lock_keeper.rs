@@ -8,6 +8,7 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tenure_testkit::evidence::amount;
 
 use crate::home::{Engine, Home, text, wait_until};
 
@@ -456,15 +457,10 @@ fn inv_r14_children_that_a_runner_had_before_are_not_touched() {
     }
 }
 
-/// A larger amount where a long run is asked for.
-fn amount(normal: usize, long: usize) -> usize {
-    if std::env::var_os("TENURE_TEST_LONG").is_some() { long } else { normal }
-}
-
 #[test]
 fn inv_u1_commands_that_exit_at_once_keep_their_exit_codes_and_leave_nothing() {
     let home = Home::new(Engine::File);
-    for run in 0..amount(20, 1_000) {
+    for run in 0..amount(10, 1_000) {
         let expected = i32::try_from(run % 100).unwrap();
         let way = WAYS[run % 2].1;
         let script = format!("exec 9>> ../alive; flock -s 9; exit {expected}");
