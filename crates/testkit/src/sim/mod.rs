@@ -44,7 +44,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "inv_t4_t6_t9_t15_l1_to_l11_r8_i3_m1_m3_simulated_in_memory", run: in_memory },
     Check {
         name: "inv_t4_t6_t9_t15_l1_to_l11_r8_i3_m1_m3_simulated_on_a_file",
-        run: || seeds((109..=110).map(plan_of), &[Engine::File]),
+        run: || seeds((101..=102).map(plan_of), &[Engine::File]),
     },
     Check {
         name: "inv_t4_t6_t9_t15_l1_to_l11_r8_i3_m1_m3_simulated_on_postgres",
