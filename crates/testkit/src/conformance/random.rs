@@ -12,7 +12,6 @@ use tenure_kernel::{Call, Op};
 
 use super::Case;
 use super::shorthand::{acting, note_in_focus, proof, words};
-use crate::evidence::amount;
 use crate::fixture::{Seeded, World};
 
 /// Proves inv_l1 (one holder at a time), inv_l7 (one order everywhere), inv_l8 (unlocked once), inv_l10 and inv_t15 (a
@@ -20,6 +19,7 @@ use crate::fixture::{Seeded, World};
 pub(super) const CASES: &[Case] =
     &[Case::everywhere("inv_l1_random_ops_keep_every_promise", |world| wander(world, 20_330_519))];
 
+const STEPS: usize = 500;
 const AGENTS: [&str; 5] = ["a", "b", "c", "d", "person:ann"];
 
 /// Random choices that are the same in every run.
@@ -45,7 +45,7 @@ impl Dice {
 fn wander(world: &World, seed: u64) {
     let dice = Dice(Seeded::new(seed));
     let tasks = populate(world, &dice);
-    for step in 0..amount(200, 500) {
+    for step in 0..STEPS {
         if dice.once_in(3) {
             world.advance(Span::seconds(i64::try_from(dice.below(1_500)).unwrap()));
         }
