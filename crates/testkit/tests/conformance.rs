@@ -2,7 +2,7 @@
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::conformance::{cases, die_if_asked};
-use tenure_testkit::evidence::checks;
+use tenure_testkit::evidence::{checks, timed};
 use tenure_testkit::fixture::World;
 use tenure_testkit::worker;
 
@@ -23,11 +23,13 @@ fn main() {
             })
         })
         .collect();
-    trials.extend(checks().into_iter().map(|check| {
-        Trial::test(format!("evidence::{}", check.name), move || {
-            (check.run)();
-            Ok(())
-        })
-    }));
+    for (group, checks) in [("evidence", checks()), ("evidence::timed", timed())] {
+        trials.extend(checks.into_iter().map(|check| {
+            Trial::test(format!("{group}::{}", check.name), move || {
+                (check.run)();
+                Ok(())
+            })
+        }));
+    }
     libtest_mimic::run(&arguments, trials).exit();
 }

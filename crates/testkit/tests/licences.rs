@@ -1,6 +1,7 @@
-//! What Tenure is made of: permissive licences, published sources, versions in one place.
+//! The dependencies are what `deny.toml` allows, and their versions stand in one place.
 //!
-//! `cargo deny check` knows more (advisories above all) and needs a network; this runs everywhere.
+//! `deny.toml` is the only list of licences, sources and bans. `cargo deny check` reads it too and knows advisories
+//! besides, but needs a network; this runs everywhere.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
@@ -11,38 +12,59 @@ use std::process::Command;
 use std::sync::LazyLock;
 use std::{env, fs};
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 #[test]
-fn every_licence_is_permissive() {
-    let allowed = allowed();
-    let mut bad = Vec::new();
-    for package in packages() {
-        let licence = package["license"].as_str().unwrap_or("none declared");
-        if permits(licence, &allowed) != Ok(true) {
-            bad.push(format!("{} {}: {licence}", package["name"], package["version"]));
-        }
-    }
-    assert!(bad.is_empty(), "licences that deny.toml does not allow:\n{}", bad.join("\n"));
+fn every_dependency_is_what_deny_toml_allows() {
+    let policy = Policy::read(&fs::read_to_string(root().join("deny.toml")).unwrap());
+    let found: Vec<String> = packages().iter().flat_map(|package| policy.objections(package)).collect();
+    assert!(found.is_empty(), "deny.toml does not allow:\n{}", found.join("\n"));
 }
 
 #[test]
-fn every_source_is_the_registry_or_this_workspace() {
-    let mut bad = Vec::new();
-    for package in packages() {
-        let good = match package["source"].as_str() {
-            Some(source) => source.starts_with("registry+"),
-            // No source is a path; one that leaves the workspace would build on one machine only.
-            None => Path::new(package["manifest_path"].as_str().unwrap()).starts_with(root()),
-        };
-        if !good {
-            bad.push(format!(
-                "{} {}: {} {}",
-                package["name"], package["version"], package["source"], package["manifest_path"]
-            ));
-        }
-    }
-    assert!(bad.is_empty(), "packages from elsewhere:\n{}", bad.join("\n"));
+fn what_deny_toml_does_not_allow_is_found() {
+    let policy = Policy::read(
+        r#"
+        [licenses]
+        allow = ["MIT"]
+        [bans]
+        deny = [{ crate = "banned" }]
+        [sources]
+        unknown-registry = "deny"
+        unknown-git = "deny"
+        allow-registry = ["https://good.example/index"]
+        allow-git = ["https://good.example/repository"]
+        "#,
+    );
+    let objections = |name: &str, licence: Value, source: Option<&str>, manifest: &Path| {
+        let package = json!({ "name": name, "version": "1.0.0", "license": licence, "source": source, "manifest_path": manifest });
+        policy.objections(&package)
+    };
+    let (inside, outside) = (root().join("crates/some/Cargo.toml"), Path::new("/elsewhere/Cargo.toml"));
+    let good = Some("registry+https://good.example/index");
+    assert_eq!(objections("fine", json!("MIT"), good, outside), [""; 0]);
+    assert_eq!(objections("fine", json!("MIT"), Some("git+https://good.example/repository?rev=1#1"), outside), [""; 0]);
+    assert_eq!(objections("ours", json!("MIT"), None, &inside), [""; 0]);
+
+    let one = |name: &str, licence: Value, source: Option<&str>, what: &str| {
+        let found = objections(name, licence, source, outside);
+        assert!(matches!(&found[..], [only] if only.contains(what)), "{what}: {found:?}");
+    };
+    one("viral", json!("GPL-3.0-only"), good, "licence GPL-3.0-only");
+    one("silent", Value::Null, good, "licence none declared");
+    one("forked", json!("MIT"), Some("git+https://good.example/repository-of-another#1"), "source git+");
+    one("strange", json!("MIT"), Some("registry+https://good.example/index2"), "source registry+");
+    one("sparse", json!("MIT"), Some("sparse+https://good.example/index/"), "source sparse+");
+    one("beside", json!("MIT"), None, "source /elsewhere");
+    one("banned", json!("MIT"), good, "banned");
+}
+
+#[test]
+#[should_panic(expected = "unknown-git")]
+fn a_deny_toml_that_lets_unknown_sources_in_is_refused() {
+    let text = fs::read_to_string(root().join("deny.toml")).unwrap();
+    Policy::read(&text.replace("unknown-git = \"deny\"", "unknown-git = \"warn\""));
 }
 
 #[test]
@@ -111,11 +133,92 @@ fn dependencies_with_a_version_of_their_own_are_found() {
     assert_eq!(outside_the_workspace(&manifest), ["long", "short", "apart", "deep"]);
 }
 
-/// The one list of licences, shared with cargo-deny.
-fn allowed() -> BTreeSet<String> {
-    let deny: toml::Table = fs::read_to_string(root().join("deny.toml")).unwrap().parse().unwrap();
-    let list = deny["licenses"]["allow"].as_array().unwrap();
-    list.iter().map(|licence| licence.as_str().unwrap().to_owned()).collect()
+/// The part of `deny.toml` that is checked here.
+#[derive(Deserialize)]
+struct Policy {
+    licenses: Licences,
+    bans: Bans,
+    sources: Sources,
+}
+
+#[derive(Deserialize)]
+struct Licences {
+    allow: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    deny: Vec<Ban>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ban {
+    #[serde(rename = "crate")]
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Sources {
+    unknown_registry: String,
+    unknown_git: String,
+    allow_registry: Vec<String>,
+    allow_git: Vec<String>,
+}
+
+impl Policy {
+    fn read(text: &str) -> Policy {
+        let policy: Policy = toml::from_str(text).unwrap();
+        let Sources { unknown_registry, unknown_git, .. } = &policy.sources;
+        assert_eq!(
+            [unknown_registry.as_str(), unknown_git],
+            ["deny"; 2],
+            "unknown-registry and unknown-git of deny.toml must be \"deny\""
+        );
+        let versioned = policy.bans.deny.iter().find(|ban| ban.name.contains(|c: char| ":@<>=^~* ".contains(c)));
+        assert!(versioned.is_none(), "a ban is of a crate in all of its versions");
+        policy
+    }
+
+    /// What is wrong with a package of `cargo metadata`, a line each.
+    fn objections(&self, package: &Value) -> Vec<String> {
+        let name = package["name"].as_str().unwrap();
+        let licence = package["license"].as_str().unwrap_or("none declared");
+        let mut found = Vec::new();
+        if permits(licence, &self.licenses.allow) != Ok(true) {
+            found.push(format!("licence {licence}"));
+        }
+        if self.bans.deny.iter().any(|ban| ban.name == name) {
+            found.push("banned".to_owned());
+        }
+        match package["source"].as_str() {
+            Some(source) if !self.sources.allow(source) => found.push(format!("source {source}")),
+            Some(_) => {}
+            // No source is a path; one that leaves the workspace would build on one machine only.
+            None => {
+                let manifest = package["manifest_path"].as_str().unwrap();
+                if !Path::new(manifest).starts_with(root()) {
+                    found.push(format!("source {manifest}"));
+                }
+            }
+        }
+        let version = package["version"].as_str().unwrap();
+        found.into_iter().map(|what| format!("{name} {version}: {what}")).collect()
+    }
+}
+
+impl Sources {
+    /// Whether a source as cargo writes it, `KIND+URL` with a query and a revision after it, is one of the lists.
+    fn allow(&self, source: &str) -> bool {
+        let Some((kind, url)) = source.split_once('+') else { return false };
+        let url = url.split(['?', '#']).next().unwrap();
+        match kind {
+            "registry" => self.allow_registry.iter().any(|allowed| allowed == url),
+            "git" => self.allow_git.iter().any(|allowed| allowed == url),
+            _ => false,
+        }
+    }
 }
 
 /// Dependencies of a manifest that do not say `workspace = true`.

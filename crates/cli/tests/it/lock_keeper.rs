@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tenure_testkit::evidence::amount;
 
 use crate::home::{Engine, Home, wait_until};
 use crate::lock_contest::{Contest, SHAPES, WAYS, cgroups, children, each_lasting, each_of, each_shape, signal, stat};
@@ -316,15 +317,10 @@ fn an_empty_program_name_is_named_as_such() {
     assert!(refused.stderr.contains("an empty program name"), "{}", refused.stderr);
 }
 
-/// A larger amount where a long run is asked for.
-fn amount(normal: usize, long: usize) -> usize {
-    if std::env::var_os("TENURE_TEST_LONG").is_some() { long } else { normal }
-}
-
 #[test]
 fn inv_u1_commands_that_exit_at_once_keep_their_exit_codes_and_leave_nothing() {
     let home = Home::new(Engine::File);
-    for run in 0..amount(20, 1_000) {
+    for run in 0..amount(10, 1_000) {
         let expected = i32::try_from(run % 100).unwrap();
         let way = WAYS[run % 2].1;
         let script = format!("exec 9>> ../alive; flock -s 9; exit {expected}");

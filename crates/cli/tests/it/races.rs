@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
+use tenure_testkit::evidence::amount;
 
 use crate::home::{Engine, Home, Output, text};
 use crate::race::{Dice, Line};
@@ -56,12 +57,12 @@ fn one_winner(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_task_on_sqlite() {
-    one_winner(Engine::File, 80);
+    one_winner(Engine::File, amount(10, 80));
 }
 
 #[test]
 fn inv_l1_one_of_32_processes_wins_a_task_on_postgres() {
-    one_winner(Engine::Postgres, 50);
+    one_winner(Engine::Postgres, amount(10, 50));
 }
 
 /// Half of the racers are killed at random moments. A killed winner may have won without ever saying so.
@@ -100,19 +101,19 @@ fn one_winner_among_the_dying(engine: Engine, rounds: usize) {
 
 #[test]
 fn inv_t4_killed_racers_leave_one_winner_on_sqlite() {
-    one_winner_among_the_dying(Engine::File, 60);
+    one_winner_among_the_dying(Engine::File, amount(10, 60));
 }
 
 #[test]
 fn inv_t4_killed_racers_leave_one_winner_on_postgres() {
-    one_winner_among_the_dying(Engine::Postgres, 30);
+    one_winner_among_the_dying(Engine::Postgres, amount(10, 30));
 }
 
-/// 32 processes × 50 ops: ten times add, claim, note, done, add.
-const FIFTY_OPS: &str = r#"
+/// Five ops, ROUNDS times: add, claim, note, done, add.
+const FIVE_OPS: &str = r#"
     export TENURE_AGENT=racer-$N
     i=0
-    while [ $i -lt 10 ]; do
+    while [ $i -lt ROUNDS ]; do
         out=$("$T" add "task $N.$i") || exit $?
         set -- $out
         "$T" claim "$2" >/dev/null || exit $?
@@ -125,20 +126,22 @@ const FIFTY_OPS: &str = r#"
         i=$((i + 1))
     done"#;
 
-fn fifty_ops_each(engine: Engine) {
+fn five_ops_each(engine: Engine) {
     let home = Home::new(engine);
-    let outputs = Line::of_scripts(&home, RACERS, FIFTY_OPS).go().finish();
+    let rounds = amount(2, 10);
+    let script = FIVE_OPS.replace("ROUNDS", &rounds.to_string());
+    let outputs = Line::of_scripts(&home, RACERS, &script).go().finish();
     let mut acknowledged = BTreeSet::new();
     for output in &outputs {
         assert_eq!(output.code, 0, "an op failed with this exit code");
         acknowledged.extend(output.stdout.lines().map(str::to_owned));
     }
-    assert_eq!(acknowledged.len(), RACERS * 20, "an id was given out twice");
+    assert_eq!(acknowledged.len(), RACERS * 2 * rounds, "an id was given out twice");
 
     let events = home.events();
     assert!(events.iter().zip(1..).all(|(event, number)| event.number == number), "there is a gap");
     // One event an op, one for each agent's first op, one for the project's.
-    assert_eq!(events.len(), RACERS * 50 + RACERS + 1);
+    assert_eq!(events.len(), RACERS * 5 * rounds + RACERS + 1);
     home.replayed();
 
     let mut stored = BTreeSet::new();
@@ -154,13 +157,13 @@ fn fifty_ops_each(engine: Engine) {
 }
 
 #[test]
-fn inv_t2_32_processes_of_50_ops_lose_nothing_on_sqlite() {
-    fifty_ops_each(Engine::File);
+fn inv_t2_32_processes_at_once_lose_nothing_on_sqlite() {
+    five_ops_each(Engine::File);
 }
 
 #[test]
-fn inv_t2_32_processes_of_50_ops_lose_nothing_on_postgres() {
-    fifty_ops_each(Engine::Postgres);
+fn inv_t2_32_processes_at_once_lose_nothing_on_postgres() {
+    five_ops_each(Engine::Postgres);
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn inv_l9_one_of_four_contenders_for_a_version_succeeds() {
 fn inv_t11_twenty_first_opens_make_one_store_and_one_project() {
     for engine in Engine::ALL {
         // On PostgreSQL a snapshot may be older than the tables it meets: rare, so it is tried more often.
-        for _ in 0..if engine == Engine::Postgres { 20 } else { 5 } {
+        for _ in 0..if engine == Engine::Postgres { amount(10, 20) } else { 5 } {
             let home = Home::new(engine);
             let call = |number: usize| home.call(&["add", &format!("task {number}")]).json().agent(&agent(number));
             let outputs = Line::of_calls((0..20).map(call).collect()).go().finish();
@@ -211,20 +214,22 @@ fn inv_t11_twenty_first_opens_make_one_store_and_one_project() {
 
 #[test]
 fn sixty_four_writers_at_once_all_get_through() {
+    let each = amount(2, 5);
     let script = r#"
         export TENURE_AGENT=racer-$N
-        for i in 1 2 3 4 5; do "$T" add "task $N.$i" --quiet || exit $?; done"#;
+        for i in $(seq EACH); do "$T" add "task $N.$i" --quiet || exit $?; done"#;
+    let script = script.replace("EACH", &each.to_string());
     for engine in Engine::ALL {
         let home = Home::new(engine);
-        let outputs = Line::of_scripts(&home, 64, script).go().finish();
+        let outputs = Line::of_scripts(&home, 64, &script).go().finish();
         assert!(outputs.iter().all(|output| output.code == 0), "{engine:?}: {outputs:?}");
-        assert_eq!(home.ok(&["status"])["ready"], 64 * 5);
-        assert_eq!(home.replayed(), 64 * 5 + 64 + 1);
+        assert_eq!(home.ok(&["status"])["ready"], 64 * each);
+        assert_eq!(home.replayed(), 64 * each + 64 + 1);
     }
 }
 
 #[test]
-fn inv_l6_fifty_agents_share_two_hundred_tasks() {
+fn inv_l6_fifty_agents_share_all_tasks_and_each_once() {
     let script = r#"
         while out=$("$T" claim --json --agent racer-$N); do
             echo "$out"
@@ -233,7 +238,8 @@ fn inv_l6_fifty_agents_share_two_hundred_tasks() {
         exit 1"#;
     for engine in Engine::ALL {
         let home = Home::new(engine);
-        let tasks: BTreeSet<String> = home.add_many(200).into_iter().collect();
+        let count = amount(60, 200);
+        let tasks: BTreeSet<String> = home.add_many(count).into_iter().collect();
         let mut taken = Vec::new();
         for output in Line::of_scripts(&home, 50, script).go().finish() {
             assert_eq!(output.code, 0, "{output:?}");
@@ -242,7 +248,7 @@ fn inv_l6_fifty_agents_share_two_hundred_tasks() {
                 taken.extend(answer["data"]["task"]["id"].as_str().map(str::to_owned));
             }
         }
-        assert_eq!(taken.len(), 200, "a task was handed out twice or forgotten");
+        assert_eq!(taken.len(), count, "a task was handed out twice or forgotten");
         assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), tasks);
         home.replayed();
     }

@@ -24,7 +24,7 @@ use crate::evidence::{Check, Soak};
 use crate::fixture::Engine;
 use crate::report::{Budget, Section};
 
-pub(crate) const CHECKS: &[Check] = &[
+pub(crate) const TIMED: &[Check] = &[
     Check { name: "inv_r2_a_small_fleet_with_kills_loses_no_update_on_sqlite", run: || small(Engine::File) },
     Check { name: "inv_r2_a_small_fleet_with_kills_loses_no_update_on_postgres", run: || small(Engine::Postgres) },
     Check { name: "inv_r2_what_a_fleet_loses_that_ignores_refusals_is_seen", run: sees_what_is_lost },

@@ -1,8 +1,8 @@
 //! Fuzzing: plain functions from bytes that must never panic, and a small driver that thinks of bytes.
 //!
 //! A target is a `fn(&[u8])` that panics when a stated property does not hold. Its seeds, and every input that ever broke
-//! it, are files in `fuzz-corpus/<target>/`; `./test` replays all of them and then as many mutations as a few seconds
-//! allow, the same in every run. `tenure-soak fuzz` goes on from there with other seeds.
+//! it, are files in `fuzz-corpus/<target>/`; `./test` replays all of them and then some mutations,
+//! the same in every run. `tenure-soak fuzz` goes on from there with other seeds.
 //!
 //! A new target: a function in one of the files here, its line in [`TARGETS`] and in `CHECKS`, a directory with seeds.
 
@@ -23,7 +23,7 @@ pub struct Target {
     pub name: &'static str,
     /// The function. It panics to fail.
     pub run: fn(&[u8]),
-    /// How many mutated inputs `./test` tries.
+    /// How many mutated inputs a long run tries in each of its rounds; `./test` tries a tenth of that, once.
     pub tries: usize,
 }
 

@@ -32,7 +32,7 @@ use crate::pg;
 use crate::replay::replay;
 use crate::report::{Budget, Section};
 
-pub(crate) const CHECKS: &[Check] = &[
+pub(crate) const TIMED: &[Check] = &[
     Check { name: "inv_l1_histories_on_sqlite_have_one_order", run: on_sqlite },
     Check { name: "inv_l1_histories_on_a_postgres_that_restarts_have_one_order", run: on_postgres },
 ];
