@@ -1,8 +1,7 @@
 //! What comes after the literal beginning of a pattern: an automaton without empty steps.
 
-use super::Case;
 use super::parse::{Node, Segment};
-use super::set::{Label, fold};
+use super::set::{Label, Spelling, fold};
 
 /// One step: what it takes, which steps may follow, and whether the text may end after it.
 #[derive(Clone, Debug)]
@@ -78,8 +77,8 @@ impl Automaton {
 }
 
 /// The literal beginning of a pattern, and the automaton of the rest.
-pub(super) fn compile(segments: &[Segment], case: Case) -> (String, Automaton) {
-    let mut builder = Builder { case, states: vec![State::End] };
+pub(super) fn compile(segments: &[Segment], spelling: Spelling) -> (String, Automaton) {
+    let mut builder = Builder { spelling, states: vec![State::End] };
     let mut prefix = String::new();
     for (at, segment) in segments.iter().enumerate() {
         let Segment::Plain(nodes) = segment else {
@@ -113,7 +112,7 @@ enum State {
 
 /// Builds from the end of a pattern to its beginning: each part is told what comes after it.
 struct Builder {
-    case: Case,
+    spelling: Spelling,
     states: Vec<State>,
 }
 
@@ -124,7 +123,7 @@ impl Builder {
     }
 
     fn spelled(&self, c: char) -> char {
-        if self.case == Case::Folded { fold(c) } else { c }
+        if self.spelling == Spelling::Typed { c } else { fold(c) }
     }
 
     /// Any number of characters that a label takes, then `then`.
@@ -172,7 +171,7 @@ impl Builder {
             Node::One => self.add(State::Take(Label::Inside, then)),
             Node::Many => self.many(Label::Inside, then),
             Node::Class(ranges, negated) => {
-                let label = Label::class(ranges, *negated, self.case);
+                let label = Label::class(ranges, *negated, self.spelling);
                 self.add(State::Take(label, then))
             }
             Node::Either(ways) => {

@@ -20,6 +20,7 @@ use automaton::Automaton;
 pub use index::Candidates;
 use parse::Shape;
 pub use parse::{ALTERNATIVES_MAX, BYTES_MAX, DEEP_MAX, SEGMENTS_MAX, STATES_MAX, WILDCARDS_MAX};
+use set::Spelling;
 
 /// What a typed glob begins with.
 pub const GLOB: &str = "glob:";
@@ -67,8 +68,12 @@ impl Pattern {
     /// Reads a pattern relative to the top of its checkout. What it returns prints as its one spelling, and that
     /// spelling is read as the same pattern again.
     pub fn parse(typed: &str, case: Case) -> Result<Pattern> {
+        Pattern::spelled(typed, case, case.into())
+    }
+
+    fn spelled(typed: &str, case: Case, spelling: Spelling) -> Result<Pattern> {
         let Shape { form, text, segments } = parse::read(typed)?;
-        let (prefix, rest) = automaton::compile(&segments, case);
+        let (prefix, rest) = automaton::compile(&segments, spelling);
         parse::check_states(typed, rest.size())?;
         Ok(Pattern { form, text, case, prefix, rest })
     }
@@ -154,11 +159,11 @@ impl Pattern {
         product::witness((&outer.prefix, &outer.rest), (&prefix, &inner.rest))
     }
 
-    /// The same pattern where case does not count.
+    /// This pattern over folded texts: it takes the folded spelling of every path that this pattern takes.
     fn folded(&self) -> Option<Cow<'_, Pattern>> {
         match self.case {
             Case::Folded => Some(Cow::Borrowed(self)),
-            Case::Kept => Pattern::parse(&self.text, Case::Folded).ok().map(Cow::Owned),
+            Case::Kept => Pattern::spelled(&self.text, Case::Folded, Spelling::FoldOfTyped).ok().map(Cow::Owned),
         }
     }
 

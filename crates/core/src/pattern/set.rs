@@ -4,6 +4,26 @@ use std::sync::LazyLock;
 
 use super::Case;
 
+/// How the characters of a pattern are spelled in its automaton.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// As typed.
+    Typed,
+    /// Folded: a class names characters in either case, so `[!a]` takes neither `a` nor `A`.
+    Folded,
+    /// The folded spellings of all texts that the typed pattern takes: `[!a]` takes `A`, whose folded spelling is `a`.
+    FoldOfTyped,
+}
+
+impl From<Case> for Spelling {
+    fn from(case: Case) -> Spelling {
+        match case {
+            Case::Kept => Spelling::Typed,
+            Case::Folded => Spelling::Folded,
+        }
+    }
+}
+
 /// Beyond this, characters are their own fold: what has two cases there is not written in file names of programs.
 const FOLDED_BELOW: char = '\u{2000}';
 
@@ -37,16 +57,19 @@ pub(super) enum Label {
 
 impl Label {
     /// The label of a class, as it was typed.
-    pub(super) fn class(typed: &[(char, char)], negated: bool, case: Case) -> Label {
-        let mut ranges = typed.to_vec();
-        if case == Case::Folded {
-            for (low, high) in typed {
-                ranges.extend((*low..=(*high).min(FOLDED_BELOW)).map(fold).map(|c| (c, c)));
-            }
+    pub(super) fn class(typed: &[(char, char)], negated: bool, spelling: Spelling) -> Label {
+        let mut named = typed.to_vec();
+        if spelling == Spelling::Folded {
+            named.extend(folds(typed));
         }
-        let ranges = joined(ranges);
-        let mut ranges = without_slash(if negated { complement(&ranges) } else { ranges });
-        if case == Case::Folded {
+        let named = joined(named);
+        let mut ranges = without_slash(if negated { complement(&named) } else { named });
+        if spelling == Spelling::FoldOfTyped {
+            let folds: Vec<_> = folds(&ranges).collect();
+            ranges.extend(folds);
+            ranges = joined(ranges);
+        }
+        if spelling != Spelling::Typed {
             // What no folded text has must not be taken for something that two classes have in common.
             ranges = ranges.iter().flat_map(|(low, high)| shared(*low, *high, &SPELLINGS)).collect();
         }
@@ -73,6 +96,11 @@ impl Label {
             Label::Inside | Label::Any => Vec::new(),
         }
     }
+}
+
+/// The folded spellings of the characters of some ranges.
+fn folds(ranges: &[(char, char)]) -> impl Iterator<Item = (char, char)> + '_ {
+    ranges.iter().flat_map(|(low, high)| *low..=(*high).min(FOLDED_BELOW)).map(fold).map(|c| (c, c))
 }
 
 /// The characters that a folded text can have.
@@ -172,25 +200,25 @@ mod tests {
     #[test]
     fn a_class_never_takes_a_slash() {
         for (ranges, negated) in [(&[('+', '9')][..], false), (&[('a', 'z')], true), (&[], true)] {
-            let label = Label::class(ranges, negated, Case::Kept);
+            let label = Label::class(ranges, negated, Spelling::Typed);
             assert!(!label.takes('/') && label.takes('0'), "{label:?}");
         }
     }
 
     #[test]
     fn a_class_takes_what_it_says() {
-        let label = Label::class(&[('a', 'c'), ('b', 'd'), ('x', 'x')], false, Case::Kept);
+        let label = Label::class(&[('a', 'c'), ('b', 'd'), ('x', 'x')], false, Spelling::Typed);
         assert_eq!(label, Label::Of(vec![('a', 'd'), ('x', 'x')]));
-        let not = Label::class(&[('a', 'd')], true, Case::Kept);
+        let not = Label::class(&[('a', 'd')], true, Spelling::Typed);
         assert!(!not.takes('b') && not.takes('e') && not.takes('\u{10ffff}') && !not.takes('\0'));
-        let folded = Label::class(&[('A', 'B')], true, Case::Folded);
+        let folded = Label::class(&[('A', 'B')], true, Spelling::Folded);
         assert!(!folded.takes('a') && folded.takes('c'));
     }
 
     #[test]
     fn what_two_classes_share_is_never_missed_for_its_case() {
         // All that is left of the first is `a` in another case, which a folded text does not have.
-        let one = Label::class(&[('\u{1}', '@'), ('B', char::MAX)], true, Case::Folded);
+        let one = Label::class(&[('\u{1}', '@'), ('B', char::MAX)], true, Spelling::Folded);
         assert_eq!(common(&one, &Label::Inside).collect::<Vec<_>>(), Vec::<char>::new());
     }
 }

@@ -239,6 +239,16 @@ fn oracle(glob: &str) -> globset::GlobMatcher {
     builder.build().unwrap().compile_matcher()
 }
 
+#[test]
+fn inv_r2_a_negated_class_that_keeps_case_takes_the_other_case() {
+    let class = pattern("glob:[!a]/**");
+    let candidates = class.candidates_in("A").expect("the directory is in the class");
+    assert_eq!(candidates.longer, Some((String::new(), String::new())), "all of that checkout");
+    assert_eq!(class.candidates_in("a"), class.candidates_in("A"), "candidates may be more than needed, never fewer");
+    assert_eq!(class.overlap(&folded("A/x")).as_deref(), Some("a/x"));
+    assert_eq!(folded("glob:[!a]/**").overlap(&pattern("A/x")), None, "where case does not count, neither is taken");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -311,7 +321,7 @@ proptest! {
 
     #[test]
     fn inv_r4_candidates_in_and_around_a_nested_checkout_are_enough(
-        one in any_glob(), two in any_glob(), dir in prop::sample::select(vec!["a", "A", "a/b", "ab"]), fold in any::<bool>()
+        one in any_glob(), two in any_glob(), dir in prop::sample::select(vec!["a", "A", "a/b", "ab", "B/a"]), fold in any::<bool>()
     ) {
         let read = |glob: &str| if fold { folded(&format!("glob:{glob}")) } else { pattern(&format!("glob:{glob}")) };
         let (outer, inner) = (read(&one), pattern(&format!("glob:{two}")));
