@@ -55,6 +55,7 @@ mod race;
 mod races;
 mod reference;
 mod remote;
+mod restore_record;
 mod resume;
 mod revoked;
 mod sandbox;
