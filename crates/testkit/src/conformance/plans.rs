@@ -12,7 +12,7 @@ use tenure_store::table::{
     agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, place,
     project, request, session, shown, task, touched,
 };
-use tenure_store::{Row, Sql, Tx, Value, Verdict, Within};
+use tenure_store::{Row, Rows, Sql, Tx, Value, Verdict, Within};
 
 use super::Case;
 use crate::fixture::{Engine, World};
@@ -54,6 +54,11 @@ impl Tx for Recorder<'_> {
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
         self.calls.push((sql, args.clone()));
         self.inner.defer(sql, args)
+    }
+
+    // Rows that are given have no plan.
+    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+        self.inner.insert_rows(sql, rows)
     }
 
     fn savepoint(&mut self) -> Result<()> {
