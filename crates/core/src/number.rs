@@ -1,38 +1,59 @@
-//! Numbers of events, which are the fences of holds: where they go on after a restore.
+//! Numbers of events, which are the fences of holds: where they continue after a restore.
 
 use crate::Time;
 
-/// By how much numbers go up at least: more than any project hands out between a backup and its restore.
+/// More numbers than a store issues in its life: at 70,000 a second, the rate of bulk adds, they last for 17 hours without a
+/// pause and fill hundreds of gigabytes.
 pub const GAP: i64 = 1 << 32;
 
 /// Numbers stay below this, so that every JSON reader has them exactly.
 pub const END: i64 = 1 << 53;
 
-/// The span that the random part is drawn from when the clock tells restores apart: a second in microseconds. A longer one
-/// would put the numbers of a later restore below those of an earlier one.
-const SPREAD: u64 = 1 << 20;
-
-/// The same when the clock says nothing, because it is behind the numbers that were handed out.
-const SPREAD_BY_CHANCE: u64 = 1 << 40;
-
-/// The highest number that a clock is believed with, in microseconds (the year 2112): one that is centuries ahead must not
+/// The highest clock reading that is believed, in microseconds (the year 2112): a clock that is centuries ahead must not
 /// use up the numbers of all later restores.
 const LATEST: i64 = 1 << 52;
 
-/// The number that events go on after when a store is restored whose numbers up to `handed_out` are known to be used; `None`
-/// when there are none left.
+/// The longest time between a point and a restore that counts, in microseconds (a year): a clock that jumps between 1970
+/// and today must not use up the numbers either.
+const LONGEST: i64 = 1 << 45;
+
+/// What is known of the numbers of a store at one instant: those up to `number` were issued when the clock read `at`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The last number issued.
+    pub number: i64,
+    /// The clock at that instant.
+    pub at: Time,
+}
+
+impl Point {
+    /// No number above this has been issued when the clock reads `clock`.
+    ///
+    /// A store issues fewer than one number per microsecond: an event is a row with its indexes, and 14 µs is the shortest
+    /// time measured for one. A clock that has not advanced says nothing about the time that has passed.
+    fn reach(self, clock: Time) -> Option<i64> {
+        let passed = clock.0.saturating_sub(self.at.0);
+        self.number.checked_add(if passed > 0 { passed.min(LONGEST) } else { GAP })
+    }
+}
+
+/// The number that events continue after when a store is restored; `None` when there are none left.
 ///
-/// What was handed out since the backup may be lost with the store, and one backup may be restored many times, so the
-/// backup alone cannot tell two restores apart. The clock does: no project draws a million numbers a second, so numbers
-/// that go on at the microseconds since the epoch are above all that an earlier restore led to. A random part does for two
-/// restores within its span, and where the clock was set back: then the chance that two of them meet is that of the
-/// numbers handed out between them to the span. Thousands of restores after each other fit even where the clock stands
-/// still.
-pub fn resumed(handed_out: i64, clock: Time, random: u64) -> Option<i64> {
-    let (above, clock) = (handed_out.checked_add(GAP)?, clock.0.min(LATEST));
-    let spread = if clock > above { SPREAD } else { SPREAD_BY_CHANCE };
-    let number = above.max(clock).checked_add(i64::try_from(random % spread).ok()?)?;
-    // Room for what the project hands out afterwards.
+/// `issued` is the highest number found at the destination. `past` are the points known of the lost history: the backup
+/// itself, and what the machine recorded of its earlier restore.
+///
+/// What was issued since the backup may be lost with the store, and one backup may be restored many times, so the backup
+/// alone cannot tell two restores apart. The clock does: because a store issues fewer than one number per microsecond,
+/// numbers that continue at the microseconds since the epoch are above all that an earlier restore led to, also within
+/// one second. Where the numbers are ahead of the clock, because the clock was once set back, a point carries the lead
+/// along. Where the clock is behind a point, the numbers continue `GAP` above it.
+pub fn resumed(issued: i64, past: impl IntoIterator<Item = Point>, clock: Time) -> Option<i64> {
+    let clock = Time(clock.0.min(LATEST));
+    let mut number = issued.max(clock.0).max(GAP + 1);
+    for point in past {
+        number = number.max(point.reach(clock)?);
+    }
+    // Room for what the store issues afterwards.
     (number < END - GAP).then_some(number)
 }
 
@@ -46,35 +67,73 @@ mod tests {
     const NOW: i64 = 1_780_000_000_000_000;
 
     #[test]
-    fn inv_l1_a_second_restore_goes_on_above_all_that_the_first_led_to() {
-        let (first, hours) = (resumed(1_000, Time(NOW), SPREAD - 1).unwrap(), 2 * 3_600_000_000);
-        // A hundred thousand events a second for two hours, and then everything is lost.
-        let lost = first + 100_000 * 7_200;
-        assert!(resumed(1_000, Time(NOW + hours), 0).unwrap() > lost);
-        // Nor does it matter what was drawn when little time has passed: a resource that has seen a fence refuses lower ones.
-        let soon = 2_000_000;
-        assert!(resumed(1_000, Time(NOW + soon), 0).unwrap() > first + 100_000);
-        // With the clock set back chance remains.
-        assert_ne!(resumed(1_000, Time(0), 7), resumed(1_000, Time(0), 8));
+    fn restores_do_not_run_out_of_numbers() {
+        for clock in [0, NOW, i64::MAX] {
+            let mut point = Point { number: 1_000, at: Time(clock) };
+            for _ in 0..3_000 {
+                point.number = resumed(point.number, [point], Time(clock)).unwrap();
+            }
+        }
+        // A clock that falls back to 1970 and is put right again, a hundred times.
+        let mut point = Point { number: 1_000, at: Time(NOW) };
+        for clock in [0, NOW].repeat(100) {
+            point = Point { number: resumed(0, [point], Time(clock)).unwrap(), at: Time(clock) };
+        }
+        assert_eq!(resumed(END - GAP, [], Time(NOW)), None);
+        assert_eq!(resumed(0, [Point { number: i64::MAX, at: Time(NOW) }], Time(NOW)), None);
     }
 
     #[test]
-    fn restores_do_not_run_out_of_numbers() {
-        for clock in [0, NOW, i64::MAX] {
-            let mut number = 1_000;
-            for _ in 0..3_000 {
-                number = resumed(number, Time(clock), SPREAD_BY_CHANCE - 1).unwrap();
-            }
-        }
-        assert_eq!(resumed(END - GAP, Time(NOW), 0), None);
-        assert_eq!(resumed(i64::MAX, Time(NOW), 0), None);
+    fn a_project_of_a_restored_store_is_recognised_by_its_numbers() {
+        assert!(resumed(0, [], Time(0)).unwrap() > GAP);
+    }
+
+    /// A history of restores of one backup, each into an empty place: after `wait` microseconds, with `used` numbers
+    /// issued since the one before.
+    fn restores() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        let wait = prop_oneof![1..2_000_000_i64, 1..i64::from(u32::MAX) * 2];
+        let one = wait.prop_flat_map(|wait| (Just(wait), prop_oneof![0..wait, (wait - 1)..wait]));
+        prop::collection::vec(one, 1..20)
     }
 
     proptest! {
+        /// Nothing but the clock and the backup is known. The backup may itself be of a store whose numbers are ahead.
         #[test]
-        fn inv_l1_numbers_rise_by_the_gap_and_stay_exact(last in 0..END, clock: i64, random: u64) {
-            if let Some(number) = resumed(last, Time(clock), random) {
-                prop_assert!(last + GAP <= number && number < END);
+        fn inv_l1_under_a_clock_that_advances_every_restore_is_above_all_earlier_ones(
+            history in restores(), lead in -1_000_000_000_000_000..1_000_000_000_000_i64
+        ) {
+            let (backup, mut clock) = (Point { number: NOW + lead, at: Time(NOW) }, NOW + 1);
+            let mut last = resumed(0, [backup], Time(clock)).unwrap();
+            for (wait, used) in history {
+                clock += wait;
+                let next = resumed(0, [backup], Time(clock)).unwrap();
+                prop_assert!(next > last + used, "{} after {} and {} more", next, last, used);
+                last = next;
+            }
+        }
+
+        /// With a record of the restore before, wherever the clock is set to.
+        #[test]
+        fn inv_l1_with_a_record_a_restore_is_above_the_one_before_under_any_clock(
+            clocks in prop::collection::vec(prop_oneof![0..NOW, (NOW - 1_000)..(NOW + 1_000)], 2..20)
+        ) {
+            let backup = Point { number: 1_000, at: Time(NOW) };
+            let mut earlier: Option<Point> = None;
+            for clock in clocks {
+                let number = resumed(0, earlier.into_iter().chain([backup]), Time(clock)).unwrap();
+                if let Some(earlier) = earlier {
+                    let passed = clock - earlier.at.0;
+                    let issued = if passed > 0 { passed.min(LONGEST) } else { GAP };
+                    prop_assert!(number >= earlier.number + issued, "{} after {:?}", number, earlier);
+                }
+                earlier = Some(Point { number, at: Time(clock) });
+            }
+        }
+
+        #[test]
+        fn inv_l1_numbers_never_fall_and_stay_exact(issued in 0..END, number in 0..END, at: i64, clock: i64) {
+            if let Some(resumed) = resumed(issued, [Point { number, at: Time(at) }], Time(clock)) {
+                prop_assert!(issued <= resumed && number < resumed && resumed < END - GAP);
             }
         }
     }

@@ -1,14 +1,15 @@
 //! `restore`: a backup becomes the content of a store, in one transaction.
 //!
-//! Nobody may go on as if nothing had happened: the store gets a new incarnation, so that old cursors are stale; numbers
-//! go on where no history of this store was ever before ([`number::resumed`]), so that fences rise and none is handed out
-//! twice; all holds end, and no former holder may act late.
+//! No client may continue as if nothing had happened: the store gets a new incarnation, so that old cursors are stale;
+//! numbers continue above every number that the store has ever issued ([`number::resumed`]), so that fences rise and none
+//! is issued twice; all holds end, and no former holder may act late.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::Ending;
+use tenure_core::number::Point;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
 use tenure_core::{Error, Kind, Result, Stage, Time, event, id, number};
@@ -31,6 +32,22 @@ pub enum Replace<'a> {
     Never,
     /// It is replaced, after a backup of it was written here.
     After(&'a Path),
+}
+
+/// What the machine knows of earlier restores of this store, kept outside every store: the numbers of a restore whose store
+/// was lost are known nowhere else when the clock was set back since.
+#[derive(Clone, Copy)]
+pub struct Ledger<'a> {
+    /// Where the numbers of the last restore began.
+    pub earlier: Option<Point>,
+    /// Records where those of this one begin. It is called before the commit: a record of a restore that failed only makes
+    /// the numbers of the next one higher.
+    pub record: &'a dyn Fn(Point),
+}
+
+impl Ledger<'_> {
+    /// For a machine that keeps no record.
+    pub const NONE: Ledger<'static> = Ledger { earlier: None, record: &|_| {} };
 }
 
 /// A restore that was carried out.
@@ -57,6 +74,7 @@ impl Kernel {
         call: &Call,
         backup: &Backup,
         replace: Replace<'_>,
+        ledger: Ledger<'_>,
         progress: Progress<'_>,
     ) -> Result<Restored> {
         if !call.actor.is_person() {
@@ -81,14 +99,17 @@ impl Kernel {
                 })?;
                 taken_away.again(tx)?;
                 project::set_incarnation(tx, &incarnation)?;
+                let rows = copy::projects(tx)?;
+                let start = resumed(&rows, &present, ledger.earlier)?;
+                (ledger.record)(Point { number: start, at: present.clock });
+                forget_newer(tx, &present, &rows, start)?;
                 let mut ended_holds = 0;
                 let mut projects = 0;
-                for row in copy::projects(tx)? {
+                for row in rows {
                     let before = present.projects.iter().find(|before| before.key == row.key);
                     projects += i64::from(row.is_switched_on());
-                    ended_holds += self.begin_again(tx, call, &present, row, before)?;
+                    ended_holds += self.begin_again(tx, call, &present, row, before, start)?;
                 }
-                self.forget_newer(tx, &present)?;
                 Ok(Verdict::Commit(Restored {
                     store: backup.identity().id.clone(),
                     incarnation: incarnation.clone(),
@@ -108,7 +129,7 @@ impl Kernel {
             })
     }
 
-    /// Lets a project go on from its backup. Returns how many holds ended.
+    /// Lets a project continue from its backup, with numbers above `start`. Returns how many holds ended.
     fn begin_again(
         &self,
         tx: &mut dyn Tx,
@@ -116,10 +137,10 @@ impl Kernel {
         present: &Present,
         mut row: project::Row,
         before: Option<&project::Row>,
+        start: i64,
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
-        let handed_out = before.map_or(last_event, |before| before.last_event.max(last_event));
-        row.last_event = self.resumed(handed_out, present.clock)?;
+        row.last_event = start;
         row.counts = project::recount(tx, &row.id)?;
         if !row.is_switched_on() {
             row.first_event = row.last_event + 1;
@@ -156,33 +177,41 @@ impl Kernel {
         project::save(tx, &row)?;
         Ok(ended)
     }
+}
 
-    /// The number that events go on after, when up to `handed_out` were handed out.
-    fn resumed(&self, handed_out: i64, clock: Time) -> Result<i64> {
-        let mut drawn = [0; 8];
-        self.entropy().fill(&mut drawn);
-        number::resumed(handed_out, clock, u64::from_le_bytes(drawn))
-            .ok_or_else(|| copy::bad("its numbers are beyond all measure"))
-    }
+/// The number that the events of all projects continue after.
+fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> Result<i64> {
+    let issued = present.projects.iter().map(|before| before.last_event).max().unwrap_or(0);
+    let backup = || rows.iter().map(|row| Point { number: row.last_event, at: row.last_time });
+    number::resumed(issued, backup().chain(earlier), present.clock).ok_or_else(|| {
+        let Some(earlier) = earlier.filter(|_| number::resumed(issued, backup(), present.clock).is_some()) else {
+            return copy::bad("its numbers are beyond all measure");
+        };
+        let text = "the numbers recorded for an earlier restore of this store leave none for another";
+        Error::refused(Kind::Conflict, "numbers_used_up", text)
+            .entity(&*present.identity.id)
+            .hint("Nothing was changed. Numbers this high come from a backup that was changed by hand.")
+            .person("If that backup is not in use, remove the record of this store in $XDG_STATE_HOME/tenure/restores.")
+            .detail("number", earlier.number)
+    })
+}
 
-    /// Projects that began after the backup are as if forgotten: their numbers are not handed out again.
-    fn forget_newer(&self, tx: &mut dyn Tx, present: &Present) -> Result<()> {
-        let kept: Vec<String> = copy::projects(tx)?.into_iter().map(|row| row.key).collect();
-        for before in present.projects.iter().filter(|before| before.last_event > 0 && !kept.contains(&before.key)) {
-            let last_event = self.resumed(before.last_event, present.clock)?;
-            let row = project::Row {
-                last_event,
-                first_event: last_event + 1,
-                events: 0,
-                counts: [0; 7],
-                waiting: 0,
-                ..before.clone()
-            };
-            project::insert(tx, &row)?;
-            project::save(tx, &row)?;
-        }
-        Ok(())
+/// Projects that began after the backup are as if forgotten: their numbers are not issued again.
+fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start: i64) -> Result<()> {
+    let is_kept = |before: &&project::Row| kept.iter().any(|row| row.key == before.key);
+    for before in present.projects.iter().filter(|before| before.last_event > 0 && !is_kept(before)) {
+        let row = project::Row {
+            last_event: start,
+            first_event: start + 1,
+            events: 0,
+            counts: [0; 7],
+            waiting: 0,
+            ..before.clone()
+        };
+        project::insert(tx, &row)?;
+        project::save(tx, &row)?;
     }
+    Ok(())
 }
 
 /// Access that was taken away since the backup stays taken away: a restore is about work that was lost, and must not let

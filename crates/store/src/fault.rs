@@ -5,7 +5,7 @@ use std::cell::Cell;
 use tenure_core::Result;
 
 use crate::store::{Body, Entered, Verdict};
-use crate::tx::{Row, Sql, Tx, Value, Within};
+use crate::tx::{Row, Rows, Sql, Tx, Value, Within};
 use crate::world::{Faults, Moment};
 
 /// Runs a write whose moments may fail. `write` is the engine's, with its own retries inside: what strikes here is not
@@ -62,6 +62,11 @@ impl Tx for Struck<'_> {
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
         self.faults.strike(Moment::Statement)?;
         self.tx.defer(sql, args)
+    }
+
+    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+        self.faults.strike(Moment::Statement)?;
+        self.tx.insert_rows(sql, rows)
     }
 
     fn savepoint(&mut self) -> Result<()> {

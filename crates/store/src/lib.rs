@@ -21,5 +21,5 @@ pub use deadline::Deadline;
 pub use postgres::{Reached, reached, redact};
 pub use sqlite::Queue;
 pub use store::{Durability, Entered, Identity, Location, Options, Part, Present, Size, Store, Verdict};
-pub use tx::{Row, Sql, Tx, Value, Within};
+pub use tx::{Row, Rows, Sql, Tx, Value, Within};
 pub use world::{Clock, Entropy, Faults, Moment, OsEntropy, SystemClock};

@@ -214,7 +214,10 @@ const VARIABLES: &[(&str, &str)] = &[
     ("XDG_RUNTIME_DIR", "Where the socket of a server is whose store has too long a path for one beside it"),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "The authorities that are trusted for a server, in place of the system's"),
     ("HTTPS_PROXY, ALL_PROXY, NO_PROXY", "The proxy on the way to a server on another machine"),
-    ("XDG_STATE_HOME", "Where `setup` keeps its lock, its record and what was there before, and hooks their log"),
+    (
+        "XDG_STATE_HOME",
+        "Where `setup` keeps its lock, its record and what was there before, hooks their log, and `restore` its record",
+    ),
     ("CLAUDE_CONFIG_DIR, CODEX_HOME", "Where `setup` finds the files of these tools, if they are elsewhere"),
     ("PATH", "Where `setup` looks for agent tools, and for this program"),
     ("PGUSER, PGPASSWORD", "For a PostgreSQL store whose URL has none"),

@@ -1,5 +1,6 @@
 //! `tenure restore`: a backup becomes the store of this place.
 
+use std::cell::RefCell;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,12 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use serde_json::json;
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::restore::{Replace, Restored};
+use tenure_kernel::restore::{Ledger, Replace, Restored};
 use tenure_store::copy::{Backup, Existing, HEAD, bad, declared_size};
 
 use super::backup::{describe, progress, stamp};
 use super::{Group, Spec, read};
 use crate::context::Context;
+use crate::place::restores;
 use crate::place::scratch::{Scratch, may_read, may_write, unreadable};
 use crate::place::{Location, Place};
 
@@ -57,8 +59,29 @@ fn restore(context: &Context<'_>, args: &Args) -> Result<u8> {
     drop(scratch);
     context.may_make_store();
     let replace = safety.as_deref().map_or(Replace::Never, Replace::After);
-    let restored = context.kernel("`restore`")?.restore(&call, &backup, replace, &progress(context, "restored"))?;
-    report(context, place, safety.as_deref(), &restored)
+    let store = &backup.identity().id;
+    let mut remarks = Vec::new();
+    let earlier = restores::earlier(context.env, store).unwrap_or_else(|error| {
+        remarks.push(format!("the record of an earlier restore cannot be used: {}", error.message()));
+        None
+    });
+    let unrecorded = RefCell::new(None);
+    let record = |point| {
+        if let Err(error) = restores::record(context.env, store, point) {
+            *unrecorded.borrow_mut() = Some(error);
+        }
+    };
+    let ledger = Ledger { earlier, record: &record };
+    let progress = progress(context, "restored");
+    let restored = context.kernel("`restore`")?.restore(&call, &backup, replace, ledger, &progress)?;
+    if let Some(error) = unrecorded.take() {
+        remarks.push(format!(
+            "this machine has no record of this restore: {}; restore this backup again only under a clock that was not set \
+             back, or fences may repeat",
+            error.message()
+        ));
+    }
+    report(context, place, safety.as_deref(), &restored, remarks)
 }
 
 /// Where the backup of what is replaced goes.
@@ -155,19 +178,22 @@ fn no_copy(to: &Path, error: std::io::Error) -> Error {
         .cause(error)
 }
 
-fn report(context: &Context<'_>, place: &Place, safety: Option<&Path>, restored: &Restored) -> Result<u8> {
+fn report(
+    context: &Context<'_>,
+    place: &Place,
+    safety: Option<&Path>,
+    restored: &Restored,
+    mut remarks: Vec<String>,
+) -> Result<u8> {
     let safety = restored.safety.as_ref().zip(safety).map(|(taken, path)| (path.display().to_string(), taken));
     // The restore is done: a pin that cannot be read must not make it look as if it were not.
     let elsewhere = place.pin().ok().flatten().filter(|pin| pin.store != restored.store);
-    let remarks: Vec<String> = elsewhere
-        .map(|pin| {
-            format!(
-                "this repository is pinned to another store, at {}; a person changes that with `tenure project pin`",
-                pin.location
-            )
-        })
-        .into_iter()
-        .collect();
+    remarks.extend(elsewhere.map(|pin| {
+        format!(
+            "this repository is pinned to another store, at {}; a person changes that with `tenure project pin`",
+            pin.location
+        )
+    }));
     if context.out.is_json() {
         context.out.data(&json!({
             "store": restored.store,

@@ -13,6 +13,7 @@ pub(crate) mod pin;
 pub(crate) mod process;
 pub(crate) mod project;
 pub(crate) mod remote;
+pub(crate) mod restores;
 pub(crate) mod scratch;
 pub(crate) mod server;
 pub(crate) mod tracking;

@@ -56,6 +56,7 @@ mod race;
 mod races;
 mod reference;
 mod remote;
+mod restore_record;
 mod resume;
 mod revoked;
 mod sandbox;

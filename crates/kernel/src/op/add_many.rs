@@ -215,7 +215,12 @@ pub(crate) fn apply(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> 
         let row = add::row(unit, id.clone(), number, item.draft.clone(), &statuses);
         unit.project.counts[row.class() as usize] += 1;
         let (status, ready) = (row.status.as_str(), i64::from(row.ready));
-        labels.extend(item.draft.labels.iter().map(|label| (label, status, ready, row.priority, row.number, id)));
+        labels.extend(
+            item.draft
+                .labels
+                .iter()
+                .map(|label| (label.as_str(), status, ready, row.priority, row.number, id.as_str())),
+        );
         let data = json!({ "title": row.title, "priority": row.priority, "number": row.number, "after": after });
         events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
         rows.push(row);
@@ -225,8 +230,7 @@ pub(crate) fn apply(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> 
         dep::insert_many(unit.tx, &project, &pairs)?;
     }
     if !labels.is_empty() {
-        let json = serde_json::to_string(&labels).map_err(|error| Error::bug(error.to_string()))?;
-        label::insert_many(unit.tx, &project, json)?;
+        label::insert_many(unit.tx, &project, &labels)?;
     }
     unit.append_all(&events)?;
     Ok(shape::Added { count: ids.len(), more: ids.len() > LISTED, ids: ids.into_iter().take(LISTED).collect() })

@@ -315,7 +315,12 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, 
         unit.project.counts[row.class() as usize] += 1;
         pairs.extend(given.after.iter().map(|after| (given.id.as_str(), after.as_str())));
         let (status, ready) = (row.status.as_str(), i64::from(row.ready));
-        labels.extend(given.labels.iter().map(|label| (label, status, ready, row.priority, row.number, &given.id)));
+        labels.extend(
+            given
+                .labels
+                .iter()
+                .map(|label| (label.as_str(), status, ready, row.priority, row.number, given.id.as_str())),
+        );
         rows.push(row);
     }
     task::whole::insert_many(unit.tx, project, &rows)?;
@@ -323,8 +328,7 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, 
         dep::insert_many(unit.tx, project, &pairs)?;
     }
     if !labels.is_empty() {
-        let json = serde_json::to_string(&labels).map_err(|error| Error::bug(error.to_string()))?;
-        label::insert_many(unit.tx, project, json)?;
+        label::insert_many(unit.tx, project, &labels)?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use super::tls;
 use super::url::{Target, Tls};
 use crate::deadline::Deadline;
 use crate::error::{self, absent};
-use crate::tx::{Room, Row, Sql, Tx, Value, Within, check_bindings};
+use crate::tx::{Room, Row, Rows, Sql, Tx, Value, Within, check_bindings};
 
 /// How long making a connection may take where the URL sets no limit: the TCP handshake, TLS and the login together.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -478,6 +478,12 @@ impl Tx for PostgresTx<'_> {
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
         self.waiting.push(Sent::Execute(sql, args));
         Ok(())
+    }
+
+    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+        let mut args = rows.common;
+        args.push((rows.json)()?.into());
+        self.defer(sql, args)
     }
 
     fn savepoint(&mut self) -> Result<()> {

@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, Connection, Statement, StatementStatus, ToSql};
 use tenure_core::{Result, Stage};
 
 use crate::error::{self, corrupt};
-use crate::tx::{Room, Row, Sql, Tx, Value, Within, check_bindings};
+use crate::tx::{Room, Row, Rows, Sql, Tx, Value, Within, check_bindings};
 
 /// How long a prepared statement is kept.
 #[derive(Clone, Copy)]
@@ -128,6 +128,17 @@ impl Tx for SqliteTx<'_> {
 
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
         self.execute(sql, &args).map(|_| ())
+    }
+
+    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+        let common = rows.common.len();
+        let mut args = rows.common;
+        for row in rows.each {
+            args.truncate(common);
+            args.extend(row);
+            self.execute(sql, &args)?;
+        }
+        Ok(())
     }
 
     fn savepoint(&mut self) -> Result<()> {

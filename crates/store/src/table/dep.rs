@@ -4,7 +4,7 @@ use tenure_core::task::Status;
 use tenure_core::{Error, Result};
 
 use crate::error::corrupt;
-use crate::tx::{Sql, Tx, Value, list};
+use crate::tx::{Rows, Sql, Tx, Value, list};
 
 /// A dependency of a task and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,13 +107,13 @@ pub fn after_these(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<V
 /// Adds edges given as (task, after).
 pub fn insert_many(tx: &mut dyn Tx, project: &str, edges: &[(&str, &str)]) -> Result<()> {
     let sql = Sql::pair(
-        "INSERT INTO dep (project, task, after)
-         SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($2)",
+        "INSERT INTO dep (project, task, after) VALUES ($1, $2, $3)",
         "INSERT INTO dep (project, task, after)
          SELECT $1, value->>0, value->>1 FROM json_array_elements(CAST($2 AS JSON))",
     );
-    let json = serde_json::to_string(edges).map_err(|error| Error::bug(error.to_string()))?;
-    tx.defer(sql, vec![project.into(), json.into()])
+    let json = || serde_json::to_string(edges).map_err(|error| Error::bug(error.to_string()));
+    let mut each = edges.iter().map(|(task, after)| vec![(*task).into(), (*after).into()]);
+    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut each, json: &json })
 }
 
 /// Takes all dependencies of a task away.

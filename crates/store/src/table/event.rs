@@ -1,8 +1,9 @@
 //! Events: the log of a project.
 
+use serde_json::json;
 use tenure_core::{Error, Result, Time};
 
-use crate::tx::{Sql, Tx, Value, Within, first};
+use crate::tx::{Rows, Sql, Tx, Value, Within, first};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,31 +72,28 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Appends many events of one op by one statement.
+/// Appends many events of one op.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let Some(head) = rows.first() else { return Ok(()) };
-    let items: Vec<_> =
-        rows.iter().map(|row| (row.number, &row.kind, &row.subject, &row.hold, row.cause, &row.data)).collect();
-    let json = serde_json::to_string(&items).map_err(|error| Error::bug(error.to_string()))?;
     let sql = Sql::pair(
         "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
-         SELECT $1, json_extract(value, '$[0]'), $2, json_extract(value, '$[1]'), $3, json_extract(value, '$[2]'),
-                json_extract(value, '$[3]'), $4, $5, json_extract(value, '$[4]'), json_extract(value, '$[5]')
-         FROM json_each($6)",
+         VALUES ($1, $6, $2, $7, $3, $8, $9, $4, $5, $10, $11)",
         "INSERT INTO event (project, number, at, kind, actor, subject, hold, op, request_id, cause, data)
          SELECT $1, CAST(value->>0 AS BIGINT), $2, value->>1, $3, value->>2, value->>3, $4, $5,
                 CAST(value->>4 AS BIGINT), value->>5
          FROM json_array_elements(CAST($6 AS JSON))",
     );
-    let args = vec![
-        project.into(),
-        head.at.into(),
-        (&head.actor).into(),
-        (&head.op).into(),
-        (&head.request_id).into(),
-        json.into(),
-    ];
-    tx.defer(sql, args)
+    let common =
+        vec![project.into(), head.at.into(), (&head.actor).into(), (&head.op).into(), (&head.request_id).into()];
+    let json = || {
+        let item = |row: &'_ Row| json!([row.number, row.kind, row.subject, row.hold, row.cause, row.data]);
+        Ok(serde_json::Value::Array(rows.iter().map(item).collect()).to_string())
+    };
+    let mut each = rows.iter().map(|row| {
+        let (number, kind, subject) = (row.number.into(), (&row.kind).into(), (&row.subject).into());
+        vec![number, kind, subject, (&row.hold).into(), row.cause.into(), (&row.data).into()]
+    });
+    tx.insert_rows(sql, Rows { common, each: &mut each, json: &json })
 }
 
 /// By what events are found. The first that is given picks the index, the others are checked on the way.

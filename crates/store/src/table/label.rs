@@ -1,9 +1,9 @@
 //! Labels of tasks: each row repeats the task's place in the order of choice.
 
-use tenure_core::Result;
+use tenure_core::{Error, Result};
 
 use crate::table::task;
-use crate::tx::{Sql, Tx, list};
+use crate::tx::{Rows, Sql, Tx, list};
 
 /// Writes the rows of a task anew.
 pub fn put(tx: &mut dyn Tx, project: &str, task: &task::Row) -> Result<()> {
@@ -44,15 +44,21 @@ pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) 
     tx.defer(sql, vec![project.into(), list(tasks), ready.into()])
 }
 
-/// Writes the rows of many new tasks: each item is (label, status, ready, priority, number, task).
-pub fn insert_many(tx: &mut dyn Tx, project: &str, json: String) -> Result<()> {
+/// A label of a new task: (label, status, ready, priority, number, task).
+pub type New<'a> = (&'a str, &'static str, i64, i64, i64, &'a str);
+
+/// Writes the rows of many new tasks.
+pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[New<'_>]) -> Result<()> {
     let sql = Sql::pair(
         "INSERT INTO task_label (project, label, status, ready, priority, number, task)
-         SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-                json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]') FROM json_each($2)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
         "INSERT INTO task_label (project, label, status, ready, priority, number, task)
          SELECT $1, value->>0, value->>1, CAST(value->>2 AS BIGINT), CAST(value->>3 AS BIGINT),
                 CAST(value->>4 AS BIGINT), value->>5 FROM json_array_elements(CAST($2 AS JSON))",
     );
-    tx.defer(sql, vec![project.into(), json.into()])
+    let json = || serde_json::to_string(rows).map_err(|error| Error::bug(error.to_string()));
+    let mut each = rows.iter().map(|(label, status, ready, priority, number, task)| {
+        vec![(*label).into(), (*status).into(), (*ready).into(), (*priority).into(), (*number).into(), (*task).into()]
+    });
+    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut each, json: &json })
 }

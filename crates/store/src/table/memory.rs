@@ -86,7 +86,9 @@ fn place(project: &str, scope: &Scope) -> Vec<Value> {
 
 /// The memory that a scope has under a key, over or not.
 pub fn under(tx: &mut dyn Tx, project: &str, scope: &Scope, key: &str) -> Result<Option<Row>> {
-    let sql = Sql::same(select!("scope = $2 AND subject = $3 AND key = $4"));
+    // As a range in the order of the key: while PostgreSQL knows nothing about the table, it takes any index that begins
+    // with the scope for as good as the one of keys, unless that one saves a sort.
+    let sql = Sql::same(select!("scope = $2 AND subject = $3 AND key >= $4 AND key <= $4 ORDER BY key LIMIT 1"));
     let mut args = place(project, scope);
     args.push(key.into());
     first(tx.query(sql, &args)?).map(decode).transpose()

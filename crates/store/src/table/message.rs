@@ -82,12 +82,17 @@ pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
     Ok(many(tx.query(sql, &[project.into(), id.into()])?)?.pop())
 }
 
-/// Ids of messages that begin with a text, of those that an agent wrote or got.
+/// Ids of messages that begin with a text, of those that an agent wrote or received.
 pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, agent: &str, limit: usize) -> Result<Vec<String>> {
+    // One range for each of the two: as one condition, every message that begins so would be looked at.
     let sql = Sql::same(
-        "SELECT m.id FROM message m WHERE m.project = $1 AND m.id >= $2 AND m.id < $3
-           AND (m.author = $4 OR EXISTS (SELECT 1 FROM mail x WHERE x.project = $1 AND x.message = m.id AND x.recipient = $4))
-         ORDER BY m.id LIMIT $5",
+        "SELECT id FROM (SELECT id FROM message WHERE project = $1 AND author = $4 AND id >= $2 AND id < $3
+                         ORDER BY id LIMIT $5) written
+         UNION
+         SELECT id FROM (SELECT DISTINCT message AS id FROM mail
+                         WHERE project = $1 AND recipient = $4 AND message >= $2 AND message < $3
+                         ORDER BY message LIMIT $5) received
+         ORDER BY id LIMIT $5",
     );
     let end = format!("{prefix}{{");
     let rows = tx.query(sql, &[project.into(), prefix.into(), end.into(), agent.into(), limit.into()])?;

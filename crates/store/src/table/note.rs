@@ -3,7 +3,7 @@
 use serde_json::json;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, Within, list};
+use crate::tx::{Rows, Sql, Tx, Within, list};
 
 /// One note.
 #[derive(Clone, Debug)]
@@ -97,22 +97,25 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Ro
     Ok(notes)
 }
 
-/// Adds many notes by one statement.
+/// Adds many notes.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let item = |row: &Row| {
         json!([row.id, row.task, row.number, row.agent, row.at.0, row.text, row.data, i64::from(row.late), row.head])
     };
-    let json = serde_json::Value::Array(rows.iter().map(item).collect()).to_string();
     let sql = Sql::pair(
         "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
-         SELECT $1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-                json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
-                json_extract(value, '$[6]'), json_extract(value, '$[7]'), json_extract(value, '$[8]') FROM json_each($2)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         "INSERT INTO note (project, id, task, number, agent, at, text, data, late, head)
          SELECT $1, value->>0, value->>1, CAST(value->>2 AS BIGINT), value->>3, CAST(value->>4 AS BIGINT), value->>5,
                 value->>6, CAST(value->>7 AS BIGINT), value->>8 FROM json_array_elements(CAST($2 AS JSON))",
     );
-    tx.defer(sql, vec![project.into(), json.into()])
+    let json = || Ok(serde_json::Value::Array(rows.iter().map(item).collect()).to_string());
+    let values = |row: &Row| {
+        let (id, task, number, agent) = ((&row.id).into(), (&row.task).into(), row.number.into(), (&row.agent).into());
+        let (text, data, head) = ((&row.text).into(), (&row.data).into(), (&row.head).into());
+        vec![id, task, number, agent, row.at.into(), text, data, row.late.into(), head]
+    };
+    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
 }
 
 /// The newest notes on a task, oldest first.

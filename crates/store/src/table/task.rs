@@ -5,11 +5,11 @@ pub mod whole;
 use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
 use tenure_core::task::Status;
-use tenure_core::{Error, Result, Span, Time};
+use tenure_core::{Result, Span, Time};
 
 use super::project::Class;
 use crate::error::corrupt;
-use crate::tx::{Sql, Tx, Value, Within, first, list};
+use crate::tx::{Rows, Sql, Tx, Value, Within, first, list};
 
 /// A task's row.
 #[derive(Clone, Debug)]
@@ -412,30 +412,14 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// Adds many open tasks by one statement.
+/// Adds many open tasks.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
     let Some(head) = rows.first() else { return Ok(()) };
-    let items: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            (
-                (&row.id, row.number, &row.title, &row.description, &row.acceptance, row.priority),
-                (serde_json::Value::from(row.labels.as_slice()).to_string(), &row.assignee, i64::from(row.ready)),
-                (row.deps, row.unmet, row.cancelled_deps),
-            )
-        })
-        .collect();
-    let json = serde_json::to_string(&items).map_err(|error| Error::bug(error.to_string()))?;
     let sql = Sql::pair(
         "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
              reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
              created_by, created_at, updated_at, finished_by, finished_at)
-         SELECT $1, json_extract(value, '$[0][0]'), json_extract(value, '$[0][1]'), json_extract(value, '$[0][2]'),
-                json_extract(value, '$[0][3]'), json_extract(value, '$[0][4]'), json_extract(value, '$[0][5]'),
-                json_extract(value, '$[1][0]'), json_extract(value, '$[1][1]'), 'open', json_extract(value, '$[1][2]'),
-                '', '', json_extract(value, '$[2][0]'), json_extract(value, '$[2][1]'), json_extract(value, '$[2][2]'),
-                0, 1, 0, '', 0, $2, $3, $3, '', 0
-         FROM json_each($4)",
+         VALUES ($1, $4, $5, $6, $7, $8, $9, $10, $11, 'open', $12, '', '', $13, $14, $15, 0, 1, 0, '', 0, $2, $3, $3, '', 0)",
         "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
              reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
              created_by, created_at, updated_at, finished_by, finished_at)
@@ -446,7 +430,35 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
                 0, 1, 0, '', 0, $2, $3, $3, '', 0
          FROM json_array_elements(CAST($4 AS JSON))",
     );
-    tx.defer(sql, vec![project.into(), (&head.created_by).into(), head.created_at.into(), json.into()])
+    let labels = |row: &Row| serde_json::Value::from(row.labels.as_slice()).to_string();
+    let json = || {
+        let item = |row: &Row| {
+            serde_json::json!([
+                [row.id, row.number, row.title, row.description, row.acceptance, row.priority],
+                [labels(row), row.assignee, i64::from(row.ready)],
+                [row.deps, row.unmet, row.cancelled_deps],
+            ])
+        };
+        Ok(serde_json::Value::Array(rows.iter().map(item).collect()).to_string())
+    };
+    let mut each = rows.iter().map(|row| {
+        vec![
+            (&row.id).into(),
+            row.number.into(),
+            (&row.title).into(),
+            (&row.description).into(),
+            (&row.acceptance).into(),
+            row.priority.into(),
+            labels(row).into(),
+            (&row.assignee).into(),
+            row.ready.into(),
+            row.deps.into(),
+            row.unmet.into(),
+            row.cancelled_deps.into(),
+        ]
+    });
+    let common = vec![project.into(), (&head.created_by).into(), head.created_at.into()];
+    tx.insert_rows(sql, Rows { common, each: &mut each, json: &json })
 }
 
 /// Stores everything of a task that can change.

@@ -11,7 +11,7 @@ use tenure_kernel::op::{
 };
 use tenure_kernel::query::access::Of;
 use tenure_kernel::query::log;
-use tenure_kernel::restore::Replace;
+use tenure_kernel::restore::{Ledger, Replace};
 use tenure_kernel::{Actor, Call, Op};
 use tenure_store::Sql;
 use tenure_store::copy::{Backup, Existing};
@@ -341,7 +341,7 @@ fn restored(world: &World) {
     token(world, "person:bob", "later");
     let backup = Backup::open(&path).unwrap();
     let safety = world.dir.path().join("safety.db");
-    world.kernel.restore(&world.call(ANN), &backup, Replace::After(&safety), &|_| {}).unwrap();
+    world.kernel.restore(&world.call(ANN), &backup, Replace::After(&safety), Ledger::NONE, &|_| {}).unwrap();
     assert_eq!(who(world, "s"), None, "what was revoked stays revoked");
     assert_eq!(who(world, "t"), None, "who was disabled stays disabled");
     assert_eq!(who(world, "later"), None, "what came later is gone");

@@ -12,7 +12,7 @@ use tenure_store::table::{
     agent, artifact, checkout, delivery, dep, event, hold, label, lock, mail, memory, message, note, path, place,
     project, request, session, shown, task, touched,
 };
-use tenure_store::{Row, Sql, Tx, Value, Verdict, Within};
+use tenure_store::{Row, Rows, Sql, Tx, Value, Verdict, Within};
 
 use super::Case;
 use crate::fixture::{Engine, World};
@@ -54,6 +54,11 @@ impl Tx for Recorder<'_> {
     fn defer(&mut self, sql: Sql, args: Vec<Value>) -> Result<()> {
         self.calls.push((sql, args.clone()));
         self.inner.defer(sql, args)
+    }
+
+    // Rows that are given have no plan.
+    fn insert_rows(&mut self, sql: Sql, rows: Rows<'_>) -> Result<()> {
+        self.inner.insert_rows(sql, rows)
     }
 
     fn savepoint(&mut self) -> Result<()> {
@@ -308,12 +313,15 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
             path::lost_call(p, "agent-1", &past, 100),
             path::lost_call(p, "busy", &past, 100),
             path::lost_below_call(p, "agent-1", ("old/", "old0"), 100),
+            path::lost_below_call(p, "busy", ("old/", "old0"), 100),
+            path::lost_below_call(p, "busy", ("once/77", "once/78"), 100),
         ])?;
         lock::last_of(tx, p, "lock 7", "agent-1")?;
         place::beginning(tx, p, "w-7", 11)?;
         note::beginning(tx, p, "n-7", 11)?;
         message::get(tx, p, "g-7")?;
-        message::beginning(tx, p, "g-777", "agent-1", 11)?;
+        message::beginning(tx, p, "g-7", "agent-1", 11)?;
+        message::beginning(tx, p, "g-", "a", 11)?;
         path::renewed_by_edits(tx, p, "h-1")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
         agent::get(tx, p, "agent-1")?;

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use tenure_core::Result;
 
 use super::Row;
-use crate::tx::{Sql, Tx};
+use crate::tx::{Rows, Sql, Tx, Value};
 
 /// The ids of all tasks of a project in the order of their creation.
 pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
@@ -12,24 +12,15 @@ pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
     tx.query(sql, &[project.into()])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
-/// Adds many tasks with everything they have, by one statement. None of them has had a hold here.
+/// Adds many tasks with everything they have. None of them has had a hold here.
 pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
-    let json = Json::Array(rows.iter().map(item).collect()).to_string();
     // A record set is read once. Taking a field out of a JSON text would read the whole text for each of the fields.
     let sql = Sql::pair(
         "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
              reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
              created_by, created_at, updated_at, finished_by, finished_at)
-         SELECT $1, json_extract(value, '$.id'), json_extract(value, '$.number'), json_extract(value, '$.title'),
-             json_extract(value, '$.description'), json_extract(value, '$.acceptance'), json_extract(value, '$.priority'),
-             json_extract(value, '$.labels'), json_extract(value, '$.assignee'), json_extract(value, '$.status'),
-             json_extract(value, '$.ready'), json_extract(value, '$.reason'), json_extract(value, '$.blocked_on'),
-             json_extract(value, '$.deps'), json_extract(value, '$.unmet'), json_extract(value, '$.cancelled_deps'),
-             json_extract(value, '$.attempt'), json_extract(value, '$.version'), 0,
-             json_extract(value, '$.last_holder'), json_extract(value, '$.lapsed'), json_extract(value, '$.created_by'),
-             json_extract(value, '$.created_at'), json_extract(value, '$.updated_at'),
-             json_extract(value, '$.finished_by'), json_extract(value, '$.finished_at')
-         FROM json_each($2)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 0, $19, $20, $21, $22, $23,
+             $24, $25)",
         "INSERT INTO task (project, id, number, title, description, acceptance, priority, labels, assignee, status, ready,
              reason, blocked_on, deps, unmet, cancelled_deps, attempt, version, last_fence, last_holder, lapsed,
              created_by, created_at, updated_at, finished_by, finished_at)
@@ -42,7 +33,37 @@ pub fn insert_many(tx: &mut dyn Tx, project: &str, rows: &[Row]) -> Result<()> {
              last_holder TEXT, lapsed BIGINT, created_by TEXT, created_at BIGINT, updated_at BIGINT, finished_by TEXT,
              finished_at BIGINT)",
     );
-    tx.defer(sql, vec![project.into(), json.into()])
+    let json = || Ok(Json::Array(rows.iter().map(item).collect()).to_string());
+    tx.insert_rows(sql, Rows { common: vec![project.into()], each: &mut rows.iter().map(values), json: &json })
+}
+
+fn values(row: &Row) -> Vec<Value> {
+    vec![
+        (&row.id).into(),
+        row.number.into(),
+        (&row.title).into(),
+        (&row.description).into(),
+        (&row.acceptance).into(),
+        row.priority.into(),
+        Json::from(row.labels.as_slice()).to_string().into(),
+        (&row.assignee).into(),
+        row.status.as_str().into(),
+        row.ready.into(),
+        (&row.reason).into(),
+        (&row.blocked_on).into(),
+        row.deps.into(),
+        row.unmet.into(),
+        row.cancelled_deps.into(),
+        row.attempt.into(),
+        row.version.into(),
+        (&row.last_holder).into(),
+        row.lapsed.into(),
+        (&row.created_by).into(),
+        row.created_at.into(),
+        row.updated_at.into(),
+        (&row.finished_by).into(),
+        row.finished_at.into(),
+    ]
 }
 
 fn item(row: &Row) -> Json {

@@ -1,0 +1,54 @@
+//! The machine's record of restores: where the numbers of a store continued when it was last restored.
+//!
+//! When a restored store is lost and its backup restored again, the clock puts the numbers above those of the lost store,
+//! unless it was set back in between. This record is for that case, so it is kept outside every store, with the user's own
+//! state: one small file for each id of a store.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tenure_core::number::Point;
+use tenure_core::{Error, Kind, Result, Stage, Time};
+
+use super::pin;
+use crate::env::Env;
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    number: i64,
+    /// The clock in microseconds.
+    at: i64,
+}
+
+/// What is recorded of the last restore of a store.
+pub(crate) fn earlier(env: &Env, store: &str) -> Result<Option<Point>> {
+    let Some(file) = file_of(env, store) else { return Ok(None) };
+    let Some(text) = pin::read(&file)? else { return Ok(None) };
+    let record: Record = serde_json::from_str(&text).map_err(|error| {
+        failed("project_file_corrupt", format!("{} is not a record of a restore", file.display())).cause(error)
+    })?;
+    Ok(Some(Point { number: record.number, at: Time(record.at) }))
+}
+
+/// Records a restore of a store.
+pub(crate) fn record(env: &Env, store: &str, point: Point) -> Result<()> {
+    let Some(file) = file_of(env, store) else {
+        return Err(failed("no_home", "HOME is not set and the user has no home directory".to_owned()));
+    };
+    let text = serde_json::to_string(&Record { number: point.number, at: point.at.0 })
+        .map_err(|error| Error::bug("the record of a restore cannot be written").cause(error))?;
+    if let Some(dir) = file.parent().and_then(Path::parent) {
+        std::fs::create_dir_all(dir).map_err(|error| {
+            failed("project_file_unwritable", format!("{} cannot be made: {error}", dir.display())).cause(error)
+        })?;
+    }
+    pin::replace_file(&file, (text + "\n").as_bytes())
+}
+
+fn file_of(env: &Env, store: &str) -> Option<PathBuf> {
+    Some(env.state_home()?.join("tenure/restores").join(format!("{store}.json")))
+}
+
+fn failed(code: &'static str, message: String) -> Error {
+    Error::new(Kind::Storage, code, Stage::Resolve, message)
+}
