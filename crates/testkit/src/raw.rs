@@ -73,7 +73,6 @@ pub const BACK_TO_THE_FIRST: &[&str] = &[
     "DROP INDEX IF EXISTS hold_unanchored",
     "DROP INDEX IF EXISTS hold_bound",
     "DROP INDEX IF EXISTS hold_past",
-    "DROP INDEX IF EXISTS hold_lost",
     "DROP INDEX IF EXISTS hold_lock",
     "DROP INDEX IF EXISTS hold_name",
     "DROP INDEX IF EXISTS hold_story",

@@ -89,16 +89,21 @@ pub fn lost_call(project: &str, holder: &str, prefixes: &[String], limit: usize)
     (sql, vec![project.into(), holder.into(), list(prefixes), limit.into()])
 }
 
-/// The same of those whose beginning is longer than the first text and before the second.
+/// How many ended holds of an agent [`lost_below_call`] looks through, the newest. A larger number costs more for an agent
+/// that has held many paths; an older hold is only missing from the explanation of a refusal.
+const RECENT: usize = 1_000;
+
+/// The same of those whose beginning is longer than the first text and before the second, among the newest that were ended.
 pub fn lost_below_call(project: &str, holder: &str, (begin, end): (&str, &str), limit: usize) -> Call {
     let sql = Sql::same(
         "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' AND prefix > $3 AND prefix < $4
-         ORDER BY fence DESC LIMIT $5",
+            checkout, folded, task, asked, place, renewal
+         FROM (SELECT * FROM hold WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path'
+               ORDER BY fence DESC LIMIT $6) h
+         WHERE prefix > $3 AND prefix < $4 ORDER BY fence DESC LIMIT $5",
     );
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
-    (sql, vec![project.into(), holder.into(), begin.into(), end.into(), limit.into()])
+    (sql, vec![project.into(), holder.into(), begin.into(), end.into(), limit.into(), RECENT.into()])
 }
 
 /// Holds of one beginning in any checkout, ended or not, the newest first.
