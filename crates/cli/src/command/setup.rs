@@ -2,7 +2,6 @@
 
 mod check;
 
-use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
 use clap::Args as _;
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Op, op};
 
-use super::{Group, Spec, read};
+use super::{Agreement, Group, Spec, confirm, read};
 use crate::context::Context;
 use crate::output::Ink;
 use crate::output::table::table;
@@ -247,21 +246,8 @@ impl Job<'_> {
                 out.text(&format!("Then project {} is switched on: hooks act in it.", self.label()));
             }
         }
-        if yes {
-            return Ok(());
-        }
-        if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
-            return Err(Error::usage("confirmation_needed", "nothing was written: there is no terminal to ask on")
-                .hint("Look at the difference, then call again with --yes.")
-                .detail("diff", diffs));
-        }
-        out.prompt("Write this? [y/N] ");
-        let mut answer = String::new();
-        let heard = std::io::stdin().lock().read_line(&mut answer);
-        if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-            return Ok(());
-        }
-        Err(Error::usage("confirmation_needed", "nothing was written").hint("Answer `y`, or call with --yes."))
+        let shown = Agreement { what: "the difference", detail: "diff", value: json!(diffs) };
+        confirm(out, yes, "Write this?", "nothing was written", shown)
     }
 
     fn label(&self) -> String {

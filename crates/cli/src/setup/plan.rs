@@ -231,7 +231,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     })
 }
 
-fn unusable(path: &Path, why: &str) -> Error {
+pub(super) fn unusable(path: &Path, why: &str) -> Error {
     Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
         .entity(path.display().to_string())
         .hint("The files of this tool are as they were. Put this one right, then call again.")
