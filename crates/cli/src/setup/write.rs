@@ -15,7 +15,7 @@ use tenure_store::copy::passing;
 
 use super::githook::Move;
 use super::plan::{Change, Way, read};
-use super::tool::Scope;
+use super::target::Scope;
 
 /// How long somebody else may write before this is busy. Nobody holds the lock while a person is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ impl Desk {
         let name = change.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = self.dir.join("backups");
         DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| unwritable(&dir, error))?;
-        let path = dir.join(format!("{stamp}-{index}-{}-{}", change.tool.name(), name.trim_start_matches('.')));
+        let path = dir.join(format!("{stamp}-{index}-{}-{}", change.target.name(), name.trim_start_matches('.')));
         let temp = temporary(&path, before.as_bytes(), 0o600)?;
         fs::rename(&temp, &path).map_err(|error| unwritable(&path, error))?;
         Ok(Some(path))
