@@ -144,7 +144,7 @@ pub(crate) fn tools(env: &Env) -> Result<Vec<(&'static str, Option<String>)>> {
     Ok(found)
 }
 
-/// The name that somebody gave a hook with `TENURE_AGENT` or the flag, if one did.
+/// The name given to a hook with `TENURE_AGENT` or the flag, if any.
 pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>> {
     let typed = match &globals.agent {
         Some(typed) => Some(typed.as_str()),
@@ -197,7 +197,7 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
 
 /// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that each call names,
 /// `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool
-/// whatever its environment says, so it is never the person at the terminal; `None` is one that nobody has named.
+/// whatever its environment says, so it is never the person at the terminal; `None` is a client without a name.
 pub(crate) fn through_mcp(
     caller: Caller,
     thread: Option<&Thread>,
@@ -257,7 +257,7 @@ fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: b
 
 fn user(env: &Env) -> String {
     let variable = |name| env.os(name).map(|value| value.to_string_lossy().into_owned());
-    // A name of which nothing readable is left would be shared by everyone with such a name.
+    // A name without readable characters would be the same for all users who have one.
     let readable = |name: &String| name.chars().any(|c| c.is_ascii_alphanumeric());
     let found = variable("USER")
         .filter(readable)

@@ -99,7 +99,7 @@ impl HookEvent {
         HookEvent { name, kind, matcher: Some(matcher) }
     }
 
-    /// An event that is understood where somebody else installed a hook for it.
+    /// An event that is understood but that setup installs no hook for.
     const fn known(name: &'static str, kind: HookEventKind) -> HookEvent {
         HookEvent { name, kind, matcher: None }
     }

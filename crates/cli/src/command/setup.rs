@@ -130,7 +130,7 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
     })
 }
 
-/// Where the hooks of this repository are. Whoever names git is told what stands in the way.
+/// Where the hooks of this repository are. A caller that names git gets an error where there are none.
 fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hooks>> {
     let place = context.place()?;
     // A bare repository makes no commits.
@@ -143,12 +143,12 @@ fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hoo
     Ok(found)
 }
 
-/// What is meant: those named, or those found; to check and to remove, all there are.
+/// The targets: those named, or those found; to check and to remove, all there are.
 fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Target>> {
     if given.is_empty() {
         let all = Target::with_hooks().chain(everything.then_some(Target::Agents));
         let targets: Vec<Target> = all.filter(|target| everything || target.is_found(ground)).collect();
-        // Git is everywhere; it is offered to those who use agents.
+        // Git is everywhere; it is offered only beside an agent tool.
         if targets.iter().all(|target| *target == Target::Git) {
             return Err(Error::usage(
                 "no_tools",
@@ -214,7 +214,7 @@ impl Job<'_> {
             let desk = Desk::open(&self.desk)?;
             desk.sweep(&paths);
             let now = plan(&self.files(), way, &desk.record());
-            // Somebody was faster; what was agreed to is not what would be written now.
+            // Another program was faster: what the person agreed to is not what would be written now.
             if now.changes != shown.changes && !yes {
                 drop(desk);
                 self.context.out.aside("The files were changed in the meantime.");
@@ -232,7 +232,7 @@ impl Job<'_> {
     }
 
     /// Whether the project of this place is one in which hooks do nothing yet. A directory that is no repository is
-    /// nobody's project unless somebody makes it one.
+    /// no project unless a person makes it one.
     fn is_off(&self) -> Result<bool> {
         if self.ground.checkout.is_none() {
             return Ok(false);
@@ -284,7 +284,7 @@ impl Job<'_> {
         }
         let found = if way == Way::Set { self.diagnoses() } else { Vec::new() };
         let notes = self.notes(way, &changes, &found);
-        // Whoever asks for the hooks of git alone and gets none must not take them for installed.
+        // A caller that asks for the hooks of git alone and gets none must not take them for installed.
         let no_hooks = way == Way::Set && self.targets == [Target::Git] && self.has_no_hooks();
         let code = u8::from(no_hooks || !failed.is_empty());
         let backup = |change: &Change| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);

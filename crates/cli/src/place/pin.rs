@@ -136,7 +136,7 @@ fn create(path: &Path, content: &[u8], link: fn(&Path, &Path) -> io::Result<()>)
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         other => other.map_err(fail)?,
     }
-    // Also by those who came second: they are about to rely on a name that the first may not have made durable yet.
+    // The losers of the race sync as well: they rely on a name that the winner may not have made durable yet.
     sync_directory(parent(path)).map_err(fail)
 }
 

@@ -43,7 +43,7 @@ pub(crate) enum State {
     Works,
     Missing,
     Fails,
-    /// It is not as setup writes it, so that nobody knows what it would do: it is not run.
+    /// It is not as setup writes it, so what it would do is unknown: it is not run.
     Changed,
     /// Its tool does not run it before a person said so.
     Untrusted,
@@ -54,7 +54,7 @@ pub(crate) enum State {
 pub(crate) struct Line {
     event: String,
     command: String,
-    /// Whether it is what setup writes here, to the byte. Files of a repository come from anybody: nothing else is run.
+    /// Whether it is what setup writes here, to the byte. The files of a repository are not trusted: nothing else is run.
     written: bool,
     /// Why it does nothing, where that can be seen without running it.
     problem: Option<String>,

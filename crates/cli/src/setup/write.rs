@@ -1,5 +1,5 @@
-//! Writing, all or nothing as far as file systems allow: under a lock, each file made whole beside its place and then put
-//! there by one rename, links followed and kept, modes kept, what was there before kept aside.
+//! Writes the files of one tool, all or none as far as file systems allow. It holds a lock meanwhile, prepares every file
+//! before it places the first, follows and keeps symbolic links, keeps modes, and keeps a copy of the old content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -18,7 +18,7 @@ use super::githook::Move;
 use super::plan::{Change, Way, read};
 use super::target::Scope;
 
-/// How long somebody else may write before this is busy. Nobody holds the lock while a person is asked.
+/// How long another setup may hold the lock. It is not held while a person is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What setup keeps about itself: a lock, a record and what was there before.
@@ -60,7 +60,7 @@ impl Record {
 }
 
 impl Desk {
-    /// Takes the lock, waiting for whoever writes now.
+    /// Takes the lock, waiting for another setup that holds it.
     #[expect(clippy::disallowed_methods, reason = "a lock file of its own; never the database")]
     pub(crate) fn open(dir: &Path) -> Result<Desk> {
         let fail = |error| unwritable(dir, error);
@@ -91,7 +91,7 @@ impl Desk {
         Record::read(&self.dir)
     }
 
-    /// Removes what a setup that was killed left beside files: nobody else writes drafts of setup under this lock.
+    /// Removes temporary files that a killed setup left: the holder of the lock has none of its own yet.
     pub(crate) fn sweep(&self, files: &[PathBuf]) {
         let own = [self.dir.clone(), self.dir.join("backups")];
         for draft in own.iter().flat_map(|dir| drafts(dir)).chain(left_behind(files)) {
@@ -144,7 +144,7 @@ impl Desk {
         place(&path, text.as_bytes(), 0o600)
     }
 
-    /// Keeps what is there before it is changed.
+    /// Keeps a copy of the old content.
     fn keep(&self, change: &Change, index: usize, stamp: &str) -> Result<Option<PathBuf>> {
         let Some(before) = &change.before else { return Ok(None) };
         let name = change.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -277,7 +277,7 @@ fn sweep(record: &mut Record, changes: &[Change]) {
     }
 }
 
-/// What drafts of setup are called: not as those of other commands, which write at the same time.
+/// The names of setup's temporary files. They differ from those of other commands, which write at the same time.
 const DRAFT: (&str, &str) = (".tenure-setup-", ".tmp");
 
 /// The drafts beside some files, where links lead too.
