@@ -139,7 +139,7 @@ pub(crate) const ALL: &[Spec] = &[
     demo::WORKER,
 ];
 
-/// The arguments of a command that has subcommands.
+// The arguments of a command that has subcommands. Not a doc comment: clap would take it for the text of the command.
 #[derive(clap::Args)]
 struct Verbs<V: clap::Subcommand> {
     #[command(subcommand)]
