@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn a_file_made_to_take_long_is_shown_as_replaced() {
-        let before: String = (0..100_000).map(|n| format!("{}\n", n % 7)).collect();
-        let after: String = (0..300).map(|n| format!("{}\n", n % 5)).collect();
+        let before: String = (0..100_000).map(|n| format!("old {}\n", n % 7)).collect();
+        let after: String = (0..300).map(|n| format!("new {}\n", n % 5)).collect();
         let diff = unified("f", Some(&format!("same\n{before}end\n")), Some(&format!("same\n{after}end\n")));
         assert_eq!(diff.lines().filter(|line| line.starts_with("@@")).collect::<Vec<_>>().len(), 1);
-        assert!(diff.starts_with("--- f\n+++ f\n@@ -1,"), "{}", &diff[..40]);
+        assert!(diff.starts_with("--- f\n+++ f\n@@ -1,100002 +1,302 @@\n"), "{}", &diff[..40]);
         let count = |sign: char| diff.lines().skip(2).filter(|line| line.starts_with(sign)).count();
         assert_eq!(count('-') + count(' '), 100_002);
         assert_eq!(count('+') + count(' '), 302);
