@@ -3,7 +3,7 @@
 
 use crate::env::{self, Env};
 use crate::setup::diagnosis::is_on;
-use crate::setup::tool::quoted;
+use crate::setup::target::quoted;
 
 /// What a command stands behind in a text: a quote, what did not fit into a brief, or the beginning of a line.
 const BEFORE: [&str; 4] = ["`", "more: ", "short: ", "\n  "];

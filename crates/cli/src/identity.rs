@@ -10,26 +10,9 @@ use tenure_core::session::{Whose, agent_name};
 use tenure_core::{Error, Kind, Result, Stage, name};
 use tenure_server::mcp::Thread;
 
+use crate::agent_tool;
 use crate::env::Env;
 use crate::globals::Globals;
-
-/// An agent tool as its environment shows it. Nothing else, such as a process name, recognises one.
-struct Tool {
-    name: &'static str,
-    /// Holds the id of the session.
-    session: Option<&'static str>,
-    /// Set in the tool's shells, also by versions that give no session.
-    marks: &'static [&'static str],
-}
-
-const TOOLS: [Tool; 5] = [
-    Tool { name: "claude", session: Some("CLAUDE_CODE_SESSION_ID"), marks: &["CLAUDECODE"] },
-    Tool { name: "codex", session: Some("CODEX_THREAD_ID"), marks: &["CODEX_SANDBOX"] },
-    Tool { name: "gemini", session: None, marks: &["GEMINI_CLI"] },
-    // Version 1 has it from the plugin that `tenure setup` writes, version 2 of itself.
-    Tool { name: "opencode", session: Some("OPENCODE_SESSION_ID"), marks: &["OPENCODE"] },
-    Tool { name: "cursor", session: None, marks: &["CURSOR_AGENT"] },
-];
 
 /// Agent or person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,19 +132,19 @@ impl Caller {
 /// The agent tools that the environment shows, each with the session it tells.
 pub(crate) fn tools(env: &Env) -> Result<Vec<(&'static str, Option<String>)>> {
     let mut found = Vec::new();
-    for tool in &TOOLS {
-        let id = match tool.session {
+    for tool in agent_tool::ALL {
+        let id = match tool.session_variable {
             Some(variable) => env.var(variable)?.map(str::to_owned),
             None => None,
         };
-        if id.is_some() || tool.marks.iter().any(|mark| env.says_yes(mark)) {
+        if id.is_some() || tool.marker_variables.iter().any(|mark| env.says_yes(mark)) {
             found.push((tool.name, id));
         }
     }
     Ok(found)
 }
 
-/// The name that somebody gave a hook with `TENURE_AGENT` or the flag, if one did.
+/// The name given to a hook with `TENURE_AGENT` or the flag, if any.
 pub(crate) fn given_name(globals: &Globals, env: &Env) -> Result<Option<String>> {
     let typed = match &globals.agent {
         Some(typed) => Some(typed.as_str()),
@@ -188,7 +171,7 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     let tools: Vec<&'static str> = found.iter().map(|(tool, _)| *tool).collect();
     let session = match found.as_slice() {
         [(tool, Some(id))] => {
-            let variable = TOOLS.iter().find(|known| known.name == *tool).and_then(|known| known.session);
+            let variable = agent_tool::find(tool).and_then(|known| known.session_variable);
             variable.map(|variable| (variable, agent_name(tool, id)))
         }
         _ => None,
@@ -212,12 +195,9 @@ pub(crate) fn resolve(globals: &Globals, env: &Env) -> Result<Caller> {
     }
 }
 
-/// The tool whose calls name their thread by the protocol.
-const THREADS: &str = "codex";
-
 /// Who calls through MCP, where the command line would find `caller`: `thread` is the conversation that each call names,
 /// `registered` the agent that a hook registered for one of some tools above this process. A client is an agent tool
-/// whatever its environment says, so it is never the person at the terminal; `None` is one that nobody has named.
+/// whatever its environment says, so it is never the person at the terminal; `None` is a client without a name.
 pub(crate) fn through_mcp(
     caller: Caller,
     thread: Option<&Thread>,
@@ -233,10 +213,8 @@ pub(crate) fn through_mcp(
     match (caller, thread) {
         (caller @ Caller::Pretender(_), _) => caller.for_op().map(Some),
         (_, Some(thread)) => {
-            let (tool, source) = match &thread.tool {
-                Some(tool) => (known_tool(tool)?, "tenure/session"),
-                None => (THREADS, "threadId"),
-            };
+            let source = if thread.tool.is_some() { "tenure/session" } else { "threadId" };
+            let tool = tool_of(thread)?;
             let name = match registered(&[(tool, Some(&thread.id))]) {
                 Whose::Agent(name) => name,
                 Whose::Unknown => agent_name(tool, &thread.id),
@@ -247,7 +225,7 @@ pub(crate) fn through_mcp(
         (Caller::Known(identity), None) if identity.kind == Who::Agent => Ok(Some(identity)),
         // A client says nothing of itself in the environment of its servers; its hooks may have.
         (Caller::Known(_), None) => {
-            let all: Vec<(&str, Option<&str>)> = TOOLS.iter().map(|tool| (tool.name, None)).collect();
+            let all: Vec<(&str, Option<&str>)> = agent_tool::names().into_iter().map(|name| (name, None)).collect();
             let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
             Ok(match registered(&all) {
                 Whose::Agent(name) => Some(named(name)),
@@ -258,10 +236,14 @@ pub(crate) fn through_mcp(
     }
 }
 
-fn known_tool(name: &str) -> Result<&'static str> {
-    let known = TOOLS.iter().find(|tool| tool.name == name).map(|tool| tool.name);
-    known.ok_or_else(|| {
-        let shown = tenure_core::text::excerpt(name);
+/// The tool that a conversation is of: the one that the call names, else the one that sends thread ids.
+fn tool_of(thread: &Thread) -> Result<&'static str> {
+    let known = agent_tool::ALL.iter().find(|tool| match &thread.tool {
+        Some(name) => tool.name == name,
+        None => tool.sends_thread_id,
+    });
+    known.map(|tool| tool.name).ok_or_else(|| {
+        let shown = tenure_core::text::excerpt(thread.tool.as_deref().unwrap_or_default());
         Error::usage("bad_arguments", format!("`{shown}` is no agent tool that is known here")).entity("tenure/session")
     })
 }
@@ -275,7 +257,7 @@ fn given(typed: &str, source: Source, tool: Option<&'static str>, inside_tool: b
 
 fn user(env: &Env) -> String {
     let variable = |name| env.os(name).map(|value| value.to_string_lossy().into_owned());
-    // A name of which nothing readable is left would be shared by everyone with such a name.
+    // A name without readable characters would be the same for all users who have one.
     let readable = |name: &String| name.chars().any(|c| c.is_ascii_alphanumeric());
     let found = variable("USER")
         .filter(readable)

@@ -1,5 +1,6 @@
 //! The binary `tenure`: arguments, settings, output. Domain rules live in the kernel.
 
+mod agent_tool;
 mod args;
 mod callable;
 mod command;

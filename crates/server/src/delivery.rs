@@ -1,11 +1,15 @@
-//! What was offered to callers and not confirmed yet.
+//! Delivery of events and mail: what answers offered to callers that have not confirmed it yet. Both doors, HTTP and MCP,
+//! use it.
 //!
-//! A caller that sends its next request has read the answer to the last one; a request that was already on its way when
-//! the answer was given has not, and one that is made again never got its answer. Neither confirms. What is forgotten here
-//! is only offered again later, marked: so there is a bound, and the oldest offer gives way first.
+//! A caller that sends its next request has read the answer to the last one. Two kinds of requests confirm nothing: one
+//! that was already on its way when the answer was given, and a retry, whose answer may have been lost. An offer that is
+//! forgotten here is only made again later, marked. So the number of offers is bounded, and the oldest is dropped first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
+
+use serde_json::Value;
+use tenure_kernel::shape::Resumed;
 
 use crate::shares::{Bounds, Shares, remove};
 
@@ -18,35 +22,63 @@ pub(crate) struct Offered {
     pub(crate) mail: Option<i64>,
 }
 
-/// Offers that wait, by caller, and how many requests were answered so far.
+/// What the answer to an op offers a client that reads all of it.
+pub(crate) fn offered(op: &str, body: &str) -> Offered {
+    let read = || serde_json::from_str::<Value>(body).unwrap_or_default();
+    match op {
+        "resume" => {
+            let body = read();
+            Offered { events: body["events"]["offered"].as_i64(), mail: body["mail"]["offered"].as_i64() }
+        }
+        "inbox" => Offered { events: None, mail: read()["offered"].as_i64() },
+        _ => Offered::default(),
+    }
+}
+
+/// What `resume` offers a client that is shown only the text of its brief. Where no event is new, none is offered.
+pub(crate) fn offered_in_brief(resumed: &Resumed) -> Offered {
+    let new = !resumed.events.items.is_empty() || resumed.events.more;
+    Offered { events: resumed.brief.events.filter(|_| new), mail: resumed.brief.mail }
+}
+
+/// The offers that wait for confirmation, by caller.
 #[derive(Debug)]
-pub(crate) struct Pending<K, R> {
+pub(crate) struct Pending<K> {
+    /// How many requests were answered so far.
     answered: u64,
     /// By how many requests had been answered when they were made.
-    offers: Shares<Offer<K, R>>,
+    offers: Shares<Offer<K>>,
     /// The offers of each caller.
     callers: HashMap<K, BTreeSet<u64>>,
 }
 
 #[derive(Debug)]
-struct Offer<K, R> {
+struct Offer<K> {
     caller: K,
-    request: R,
+    /// The id of the request, where a retry can be told by it.
+    request: Option<String>,
     offered: Offered,
 }
 
-impl<K: Clone + Eq + Hash, R: PartialEq> Pending<K, R> {
-    pub(crate) fn new(bounds: Bounds) -> Pending<K, R> {
+impl<K> Offer<K> {
+    /// Whether a request is the one that was answered with this offer, made again.
+    fn is_retry(&self, request: Option<&str>) -> bool {
+        request.is_some() && self.request.as_deref() == request
+    }
+}
+
+impl<K: Clone + Eq + Hash> Pending<K> {
+    pub(crate) fn new(bounds: Bounds) -> Pending<K> {
         Pending { answered: 0, offers: Shares::new(bounds), callers: HashMap::new() }
     }
 
-    /// How far the conversation is. A request asks when it comes in, and shows it when its turn has come.
+    /// How far the conversation is. A request asks when it comes in, and passes it on when its turn has come.
     pub(crate) fn progress(&self) -> u64 {
         self.answered
     }
 
     /// The answer to a request is given. `owner` is who has a share of the bounds.
-    pub(crate) fn answered(&mut self, request: R, caller: K, owner: &str, offered: Offered) {
+    pub(crate) fn answered(&mut self, request: Option<String>, caller: K, owner: &str, offered: Offered) {
         self.answered += 1;
         if offered == Offered::default() {
             return;
@@ -57,19 +89,18 @@ impl<K: Clone + Eq + Hash, R: PartialEq> Pending<K, R> {
         }
     }
 
-    /// What a caller has seen, as a request shows that came in at some point of the conversation and is not the one that
-    /// was answered made again.
-    pub(crate) fn seen(&self, caller: &K, progress: u64, request: Option<&R>) -> Option<Offered> {
+    /// What a caller has seen, as shown by a request that came in when the conversation was at `progress`.
+    pub(crate) fn seen(&self, caller: &K, progress: u64, request: Option<&str>) -> Option<Offered> {
         let own = self.callers.get(caller)?.range(..=progress).filter_map(|number| self.offers.get(*number));
-        own.filter(|offer| Some(&offer.request) != request)
+        own.filter(|offer| !offer.is_retry(request))
             .map(|offer| offer.offered)
             .reduce(|a, b| Offered { events: a.events.max(b.events), mail: a.mail.max(b.mail) })
     }
 
-    /// What a caller has [`seen`](Pending::seen) is written down.
-    pub(crate) fn confirmed(&mut self, caller: &K, progress: u64, request: Option<&R>) {
+    /// What a caller has [`seen`](Pending::seen) is stored.
+    pub(crate) fn confirmed(&mut self, caller: &K, progress: u64, request: Option<&str>) {
         let own = self.callers.get(caller).into_iter().flat_map(|numbers| numbers.range(..=progress));
-        let is_other = |number: &u64| self.offers.get(*number).is_some_and(|offer| Some(&offer.request) != request);
+        let is_other = |number: &u64| self.offers.get(*number).is_some_and(|offer| !offer.is_retry(request));
         let seen = own.copied().filter(is_other).collect();
         self.forget(seen);
     }
@@ -91,7 +122,7 @@ mod tests {
         Offered { events: None, mail: Some(number) }
     }
 
-    fn pending(all: usize, of_one: usize) -> Pending<&'static str, u32> {
+    fn pending(all: usize, of_one: usize) -> Pending<&'static str> {
         Pending::new(Bounds { all, of_one })
     }
 
@@ -99,17 +130,17 @@ mod tests {
     fn inv_m6_the_next_request_of_the_same_caller_confirms_and_a_retry_does_not() {
         let mut pending = pending(10, 10);
         let early = pending.progress();
-        pending.answered(1, "a", "o", mail(7));
-        pending.answered(2, "b", "o", Offered::default());
+        pending.answered(Some("1".into()), "a", "o", mail(7));
+        pending.answered(Some("2".into()), "b", "o", Offered::default());
         let next = pending.progress();
-        assert_eq!(pending.seen(&"a", early, Some(&9)), None, "it was on its way already");
-        assert_eq!(pending.seen(&"a", next, Some(&1)), None, "its answer was lost");
-        assert_eq!(pending.seen(&"b", next, Some(&3)), None);
-        assert_eq!(pending.seen(&"a", next, Some(&3)), Some(mail(7)));
+        assert_eq!(pending.seen(&"a", early, Some("9")), None, "it was on its way already");
+        assert_eq!(pending.seen(&"a", next, Some("1")), None, "its answer was lost");
+        assert_eq!(pending.seen(&"b", next, Some("3")), None);
+        assert_eq!(pending.seen(&"a", next, Some("3")), Some(mail(7)));
         pending.confirmed(&"a", early, None);
-        pending.confirmed(&"a", next, Some(&1));
+        pending.confirmed(&"a", next, Some("1"));
         assert_eq!(pending.seen(&"a", next, None), Some(mail(7)));
-        pending.confirmed(&"a", next, Some(&3));
+        pending.confirmed(&"a", next, Some("3"));
         assert_eq!(pending.seen(&"a", pending.progress(), None), None);
         assert!(pending.callers.is_empty() && pending.offers.len() == 0);
     }
@@ -117,10 +148,10 @@ mod tests {
     #[test]
     fn inv_s8_one_owner_with_many_offers_takes_nothing_from_others() {
         let names: Vec<String> = (0..50_000).map(|number| format!("a{number}")).collect();
-        let mut pending: Pending<&str, u32> = Pending::new(Bounds { all: 1_000, of_one: 100 });
-        pending.answered(0, "victim", "bob", mail(1));
+        let mut pending: Pending<&str> = Pending::new(Bounds { all: 1_000, of_one: 100 });
+        pending.answered(Some("0".into()), "victim", "bob", mail(1));
         for name in &names {
-            pending.answered(1, name, "carl", mail(2));
+            pending.answered(Some("1".into()), name, "carl", mail(2));
         }
         let now = pending.progress();
         assert_eq!(pending.seen(&"victim", now, None), Some(mail(1)));
@@ -133,14 +164,38 @@ mod tests {
     fn inv_s8_among_all_owners_the_oldest_offer_gives_way() {
         let mut pending = pending(3, 2);
         for (at, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
-            pending.answered(1, name, name, mail(at as i64));
+            pending.answered(Some("1".into()), name, name, mail(at as i64));
         }
         assert_eq!(pending.seen(&"a", 9, None), None);
         assert_eq!(pending.seen(&"b", 9, None), Some(mail(1)));
         // One that is offered more comes later in the line.
-        pending.answered(1, "b", "b", mail(9));
-        pending.answered(1, "e", "e", mail(9));
+        pending.answered(Some("1".into()), "b", "b", mail(9));
+        pending.answered(Some("1".into()), "e", "e", mail(9));
         assert_eq!(pending.seen(&"b", 9, None), Some(mail(9)));
         assert_eq!(pending.seen(&"c", 9, None), None);
+    }
+
+    #[test]
+    fn inv_m1_all_offers_of_a_caller_are_seen_at_once_and_without_request_ids() {
+        let mut pending = pending(10, 10);
+        let early = pending.progress();
+        pending.answered(None, "a", "", Offered { events: Some(7), mail: None });
+        pending.answered(None, "a", "", Offered { events: Some(5), mail: Some(9) });
+        let next = pending.progress();
+        assert_eq!(pending.seen(&"b", next, None), None, "another agent has seen nothing");
+        assert_eq!(pending.seen(&"a", next, None), Some(Offered { events: Some(7), mail: Some(9) }));
+        pending.confirmed(&"a", early, None);
+        assert!(pending.seen(&"a", next, None).is_some(), "a call that was on its way already has seen nothing");
+        pending.confirmed(&"a", next, None);
+        assert_eq!(pending.seen(&"a", pending.progress(), None), None);
+    }
+
+    #[test]
+    fn only_resume_and_inbox_offer_anything() {
+        let resumed = r#"{"events":{"offered":7},"mail":{"offered":null},"offered":3}"#;
+        assert_eq!(offered("resume", resumed), Offered { events: Some(7), mail: None });
+        assert_eq!(offered("inbox", r#"{"offered":4,"events":{"offered":7}}"#), mail(4));
+        assert_eq!(offered("list", resumed), Offered::default());
+        assert_eq!(offered("inbox", "broken"), Offered::default());
     }
 }

@@ -3,6 +3,7 @@
 //! This is the only crate with SQL, and it decides nothing: it locks, reads, writes and commits what the kernel tells
 //! it to. Nothing here prints, exits or reads the environment.
 
+mod atomic_file;
 mod bell;
 pub mod copy;
 mod deadline;
@@ -16,6 +17,7 @@ pub mod table;
 mod tx;
 mod world;
 
+pub use atomic_file::{AtomicFile, Existing, sync_directory};
 pub use bell::Bell;
 pub use deadline::Deadline;
 pub use postgres::{Reached, reached, redact};

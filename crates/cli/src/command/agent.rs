@@ -2,7 +2,7 @@
 
 use clap::{Args as _, Subcommand};
 
-use super::{Group, Spec, read};
+use super::{Group, Spec, Verbs, read};
 use crate::output::table::print_page;
 use crate::output::time::span;
 
@@ -12,9 +12,9 @@ pub(super) const SPEC: Spec = Spec {
     group: Group::People,
     about: "List the agents of this project and whether they are there",
     examples: &["tenure agent list", "tenure agent list --json"],
-    args: Args::augment_args,
+    args: Verbs::<Verb>::augment_args,
     run: |context, matches| {
-        let Args { verb: Verb::List(page) } = read(matches)?;
+        let Verbs { verb: Verb::List(page) } = read(matches)?;
         let limit = page.limit()?;
         let page = context.ask_who_holds(|reach, call| reach.agents(call, None, limit, page.cursor.as_deref()))?;
         print_page(context.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
@@ -29,12 +29,6 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     },
 };
-
-#[derive(clap::Args)]
-struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
 
 #[derive(Subcommand)]
 enum Verb {

@@ -10,8 +10,8 @@ use tenure_kernel::shape::export::End;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
-use crate::output::draft::{Draft, check_target};
 use crate::output::refuse_closed;
+use crate::output::spool::{Spool, check_target};
 
 pub(super) const SPEC: Spec = Spec {
     name: "export",
@@ -45,21 +45,21 @@ struct Args {
 /// Where the lines are gathered while the snapshot is open. Nobody who reads slowly keeps the store from tidying up,
 /// and what was begun and lost can be begun again.
 enum Gathered {
-    File(Draft),
+    File(Spool),
     Memory(Vec<u8>),
 }
 
 impl Sink for Gathered {
     fn begin(&mut self) -> Result<()> {
         match self {
-            Gathered::File(draft) => draft.clear(),
+            Gathered::File(spool) => spool.clear(),
             Gathered::Memory(lines) => lines.begin(),
         }
     }
 
     fn line(&mut self, line: &str) -> Result<()> {
         match self {
-            Gathered::File(draft) => draft.line(line),
+            Gathered::File(spool) => spool.line(line),
             Gathered::Memory(lines) => lines.line(line),
         }
     }
@@ -75,9 +75,9 @@ fn to_output(context: &Context<'_>, with_log: bool) -> Result<u8> {
     refuse_closed()?;
     let dir = context.env.os("TMPDIR").filter(|dir| !dir.is_empty()).map_or(Path::new("/tmp"), Path::new);
     // Where no file can be made, a read-only machine for one, there is still memory.
-    let sink = Draft::nameless(dir).map_or_else(|_| Gathered::Memory(Vec::new()), Gathered::File);
+    let sink = Spool::nameless(dir).map_or_else(|_| Gathered::Memory(Vec::new()), Gathered::File);
     match gather(context, with_log, sink)?.1 {
-        Gathered::File(draft) => draft.read_back(|piece| context.out.raw(piece))?,
+        Gathered::File(spool) => spool.read_back(|piece| context.out.raw(piece))?,
         Gathered::Memory(lines) => _ = context.out.raw(&lines),
     }
     Ok(0)
@@ -85,9 +85,9 @@ fn to_output(context: &Context<'_>, with_log: bool) -> Result<u8> {
 
 fn to_file(context: &Context<'_>, file: &Path, with_log: bool, force: bool) -> Result<u8> {
     check_target(file, force, &context.place()?.store)?;
-    let (end, sink) = gather(context, with_log, Gathered::File(Draft::beside(file)?))?;
-    let Gathered::File(draft) = sink else { return Ok(0) };
-    let bytes = draft.publish(file, force)?;
+    let (end, sink) = gather(context, with_log, Gathered::File(Spool::beside(file)?))?;
+    let Gathered::File(spool) = sink else { return Ok(0) };
+    let bytes = spool.publish(file, force)?;
     if context.out.is_json() {
         let End { tasks, notes, events, .. } = end;
         let file = file.display().to_string();

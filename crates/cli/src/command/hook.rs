@@ -3,6 +3,7 @@
 use clap::Args as _;
 
 use super::{Group, Spec};
+use crate::agent_tool;
 
 pub(super) const SPEC: Spec = Spec {
     name: "hook",
@@ -20,8 +21,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// claude, codex, gemini, cursor or opencode; git for its own hooks
-    #[arg(value_name = "TOOL")]
+    #[arg(value_name = "TOOL", help = tools_help())]
     _tool: String,
     /// The event by the tool's own name
     #[arg(value_name = "EVENT")]
@@ -29,4 +29,10 @@ struct Args {
     /// What git gives its hook
     #[arg(value_name = "ARG")]
     _arguments: Vec<String>,
+}
+
+fn tools_help() -> String {
+    let names = agent_tool::names();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}; git for its own hooks", others.join(", "))
 }

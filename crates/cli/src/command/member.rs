@@ -10,7 +10,7 @@ use tenure_kernel::shape::{Membership, Principal};
 use tenure_store::table::project;
 
 use super::token::project_key;
-use super::{Group, Spec, read};
+use super::{Group, Spec, Verbs, read};
 use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
@@ -27,9 +27,9 @@ pub(super) const SPEC: Spec = Spec {
         "tenure member list",
         "tenure member disable person:bob",
     ],
-    args: Args::augment_args,
+    args: Verbs::<Verb>::augment_args,
     run: |context, matches| {
-        let Args { verb } = read(matches)?;
+        let Verbs { verb } = read(matches)?;
         context.people_only("`member`")?;
         match verb {
             Verb::Set(new) => set(context, &new),
@@ -39,12 +39,6 @@ pub(super) const SPEC: Spec = Spec {
         }
     },
 };
-
-#[derive(clap::Args)]
-struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
 
 #[derive(Subcommand)]
 enum Verb {

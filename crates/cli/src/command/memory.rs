@@ -8,7 +8,7 @@ use tenure_kernel::{Op, op};
 use tenure_store::table::project;
 
 use super::remember::{Scope, Word};
-use super::{Group, Spec, read};
+use super::{Group, Spec, Verbs, read};
 use crate::context::Context;
 use crate::output::time::short;
 use crate::output::{Ink, Printer};
@@ -19,9 +19,9 @@ pub(super) const SPEC: Spec = Spec {
     group: Group::People,
     about: "List, pin and forget what is remembered",
     examples: &["tenure memory list", "tenure memory list --pinned", "tenure memory pin m-7k3fq"],
-    args: Args::augment_args,
+    args: Verbs::<Verb>::augment_args,
     run: |context, matches| {
-        let Args { verb } = read(matches)?;
+        let Verbs { verb } = read(matches)?;
         match verb {
             Verb::List(list) => {
                 let (limit, cursor) = (list.page.limit()?, list.page.cursor.clone());
@@ -41,12 +41,6 @@ pub(super) const SPEC: Spec = Spec {
         Ok(0)
     },
 };
-
-#[derive(clap::Args)]
-struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
 
 #[derive(Subcommand)]
 enum Verb {

@@ -49,12 +49,15 @@ mod unblock;
 mod whoami;
 mod why;
 
+use std::io::{BufRead, IsTerminal};
+
 use clap::{ArgMatches, Command};
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::Reply;
 use tenure_kernel::shape::Task;
 
 use crate::context::Context;
+use crate::output::Printer;
 use crate::output::task::line;
 
 /// A command.
@@ -135,6 +138,43 @@ pub(crate) const ALL: &[Spec] = &[
     reference::SPEC,
     demo::WORKER,
 ];
+
+// The arguments of a command that has subcommands. Not a doc comment: clap would take it for the text of the command.
+#[derive(clap::Args)]
+struct Verbs<V: clap::Subcommand> {
+    #[command(subcommand)]
+    verb: V,
+}
+
+/// Asks a person to agree, unless they did beforehand with `--yes`. `undone` says what did not happen without that; `shown`
+/// is what they agree to, for a caller that cannot be asked.
+fn confirm(out: &Printer, yes: bool, question: &str, undone: &str, shown: Agreement) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    let refused = |message: String| Error::usage("confirmation_needed", message);
+    if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
+        return Err(refused(format!("{undone}: there is no terminal to ask on"))
+            .hint(format!("Look at {}, then call again with --yes.", shown.what))
+            .detail(shown.detail, shown.value));
+    }
+    out.prompt(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let heard = std::io::stdin().lock().read_line(&mut answer);
+    if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
+        return Ok(());
+    }
+    Err(refused(undone.to_owned()).hint("Answer `y`, or call with --yes."))
+}
+
+/// What a person agrees to.
+struct Agreement {
+    /// In words.
+    what: &'static str,
+    /// The name and the value of it in a refusal.
+    detail: &'static str,
+    value: serde_json::Value,
+}
 
 /// Reads a command's arguments out of what clap matched.
 fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {

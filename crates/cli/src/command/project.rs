@@ -1,14 +1,12 @@
 //! `tenure project`
 
-use std::io::{BufRead as _, IsTerminal as _};
-
 use clap::{Args as _, Subcommand};
 use serde_json::json;
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::{Op, Trust, op};
 use tenure_store::{Entropy, OsEntropy};
 
-use super::{Group, Spec, read};
+use super::{Agreement, Group, Spec, Verbs, read};
 use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
@@ -28,9 +26,9 @@ pub(super) const SPEC: Spec = Spec {
         "tenure project join",
         "tenure project pin --store postgres://db/tenure",
     ],
-    args: Args::augment_args,
+    args: Verbs::<Verb>::augment_args,
     run: |context, matches| {
-        let Args { verb } = read(matches)?;
+        let Verbs { verb } = read(matches)?;
         match verb {
             Verb::Show => show(context),
             Verb::New => new(context),
@@ -41,12 +39,6 @@ pub(super) const SPEC: Spec = Spec {
         }
     },
 };
-
-#[derive(clap::Args)]
-struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
 
 #[derive(Subcommand)]
 enum Verb {
@@ -241,21 +233,8 @@ fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
     if !out.is_json() {
         out.text(&shown);
     }
-    if yes {
-        return Ok(());
-    }
-    if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
-        return Err(Error::usage("confirmation_needed", "nothing was pinned: there is no terminal to ask on")
-            .hint("Look at what the repository asks for, then call again with --yes.")
-            .detail("asks", asks));
-    }
-    out.prompt("Use them from this clone? [y/N] ");
-    let mut answer = String::new();
-    let heard = std::io::stdin().lock().read_line(&mut answer);
-    if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-        return Ok(());
-    }
-    Err(Error::usage("confirmation_needed", "nothing was pinned").hint("Answer `y`, or call with --yes."))
+    let shown = Agreement { what: "what the repository asks for", detail: "asks", value: json!(asks) };
+    super::confirm(out, yes, "Use them from this clone?", "nothing was pinned", shown)
 }
 
 fn answer(context: &Context<'_>, key: &str, text: &str) -> Result<u8> {

@@ -2,7 +2,6 @@
 
 mod check;
 
-use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
 use clap::Args as _;
@@ -10,7 +9,8 @@ use serde_json::{Value, json};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Op, op};
 
-use super::{Group, Spec, read};
+use super::{Agreement, Group, Spec, confirm, read};
+use crate::agent_tool;
 use crate::context::Context;
 use crate::output::Ink;
 use crate::output::table::table;
@@ -20,7 +20,7 @@ use crate::setup::diagnosis::{Diagnosis, diagnose, survey};
 use crate::setup::diff;
 use crate::setup::githook::Hooks;
 use crate::setup::plan::{Change, Plan, Way, plan};
-use crate::setup::tool::{Content, File, Ground, Scope, Tool, named};
+use crate::setup::target::{Content, File, Ground, Scope, Target, named};
 use crate::setup::write::{Desk, Record, left_behind};
 
 pub(super) const SPEC: Spec = Spec {
@@ -42,9 +42,7 @@ pub(super) const SPEC: Spec = Spec {
 
 #[derive(clap::Args)]
 struct Args {
-    /// claude, codex, gemini, cursor, opencode; git for the commit guard of this repository; aider, agents and others without hooks get a section in AGENTS.md; all that
-    /// are found unless given
-    #[arg(value_name = "TOOL")]
+    #[arg(value_name = "TOOL", help = tools_help())]
     tools: Vec<String>,
     /// Whose files: `user` for your own, or `project` for those of this repository, to be committed. Unless given: your
     /// own to install, both to check and to remove
@@ -61,11 +59,19 @@ struct Args {
     yes: bool,
 }
 
+fn tools_help() -> String {
+    format!(
+        "{}; git for the commit guard of this repository; aider, agents and others without hooks get a section in \
+         AGENTS.md; all that are found unless given",
+        agent_tool::names().join(", ")
+    )
+}
+
 /// What a call is about.
 struct Job<'a> {
     context: &'a Context<'a>,
     ground: Ground,
-    tools: Vec<Tool>,
+    targets: Vec<Target>,
     scopes: Vec<Scope>,
     /// Where setup keeps its lock, its record and what was there before.
     desk: PathBuf,
@@ -85,12 +91,12 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
             .hint("`--scope project` writes files of a repository; without it your own are written."));
     }
     let everything = args.check || args.remove;
-    let tools = tools(&args.tools, &ground, everything)?;
-    if tools.contains(&Tool::Git) {
+    let targets = targets(&args.tools, &ground, everything)?;
+    if targets.contains(&Target::Git) {
         let named = args.tools.iter().any(|name| name.eq_ignore_ascii_case("git"));
         ground.git = hooks(context, named, &ground.program)?;
     }
-    let job = Job { context, ground, tools, scopes, desk };
+    let job = Job { context, ground, targets, scopes, desk };
     match (args.check, args.remove) {
         (true, _) => job.check(),
         (_, true) => job.change(Way::Remove, args.yes),
@@ -124,7 +130,7 @@ fn ground(context: &Context<'_>) -> Result<Ground> {
     })
 }
 
-/// Where the hooks of this repository are. Whoever names git is told what stands in the way.
+/// Where the hooks of this repository are. A caller that names git gets an error where there are none.
 fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hooks>> {
     let place = context.place()?;
     // A bare repository makes no commits.
@@ -137,34 +143,34 @@ fn hooks(context: &Context<'_>, named: bool, program: &str) -> Result<Option<Hoo
     Ok(found)
 }
 
-/// The tools that are meant: those named, or those found; to check and to remove, all there are.
-fn tools(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Tool>> {
+/// The targets: those named, or those found; to check and to remove, all there are.
+fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Target>> {
     if given.is_empty() {
-        let all = Tool::ALL.into_iter().chain([Tool::Git]).chain(everything.then_some(Tool::Agents));
-        let tools: Vec<Tool> = all.filter(|tool| everything || tool.is_found(ground)).collect();
-        // Git is everywhere; it is offered to those who use agents.
-        if tools.iter().all(|tool| *tool == Tool::Git) {
+        let all = Target::with_hooks().chain(everything.then_some(Target::Agents));
+        let targets: Vec<Target> = all.filter(|target| everything || target.is_found(ground)).collect();
+        // Git is everywhere; it is offered only beside an agent tool.
+        if targets.iter().all(|target| *target == Target::Git) {
             return Err(Error::usage(
                 "no_tools",
                 "no agent tool was found: no configuration of one, and no program on PATH",
             )
-            .hint(format!("Name the tools: {}.", Tool::names()))
+            .hint(format!("Name the tools: {}.", Target::names()))
             .attempt("tenure setup claude"));
         }
-        return Ok(tools);
+        return Ok(targets);
     }
-    let mut tools = Vec::new();
+    let mut targets = Vec::new();
     for name in given {
-        let tool = Tool::called(&name.to_lowercase()).ok_or_else(|| {
+        let target = Target::called(&name.to_lowercase()).ok_or_else(|| {
             let name = tenure_core::text::excerpt(name);
             Error::usage("unknown_tool", format!("`{name}` is not a tool that can be set up"))
-                .hint(format!("Known are: {}.", Tool::names()))
+                .hint(format!("Known are: {}.", Target::names()))
         })?;
-        if !tools.contains(&tool) {
-            tools.push(tool);
+        if !targets.contains(&target) {
+            targets.push(target);
         }
     }
-    Ok(tools)
+    Ok(targets)
 }
 
 fn no_home() -> Error {
@@ -174,9 +180,9 @@ fn no_home() -> Error {
 impl Job<'_> {
     fn files(&self) -> Vec<File> {
         let mut files: Vec<File> = Vec::new();
-        for tool in &self.tools {
+        for target in &self.targets {
             for scope in &self.scopes {
-                for file in tool.files(*scope, &self.ground) {
+                for file in target.files(*scope, &self.ground) {
                     // AGENTS.md is one file whatever the scope is, and HOME may be the repository.
                     if !files.iter().any(|other| other.path == file.path && same_kind(&other.content, &file.content)) {
                         files.push(file);
@@ -208,7 +214,7 @@ impl Job<'_> {
             let desk = Desk::open(&self.desk)?;
             desk.sweep(&paths);
             let now = plan(&self.files(), way, &desk.record());
-            // Somebody was faster; what was agreed to is not what would be written now.
+            // Another program was faster: what the person agreed to is not what would be written now.
             if now.changes != shown.changes && !yes {
                 drop(desk);
                 self.context.out.aside("The files were changed in the meantime.");
@@ -226,7 +232,7 @@ impl Job<'_> {
     }
 
     /// Whether the project of this place is one in which hooks do nothing yet. A directory that is no repository is
-    /// nobody's project unless somebody makes it one.
+    /// no project unless a person makes it one.
     fn is_off(&self) -> Result<bool> {
         if self.ground.checkout.is_none() {
             return Ok(false);
@@ -247,21 +253,8 @@ impl Job<'_> {
                 out.text(&format!("Then project {} is switched on: hooks act in it.", self.label()));
             }
         }
-        if yes {
-            return Ok(());
-        }
-        if out.is_json() || !std::io::stdin().is_terminal() || !out.is_terminal() {
-            return Err(Error::usage("confirmation_needed", "nothing was written: there is no terminal to ask on")
-                .hint("Look at the difference, then call again with --yes.")
-                .detail("diff", diffs));
-        }
-        out.prompt("Write this? [y/N] ");
-        let mut answer = String::new();
-        let heard = std::io::stdin().lock().read_line(&mut answer);
-        if heard.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str()) {
-            return Ok(());
-        }
-        Err(Error::usage("confirmation_needed", "nothing was written").hint("Answer `y`, or call with --yes."))
+        let shown = Agreement { what: "the difference", detail: "diff", value: json!(diffs) };
+        confirm(out, yes, "Write this?", "nothing was written", shown)
     }
 
     fn label(&self) -> String {
@@ -291,8 +284,8 @@ impl Job<'_> {
         }
         let found = if way == Way::Set { self.diagnoses() } else { Vec::new() };
         let notes = self.notes(way, &changes, &found);
-        // Whoever asks for the hooks of git alone and gets none must not take them for installed.
-        let no_hooks = way == Way::Set && self.tools == [Tool::Git] && self.has_no_hooks();
+        // A caller that asks for the hooks of git alone and gets none must not take them for installed.
+        let no_hooks = way == Way::Set && self.targets == [Target::Git] && self.has_no_hooks();
         let code = u8::from(no_hooks || !failed.is_empty());
         let backup = |change: &Change| kept.iter().find(|(path, _)| *path == change.path).map(|(_, backup)| backup);
         let out = self.context.out;
@@ -301,7 +294,7 @@ impl Job<'_> {
                 .iter()
                 .map(|change| {
                     json!({
-                        "tool": change.tool.name(),
+                        "tool": change.target.name(),
                         "scope": change.scope.as_str(),
                         "path": change.path.display().to_string(),
                         "action": action(change, way),
@@ -310,7 +303,7 @@ impl Job<'_> {
                     })
                 })
                 .collect();
-            let of = |(tool, error): &(Tool, Error)| json!({ "tool": tool.name(), "code": error.code(), "message": error.message(), "hint": error.advice() });
+            let of = |(target, error): &(Target, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice() });
             let failed: Vec<Value> = failed.iter().map(of).collect();
             out.data(&json!({
                 "files": files, "failed": failed, "switched_on": switched_on, "findings": found, "notes": notes,
@@ -329,7 +322,7 @@ impl Job<'_> {
                     .iter()
                     .filter(|change| way == Way::Set || change.is_change())
                     .map(|change| {
-                        vec![change.tool.name().to_owned(), action(change, way).to_owned(), self.short(&change.path)]
+                        vec![change.target.name().to_owned(), action(change, way).to_owned(), self.short(&change.path)]
                     })
                     .collect();
                 text.push_str(&table(&["TOOL", "", "FILE"], &rows, usize::MAX));
@@ -342,10 +335,10 @@ impl Job<'_> {
         for note in &notes {
             text.push_str(&format!("{} {note}\n", out.ink(Ink::Yellow, "note:")));
         }
-        for (tool, error) in &failed {
+        for (target, error) in &failed {
             let what = if way == Way::Set { "is not set up" } else { "is not removed" };
             let label = out.ink(Ink::Red, "FAILED:");
-            text.push_str(&format!("{label} {} {what}: {}\n", tool.name(), error.message()));
+            text.push_str(&format!("{label} {} {what}: {}\n", target.name(), error.message()));
             text.extend(error.advice().map(|advice| format!("  {advice}\n")));
         }
         out.text(&text);
@@ -354,16 +347,16 @@ impl Job<'_> {
 
     /// What is wrong or worth knowing of what these tools have installed.
     fn diagnoses(&self) -> Vec<Diagnosis> {
-        diagnose(&survey(&self.tools, &self.scopes, &self.ground), &self.ground, self.context.env)
+        diagnose(&survey(&self.targets, &self.scopes, &self.ground), &self.ground, self.context.env)
     }
 
     /// Whether git looks for hooks where none of this repository can be.
     fn has_no_hooks(&self) -> bool {
-        self.tools.contains(&Tool::Git) && self.ground.git.as_ref().is_some_and(Hooks::has_no_place)
+        self.targets.contains(&Target::Git) && self.ground.git.as_ref().is_some_and(Hooks::has_no_place)
     }
 
     fn names(&self, changes: &[Change]) -> String {
-        let mut names: Vec<&str> = changes.iter().map(|change| change.tool.name()).collect();
+        let mut names: Vec<&str> = changes.iter().map(|change| change.target.name()).collect();
         names.dedup();
         names.join(", ")
     }
@@ -378,29 +371,27 @@ impl Job<'_> {
         if way == Way::Remove {
             return notes;
         }
-        if self.tools.contains(&Tool::Git) && !self.has_no_hooks() {
+        if self.targets.contains(&Target::Git) && !self.has_no_hooks() {
             notes.extend(self.ground.git.as_ref().and_then(Hooks::note));
         }
-        let is_untrusted = |tool: Tool| found.iter().any(|one| one.is_trust && one.tool == Some(tool.name()));
-        for change in changes.iter().filter(|change| change.is_change() && !is_untrusted(change.tool)) {
-            notes.extend(change.tool.note(change.scope).map(str::to_owned));
+        let is_untrusted = |target: Target| found.iter().any(|one| one.is_trust && one.tool == Some(target.name()));
+        for change in changes.iter().filter(|change| change.is_change() && !is_untrusted(change.target)) {
+            notes.extend(change.target.note(change.scope).map(str::to_owned));
         }
         // A tool that failed is told as such.
-        let told = |diagnosis: &&Diagnosis| changes.iter().any(|change| Some(change.tool.name()) == diagnosis.tool);
+        let told = |diagnosis: &&Diagnosis| changes.iter().any(|change| Some(change.target.name()) == diagnosis.tool);
         let all = |diagnosis: &&Diagnosis| diagnosis.tool.is_none() || told(diagnosis) || self.has_no_hooks();
         notes.extend(found.iter().filter(all).map(Diagnosis::sentence));
-        for tool in &self.tools {
+        for target in &self.targets {
             let other = if self.scopes == [Scope::User] { Scope::Project } else { Scope::User };
-            let files = tool.files(other, &self.ground);
-            if ![Tool::Agents, Tool::Git].contains(tool)
-                && installed(&files, &self.ground).is_ok_and(|found| !found.hooks.is_empty())
-            {
+            let files = target.files(other, &self.ground);
+            if target.tool().is_some() && installed(&files, &self.ground).is_ok_and(|found| !found.hooks.is_empty()) {
                 notes.push(format!(
                     "{} is set up for the {} too: its hooks would run twice; `tenure setup {} --remove --scope {}` takes \
                      one out.",
-                    tool.name(),
+                    target.name(),
                     other.as_str(),
-                    tool.name(),
+                    target.name(),
                     other.as_str(),
                 ));
             }
@@ -429,11 +420,11 @@ struct Done {
 /// Writes what is planned, one tool after the other: one that cannot be written keeps no other from it.
 fn write(desk: &Desk, mut plan: Plan) -> (Plan, Vec<(PathBuf, PathBuf)>) {
     let mut kept = Vec::new();
-    let mut tools: Vec<Tool> = plan.changes.iter().map(|change| change.tool).collect();
-    tools.dedup();
+    let mut targets: Vec<Target> = plan.changes.iter().map(|change| change.target).collect();
+    targets.dedup();
     let stamp = super::backup::stamp();
-    for tool in tools {
-        let is_meant = |change: &&Change| change.tool == tool && change.is_change();
+    for target in targets {
+        let is_meant = |change: &&Change| change.target == target && change.is_change();
         let changes: Vec<Change> = plan.changes.iter().filter(is_meant).cloned().collect();
         if changes.is_empty() {
             continue;
@@ -444,8 +435,8 @@ fn write(desk: &Desk, mut plan: Plan) -> (Plan, Vec<(PathBuf, PathBuf)>) {
                 kept.extend(paths.zip(backups).filter_map(|(path, backup)| Some((path, backup?))));
             }
             Err(error) => {
-                plan.changes.retain(|change| change.tool != tool);
-                plan.failed.push((tool, error));
+                plan.changes.retain(|change| change.target != target);
+                plan.failed.push((target, error));
             }
         }
     }
@@ -479,12 +470,12 @@ pub(super) struct Summary {
 pub(super) fn summary(context: &Context<'_>) -> Result<Summary> {
     let mut ground = ground(context)?;
     ground.git = hooks(context, false, &ground.program)?;
-    let tools: Vec<Tool> = Tool::ALL.into_iter().chain([Tool::Git]).collect();
-    let found = survey(&tools, &[Scope::User, Scope::Project], &ground);
-    let count = |tool: &Tool| {
-        let of = found.iter().filter(|one| one.tool == *tool).filter_map(|one| one.installed.as_ref().ok());
+    let targets: Vec<Target> = Target::with_hooks().collect();
+    let found = survey(&targets, &[Scope::User, Scope::Project], &ground);
+    let count = |target: &Target| {
+        let of = found.iter().filter(|one| one.target == *target).filter_map(|one| one.installed.as_ref().ok());
         of.map(|installed| installed.hooks.len()).sum::<usize>()
     };
-    let counted = tools.iter().map(|tool| (tool.name(), count(tool))).filter(|(_, hooks)| *hooks > 0).collect();
+    let counted = targets.iter().map(|target| (target.name(), count(target))).filter(|(_, hooks)| *hooks > 0).collect();
     Ok(Summary { hooks: counted, diagnoses: diagnose(&found, &ground, context.env) })
 }

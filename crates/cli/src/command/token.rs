@@ -12,7 +12,7 @@ use tenure_kernel::shape::Token;
 use tenure_store::OsEntropy;
 use tenure_store::table::project;
 
-use super::{Group, Spec, read};
+use super::{Group, Spec, Verbs, read};
 use crate::context::Context;
 use crate::output::table::print_page;
 use crate::output::time::short;
@@ -28,9 +28,9 @@ pub(super) const SPEC: Spec = Spec {
         "tenure token list",
         "tenure token revoke k-7k3fq",
     ],
-    args: Args::augment_args,
+    args: Verbs::<Verb>::augment_args,
     run: |context, matches| {
-        let Args { verb } = read(matches)?;
+        let Verbs { verb } = read(matches)?;
         context.people_only("`token`")?;
         match verb {
             Verb::Add(new) => add(context, &new),
@@ -39,12 +39,6 @@ pub(super) const SPEC: Spec = Spec {
         }
     },
 };
-
-#[derive(clap::Args)]
-struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
 
 #[derive(Subcommand)]
 enum Verb {

@@ -8,17 +8,17 @@ use tenure_kernel::query::session::Depth;
 
 use super::brief;
 use super::door::Door;
-use super::tool::Afterwards;
+use crate::agent_tool::AfterCompaction;
 
 pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
     let Some(standing) = door.standing(&door.presence(), Depth::News)? else { return Ok(None) };
-    let afterwards = door.tool.afterwards;
+    let afterwards = door.tool.after_compaction;
     // The context of a sub-agent is its own.
     let own = door.sub_agent.is_none();
-    let context = if own && afterwards == Afterwards::Prompt { Context::Shortened } else { Context::Kept };
+    let context = if own && afterwards == AfterCompaction::Prompt { Context::Shortened } else { Context::Kept };
     door.say_after(&standing, &tool_used::Request { context, ..door.presence() })?;
     match &standing.mine {
-        Some(mine) if own && afterwards == Afterwards::Now => brief::short(door, &mine.agent),
+        Some(mine) if own && afterwards == AfterCompaction::Now => brief::short(door, &mine.agent),
         _ => Ok(None),
     }
 }

@@ -15,8 +15,8 @@ use tenure_server::reach::Reach;
 use tenure_store::Deadline;
 
 use super::input::Payload;
-use super::tool::{Event, Tool};
 use super::wrapper;
+use crate::agent_tool::{AgentTool, HookEvent, HookEventKind};
 use crate::context::{Context, HookTime};
 use crate::env::Env;
 use crate::globals::Globals;
@@ -44,8 +44,8 @@ const END_PATIENCE: Duration = Duration::from_millis(800);
 /// A hook that found the project it is in.
 pub(super) struct Door<'a> {
     pub(super) context: Context<'a>,
-    pub(super) tool: &'static Tool,
-    event: &'static str,
+    pub(super) tool: &'static AgentTool,
+    event: &'static HookEvent,
     session: String,
     pub(super) sub_agent: Option<String>,
     process: Process,
@@ -57,24 +57,24 @@ pub(super) struct Door<'a> {
 impl<'a> Door<'a> {
     /// A door, if there is a project that may be switched on and a session to speak for.
     pub(super) fn open(
-        tool: &'static Tool,
-        event: &'static str,
+        tool: &'static AgentTool,
+        event: &'static HookEvent,
         globals: &Globals,
         env: &'a Env,
         out: &'a Printer,
         payload: &Payload<'_>,
         deadline: Deadline,
     ) -> Result<Option<Door<'a>>> {
-        let is = |meant: Event| tool.event(event).is_some_and(|(_, event)| event == meant);
+        let is = |meant: HookEventKind| event.kind == meant;
         let context = Context::new(globals.clone(), env, out);
-        let patience = match is(Event::End) {
+        let patience = match is(HookEventKind::End) {
             true => END_PATIENCE,
-            false if is(Event::Before) && (tool.edits)(payload).is_some() => EDIT_PATIENCE,
+            false if is(HookEventKind::Before) && (tool.edits)(payload).is_some() => EDIT_PATIENCE,
             false => PATIENCE,
         };
-        context.is_hook(HookTime { patience, deadline }, is(Event::Start) || is(Event::End));
+        context.is_hook(HookTime { patience, deadline }, is(HookEventKind::Start) || is(HookEventKind::End));
         // An edit may be of a file in another project than the one that the session is in.
-        if context.place()?.project.key.is_none() && !is(Event::Before) {
+        if context.place()?.project.key.is_none() && !is(HookEventKind::Before) {
             return Ok(None);
         }
         let given = identity::given_name(globals, env)?;
@@ -83,7 +83,7 @@ impl<'a> Door<'a> {
             // Under a name that was given, a session without an id is as good as any.
             (None, Some(_)) => "-".to_owned(),
             // Whose edit this is cannot be told, so neither can whether it is free.
-            (None, None) if is(Event::Before) && context.place()?.project.key.is_some() => {
+            (None, None) if is(HookEventKind::Before) && context.place()?.project.key.is_some() => {
                 return Err(Error::usage("bad_session", "an event of no session"));
             }
             (None, None) => return Ok(None),
@@ -124,7 +124,7 @@ impl<'a> Door<'a> {
         tool_used::Request {
             tool: self.tool.name.to_owned(),
             session: self.session.clone(),
-            event: self.event.to_owned(),
+            event: self.event.name.to_owned(),
             sub_agent: self.sub_agent.clone(),
             ..tool_used::Request::default()
         }
@@ -152,7 +152,7 @@ impl<'a> Door<'a> {
                 session: self.session.clone(),
                 source,
                 given: self.given.is_some(),
-                event: self.event.to_owned(),
+                event: self.event.name.to_owned(),
             });
             match self.run(&agent, &op, proofs.into_iter().chain(dead.iter().cloned()).collect()) {
                 Err(error) if error.code() == "other_session" => refused = Some(error),
@@ -228,7 +228,7 @@ impl<'a> Door<'a> {
 
     /// The event by the tool's own name.
     pub(super) fn event(&self) -> &str {
-        self.event
+        self.event.name
     }
 
     fn actor(&self, agent: &str) -> Actor {

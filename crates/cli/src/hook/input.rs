@@ -9,7 +9,7 @@ use tenure_core::{Error, Result};
 
 /// The event as it came. Texts of any length stay where they are until somebody asks for them.
 #[derive(Deserialize)]
-pub(super) struct Payload<'a> {
+pub(crate) struct Payload<'a> {
     session_id: Option<String>,
     conversation_id: Option<String>,
     #[serde(rename = "sessionID")]
@@ -17,9 +17,9 @@ pub(super) struct Payload<'a> {
     cwd: Option<String>,
     workspace_roots: Option<Vec<String>>,
     /// How a session began.
-    pub(super) source: Option<String>,
+    pub(crate) source: Option<String>,
     /// Why a session is over.
-    pub(super) reason: Option<String>,
+    pub(crate) reason: Option<String>,
     agent_id: Option<String>,
     /// The session that this one works for.
     parent_session_id: Option<String>,
@@ -48,15 +48,15 @@ pub(super) struct Payload<'a> {
 
 /// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Ending {
-    pub(super) failed: bool,
-    pub(super) exit_status: Option<i64>,
+pub(crate) struct Ending {
+    pub(crate) failed: bool,
+    pub(crate) exit_status: Option<i64>,
     /// What it said when it failed.
-    pub(super) output: Option<String>,
+    pub(crate) output: Option<String>,
 }
 
 impl<'a> Payload<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Payload<'a>> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Payload<'a>> {
         // The parser's own words quote the input, which is nobody's business.
         serde_json::from_slice(bytes).map_err(|error| {
             let at = format!("line {} column {}", error.line(), error.column());
@@ -65,12 +65,12 @@ impl<'a> Payload<'a> {
     }
 
     /// The id of the session that holds what is held: of a sub-session, the one that it works for.
-    pub(super) fn session(&self) -> Option<String> {
+    pub(crate) fn session(&self) -> Option<String> {
         self.parent_of_all().or_else(|| self.own().map(str::to_owned))
     }
 
     /// The sub-agent that this is about: a sub-session is one.
-    pub(super) fn sub_agent(&self) -> Option<String> {
+    pub(crate) fn sub_agent(&self) -> Option<String> {
         let named = self.agent_id.clone().filter(|id| !id.is_empty());
         named.or_else(|| self.parent_of_all().and_then(|_| self.own().map(str::to_owned)))
     }
@@ -88,13 +88,13 @@ impl<'a> Payload<'a> {
     }
 
     /// The directory that the session is in, if it is there.
-    pub(super) fn dir(&self) -> Option<PathBuf> {
+    pub(crate) fn dir(&self) -> Option<PathBuf> {
         let roots = self.workspace_roots.iter().flatten();
         self.cwd.iter().chain(roots).map(PathBuf::from).find(|dir| dir.is_absolute() && dir.is_dir())
     }
 
     /// The name of the tool that is used.
-    pub(super) fn tool_name(&self) -> &str {
+    pub(crate) fn tool_name(&self) -> &str {
         self.tool_name.as_deref().or(self.tool.as_deref()).unwrap_or_default()
     }
 
@@ -104,18 +104,18 @@ impl<'a> Payload<'a> {
     }
 
     /// A text of the tool's input, as a list of at most one.
-    pub(super) fn field(&self, name: &str) -> Vec<String> {
+    pub(crate) fn field(&self, name: &str) -> Vec<String> {
         let found = self.input(name).and_then(|value| value.as_str().map(str::to_owned));
         found.into_iter().filter(|text| !text.is_empty()).collect()
     }
 
     /// The first of some texts of the tool's input that is there.
-    pub(super) fn first_of(&self, names: &[&str]) -> Vec<String> {
+    pub(crate) fn first_of(&self, names: &[&str]) -> Vec<String> {
         names.iter().map(|name| self.field(name)).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
     /// The command line that a shell tool is given.
-    pub(super) fn command(&self) -> Option<String> {
+    pub(crate) fn command(&self) -> Option<String> {
         let value = self.input("command").or_else(|| self.input("cmd"))?;
         let words: Vec<&str> = match &value {
             Value::String(text) => return Some(text.clone()),
@@ -130,7 +130,7 @@ impl<'a> Payload<'a> {
     }
 
     /// The text of a patch.
-    pub(super) fn patch(&self) -> String {
+    pub(crate) fn patch(&self) -> String {
         let names = ["command", "input", "patch", "patchText", "patch_text"];
         if let [text, ..] = self.first_of(&names).as_slice() {
             return text.clone();
@@ -142,13 +142,13 @@ impl<'a> Payload<'a> {
     }
 
     /// How long the tool took.
-    pub(super) fn duration_ms(&self) -> Option<i64> {
+    pub(crate) fn duration_ms(&self) -> Option<i64> {
         let ms = self.duration_ms.or(self.duration)?;
         (0.0..1e12).contains(&ms).then_some(ms as i64)
     }
 
     /// How a tool call ended, as far as the tool tells. `failed` is what the event says by its name.
-    pub(super) fn ending(&self, failed: bool, shell: bool) -> Ending {
+    pub(crate) fn ending(&self, failed: bool, shell: bool) -> Ending {
         if self.is_interrupt == Some(true) {
             return Ending::default();
         }
@@ -220,7 +220,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::hook::tool;
 
     fn ending(json: &str, failed: bool, shell: bool) -> Ending {
         Payload::read(json.as_bytes()).unwrap().ending(failed, shell)
@@ -297,8 +296,7 @@ mod tests {
             payload.patch(),
             payload.duration_ms(),
         );
-        for name in ["claude", "codex", "gemini", "cursor", "opencode"] {
-            let tool = tool::find(name).unwrap();
+        for tool in crate::agent_tool::ALL {
             let shell = tool.is_shell(payload.tool_name());
             for path in (tool.edits)(&payload).unwrap_or_default() {
                 crate::hook::guard::inside(std::path::Path::new("/repo"), std::path::Path::new("/repo/a"), &[path]);

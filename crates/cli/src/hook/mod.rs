@@ -8,26 +8,20 @@
 //! see `git`.
 
 mod brief;
-mod claude;
-mod codex;
 mod compact;
-mod cursor;
 mod door;
 mod edited;
 mod elsewhere;
 mod end;
-mod gemini;
 mod git;
 mod guard;
-mod input;
+pub(crate) mod input;
 mod log;
-mod opencode;
 mod prompt;
 mod refusal;
 mod shell;
 mod stake;
 mod start;
-mod tool;
 mod unchecked;
 mod used;
 mod wrapper;
@@ -43,6 +37,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_store::Deadline;
 
+use crate::agent_tool::{self, AgentTool, HookEvent, HookEventKind};
 use crate::args::{self, VALUED};
 use crate::callable::callable_document;
 use crate::context::is_unconfirmed;
@@ -53,7 +48,6 @@ use crate::place::config::{self, Fail};
 use crate::place::git::locate;
 use input::Payload;
 use stake::Aim;
-use tool::{Event, Tool};
 
 /// The longest payload that is read. Tools send whole files along.
 const PAYLOAD_MAX: u64 = 16 * 1024 * 1024;
@@ -73,7 +67,7 @@ pub(crate) fn run(words: &[OsString], env: &Env) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let line = Line::read(words);
     // The one deadline of this process, made before anything that takes time.
-    let time = if matches!(line.event, Some((_, Event::Before))) { door::GUARD_TIME } else { door::TIME };
+    let time = if line.is_guard() { door::GUARD_TIME } else { door::TIME };
     let deadline = Deadline::after(time);
     if let Some(event) = line.git.as_deref() {
         return git::run(&git::Asked { event, arguments: &line.arguments, globals: &line.globals }, env);
@@ -95,9 +89,8 @@ fn print(document: String, env: &Env) -> bool {
 
 /// The command line of a hook, read without a way to fail.
 struct Line {
-    tool: Option<&'static Tool>,
-    /// The event and its name as the tool writes it.
-    event: Option<(&'static str, Event)>,
+    tool: Option<&'static AgentTool>,
+    event: Option<&'static HookEvent>,
     globals: Globals,
     /// The event, where git itself asks, and what it gave its hook.
     git: Option<String>,
@@ -128,7 +121,7 @@ impl Line {
                 plain.push(word);
             }
         }
-        let tool = plain.get(1).and_then(|name| tool::find(name));
+        let tool = plain.get(1).and_then(|name| agent_tool::find(name));
         let event = tool.and_then(|tool| tool.event(plain.get(2)?));
         let typed =
             plain.iter().skip(1).take(2).map(|word| tenure_core::text::excerpt(word)).collect::<Vec<_>>().join(" ");
@@ -137,12 +130,17 @@ impl Line {
         Line { tool, event, globals, git, arguments, typed }
     }
 
+    /// Whether a guard answers the event.
+    fn is_guard(&self) -> bool {
+        self.event.is_some_and(|event| event.kind == HookEventKind::Before)
+    }
+
     /// What stands for "refused" if this event is one that a guard answers.
     fn refusal(&self) -> Option<String> {
-        let (tool, (name, event)) = (self.tool?, self.event?);
+        let (tool, event) = (self.tool?, self.event?);
         let reason = "Tenure could not find out whether this edit is free, and guard.fail = \"closed\" refuses it then. \
                       `tenure doctor` says what is wrong; a person can set guard.fail = \"open\" in tenure.toml.";
-        (event == Event::Before).then(|| (tool.deny)(name, reason).to_string())
+        self.is_guard().then(|| (tool.deny)(event.name, reason).to_string())
     }
 }
 
@@ -186,10 +184,10 @@ fn outcome(line: &Line, env: &Env, act: impl FnOnce(&RefCell<Seen>) -> Result<Op
         // Or not even the policy could be read: a guard that somebody may have closed is not opened by that.
         Ok(Some(Fail::Closed)) | Err(_) => return refusal,
     }
-    let (tool, (name, event)) = (line.tool?, line.event?);
-    let remark = || unchecked::after_failure(tool, event, env, &seen, &because);
+    let (tool, event) = (line.tool?, line.event?);
+    let remark = || unchecked::after_failure(tool, event.kind, env, &seen, &because);
     let told = if seen.has_spoken { None } else { catch_unwind(AssertUnwindSafe(remark)).ok().flatten() };
-    told.map(|text| (tool.context)(name, &text).to_string())
+    told.map(|text| (tool.context)(event.name, &text).to_string())
 }
 
 /// The policy of the project that a directory is in.
@@ -214,10 +212,9 @@ fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
     if off_by_variable(env) {
         return None;
     }
-    let is_guard = matches!(line.event, Some((_, Event::Before)));
     let env = seen.dir.clone().map_or_else(|| env.clone(), |dir| env.moved(dir));
     let is_named = line.globals.project.is_some() || env.var("TENURE_PROJECT").is_ok_and(|name| name.is_some());
-    let places = stake::places(seen.aim.as_ref().filter(|_| is_guard), &env, is_named);
+    let places = stake::places(seen.aim.as_ref().filter(|_| line.is_guard()), &env, is_named);
     let fails = |dirs: &Vec<PathBuf>| {
         let dirs: Vec<&std::path::Path> = dirs.iter().map(PathBuf::as_path).collect();
         config::guard_fail(&dirs, &env)
@@ -227,10 +224,10 @@ fn policy_of(line: &Line, env: &Env, seen: &Seen) -> Option<Fail> {
 }
 
 fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Result<Option<String>> {
-    let (Some(tool), Some((name, event))) = (line.tool, line.event) else {
+    let (Some(tool), Some(event)) = (line.tool, line.event) else {
         return Err(Error::usage("bad_arguments", "no such tool or event"));
     };
-    if event == Event::Nothing {
+    if event.kind == HookEventKind::Nothing {
         return Ok(None);
     }
     let bytes = payload(deadline)?;
@@ -243,30 +240,30 @@ fn act(line: &Line, env: &Env, seen: &RefCell<Seen>, deadline: Deadline) -> Resu
         ..Seen::default()
     };
     let env = dir.map_or_else(|| env.clone(), |dir| env.moved(dir));
-    if event == Event::Before {
+    if line.is_guard() {
         seen.borrow_mut().aim = Some(Aim::of(tool, &payload, &env)?);
     }
     let out = crate::output::Printer::new(false, true, &env);
-    let opened = door::Door::open(tool, name, &line.globals, &env, &out, &payload, deadline)?;
+    let opened = door::Door::open(tool, event, &line.globals, &env, &out, &payload, deadline)?;
     let Some(door) = opened else { return Ok(None) };
     let show = |text: &str| {
         seen.borrow_mut().has_spoken = true;
-        print((tool.context)(name, text).to_string(), &env)
+        print((tool.context)(event.name, text).to_string(), &env)
     };
-    let told = match event {
-        Event::Start => start::act(&door, &payload, show)?,
-        Event::Prompt => prompt::act(&door, || unchecked::due(tool, &env, &seen.borrow()), show)?,
-        Event::Before => {
+    let told = match event.kind {
+        HookEventKind::Start => start::act(&door, &payload, show)?,
+        HookEventKind::Prompt => prompt::act(&door, || unchecked::due(tool, &env, &seen.borrow()), show)?,
+        HookEventKind::Before => {
             let seen = seen.borrow();
             let aim = seen.aim.as_ref().ok_or_else(|| Error::bug("a guard without an aim"))?;
             return guard::act(&door, aim);
         }
-        Event::After | Event::Failed => used::act(&door, &payload, event)?,
-        Event::Compact => compact::act(&door)?,
-        Event::End => end::act(&door, &payload)?,
-        Event::Nothing => None,
+        HookEventKind::After | HookEventKind::Failed => used::act(&door, &payload, event.kind)?,
+        HookEventKind::Compact => compact::act(&door)?,
+        HookEventKind::End => end::act(&door, &payload)?,
+        HookEventKind::Nothing => None,
     };
-    Ok(told.map(|text| (tool.context)(name, &text).to_string()))
+    Ok(told.map(|text| (tool.context)(event.name, &text).to_string()))
 }
 
 /// Standard input, which is waited for until the deadline: a tool may leave it open.
@@ -362,7 +359,8 @@ mod tests {
     fn the_line_is_read_whatever_stands_there() {
         let full = line("--store /s hook --agent=a Claude session-start --request-id r");
         assert_eq!(full.tool.unwrap().name, "claude");
-        assert_eq!(full.event.unwrap(), ("SessionStart", Event::Start));
+        let event = full.event.unwrap();
+        assert_eq!((event.name, event.kind), ("SessionStart", HookEventKind::Start));
         assert_eq!((full.globals.store.as_deref(), full.globals.agent.as_deref()), (Some("/s"), Some("a")));
         for odd in ["hook", "hook nobody Start", "hook claude Nonsense", "hook claude", "hook --store"] {
             assert!(line(odd).event.is_none(), "{odd}");

@@ -8,7 +8,7 @@ use tenure_core::Result;
 use super::edited::grouped;
 use super::input::Payload;
 use super::shell;
-use super::tool::Tool;
+use crate::agent_tool::AgentTool;
 use crate::env::Env;
 use crate::place::git::{Checkout, locate};
 use crate::place::ignored::Ignored;
@@ -28,7 +28,7 @@ pub(super) struct Aim {
 }
 
 impl Aim {
-    pub(super) fn of(tool: &Tool, payload: &Payload<'_>, env: &Env) -> Result<Aim> {
+    pub(super) fn of(tool: &AgentTool, payload: &Payload<'_>, env: &Env) -> Result<Aim> {
         let named = (tool.edits)(payload);
         let is_shell = tool.is_shell(payload.tool_name());
         // A shell may be told where to run; everything in its line is seen from there.

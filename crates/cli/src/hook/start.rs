@@ -11,7 +11,7 @@ use tenure_kernel::shape::LeftBehind;
 use super::brief;
 use super::door::Door;
 use super::input::Payload;
-use super::tool::Afterwards;
+use crate::agent_tool::AfterCompaction;
 use crate::guard;
 
 /// Shows what there is by `show`, which says whether it was written out: only then does it count as told.
@@ -28,7 +28,7 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
     let dead = door.dead("nobody")?;
     let started = door.start(&standing, source, &dead)?;
     let brief = brief::of(door, &started.agent, &dead)?;
-    if source == Start::Clear && door.tool.afterwards == Afterwards::Prompt {
+    if source == Start::Clear && door.tool.after_compaction == AfterCompaction::Prompt {
         // What is said now it does not hear; it is said with the next prompt.
         let says = tool_used::Request { context: Knowledge::Cleared, ..door.presence() };
         door.run::<serde_json::Value>(&started.agent, &Op::ToolUsed(says), Vec::new())?;
@@ -66,10 +66,10 @@ fn left_behind(left: &LeftBehind, is_taken: bool) -> String {
     text
 }
 
-/// Ends the threads of this process that another has taken the place of: Codex says nothing when a person leaves one for
-/// a new one (`/new`), and has one at a time, unless it serves others.
+/// Ends the sessions of this process that a new one has replaced, where the tool sends no event for that: such a tool has
+/// one session at a time, unless it serves others.
 fn replace_threads(door: &Door<'_>, standing: &Standing, source: Start) -> Result<()> {
-    if door.tool.name != "codex" || source != Start::Startup || door.serves_many() {
+    if !door.tool.ends_silently || source != Start::Startup || door.serves_many() {
         return Ok(());
     }
     for old in door.live_beside(&standing.known) {

@@ -12,7 +12,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind};
 
 use super::Seen;
-use super::tool::{Event, Tool};
+use crate::agent_tool::{AgentTool, HookEventKind};
 use crate::env::Env;
 
 /// Most sessions that are remembered; beyond that the older half is forgotten.
@@ -48,22 +48,28 @@ fn told(because: &str, once: bool) -> String {
 }
 
 /// What a hook of an event says that failed, if it is to say anything.
-pub(super) fn after_failure(tool: &Tool, event: Event, env: &Env, seen: &Seen, because: &str) -> Option<String> {
+pub(super) fn after_failure(
+    tool: &AgentTool,
+    event: HookEventKind,
+    env: &Env,
+    seen: &Seen,
+    because: &str,
+) -> Option<String> {
     let mark = Mark::of(tool, env, seen);
     match (event, mark) {
         // A sub-agent is told nothing; its session is, with the next prompt.
-        (Event::Before, Some(mark)) if tool.hears_before && !seen.is_sub_agent => match mark.make("told", "") {
+        (HookEventKind::Before, Some(mark)) if tool.hears_before && !seen.is_sub_agent => match mark.make("told", "") {
             Made::Now => Some(told(because, true)),
             Made::Before => None,
             // Rather each time than never.
             Made::Never => Some(told(because, false)),
         },
-        (Event::Before, Some(mark)) => {
+        (HookEventKind::Before, Some(mark)) => {
             mark.make_due(because);
             None
         }
-        (Event::Before, None) => (tool.hears_before && !seen.is_sub_agent).then(|| told(because, false)),
-        (Event::Prompt, Some(mark)) if !seen.is_sub_agent => {
+        (HookEventKind::Before, None) => (tool.hears_before && !seen.is_sub_agent).then(|| told(because, false)),
+        (HookEventKind::Prompt, Some(mark)) if !seen.is_sub_agent => {
             let never = || (!mark.can_be_made()).then(|| told(because, false));
             mark.take_due().map(|because| told(&because, true)).or_else(never)
         }
@@ -72,7 +78,7 @@ pub(super) fn after_failure(tool: &Tool, event: Event, env: &Env, seen: &Seen, b
 }
 
 /// What is due to be told with a prompt. It is given out once.
-pub(super) fn due(tool: &Tool, env: &Env, seen: &Seen) -> Option<String> {
+pub(super) fn due(tool: &AgentTool, env: &Env, seen: &Seen) -> Option<String> {
     let mark = Mark::of(tool, env, seen).filter(|_| !seen.is_sub_agent)?;
     mark.take_due().map(|because| told(&because, true))
 }
@@ -94,7 +100,7 @@ struct Mark {
 }
 
 impl Mark {
-    fn of(tool: &Tool, env: &Env, seen: &Seen) -> Option<Mark> {
+    fn of(tool: &AgentTool, env: &Env, seen: &Seen) -> Option<Mark> {
         let session = seen.session.as_ref()?;
         let sum = Sha256::new().chain_update(tool.name).chain_update([0]).chain_update(session).finalize();
         let name = sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -158,7 +164,7 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::tool::find;
+    use crate::agent_tool::find;
 
     fn seen(session: &str) -> Seen {
         Seen { session: Some(session.to_owned()), ..Seen::default() }
@@ -171,27 +177,36 @@ mod tests {
         let says =
             |tool: &str, event, seen: &Seen| after_failure(find(tool).unwrap(), event, &env, seen, " (x)").is_some();
         // Claude Code takes context with the edit itself.
-        let first: Vec<bool> = (0..3).map(|_| says("claude", Event::Before, &seen("a"))).collect();
+        let first: Vec<bool> = (0..3).map(|_| says("claude", HookEventKind::Before, &seen("a"))).collect();
         assert_eq!(first, [true, false, false]);
-        assert!(!says("claude", Event::Prompt, &seen("a")) && says("claude", Event::Before, &seen("b")));
+        assert!(
+            !says("claude", HookEventKind::Prompt, &seen("a")) && says("claude", HookEventKind::Before, &seen("b"))
+        );
         for tool in ["codex", "gemini", "cursor", "opencode"] {
-            assert!(!says(tool, Event::Prompt, &seen("a")), "{tool}: nothing is due");
-            assert!(!says(tool, Event::Before, &seen("a")) && !says(tool, Event::Before, &seen("a")), "{tool}");
-            assert!(!says(tool, Event::Prompt, &seen("b")), "{tool}: another session");
+            assert!(!says(tool, HookEventKind::Prompt, &seen("a")), "{tool}: nothing is due");
+            assert!(
+                !says(tool, HookEventKind::Before, &seen("a")) && !says(tool, HookEventKind::Before, &seen("a")),
+                "{tool}"
+            );
+            assert!(!says(tool, HookEventKind::Prompt, &seen("b")), "{tool}: another session");
             assert!(due(find(tool).unwrap(), &env, &seen("a")).unwrap().contains(" (x)"), "{tool}: and why");
-            assert!(!says(tool, Event::Before, &seen("a")) && !says(tool, Event::Prompt, &seen("a")), "{tool}: once");
+            assert!(
+                !says(tool, HookEventKind::Before, &seen("a")) && !says(tool, HookEventKind::Prompt, &seen("a")),
+                "{tool}: once"
+            );
         }
         // A sub-agent hears nothing; its session does.
         let sub = Seen { is_sub_agent: true, ..seen("c") };
-        assert!(!says("claude", Event::Before, &sub) && !says("claude", Event::Prompt, &sub));
-        assert!(says("claude", Event::Prompt, &seen("c")));
+        assert!(!says("claude", HookEventKind::Before, &sub) && !says("claude", HookEventKind::Prompt, &sub));
+        assert!(says("claude", HookEventKind::Prompt, &seen("c")));
         // Without a session nobody knows what was told, and other events tell nothing.
         for _ in 0..2 {
             assert!(
-                says("claude", Event::Before, &Seen::default()) && !says("gemini", Event::Before, &Seen::default())
+                says("claude", HookEventKind::Before, &Seen::default())
+                    && !says("gemini", HookEventKind::Before, &Seen::default())
             );
         }
-        assert!(!says("claude", Event::After, &seen("d")));
+        assert!(!says("claude", HookEventKind::After, &seen("d")));
     }
 
     #[test]
@@ -200,17 +215,19 @@ mod tests {
         let env = Env::of(dir.path(), []).with("XDG_STATE_HOME", dir.path());
         let claude = find("claude").unwrap();
         for n in 0..=MOST {
-            assert!(after_failure(claude, Event::Before, &env, &seen(&n.to_string()), "").is_some(), "{n}");
+            assert!(after_failure(claude, HookEventKind::Before, &env, &seen(&n.to_string()), "").is_some(), "{n}");
         }
         assert_eq!(std::fs::read_dir(dir.path().join("tenure/unchecked")).unwrap().count(), MOST / 2);
         let nowhere = Env::of(dir.path(), []).with("XDG_STATE_HOME", "/proc/nowhere");
-        assert_eq!(after_failure(claude, Event::After, &nowhere, &seen("x"), ""), None);
+        assert_eq!(after_failure(claude, HookEventKind::After, &nowhere, &seen("x"), ""), None);
     }
 
     #[test]
     fn inv_r11_where_nothing_can_be_remembered_it_is_told_each_time() {
         let nowhere = Env::of(std::path::Path::new("/"), []).with("XDG_STATE_HOME", "/proc/nowhere");
-        for (tool, event) in [("claude", Event::Before), ("gemini", Event::Prompt), ("codex", Event::Prompt)] {
+        for (tool, event) in
+            [("claude", HookEventKind::Before), ("gemini", HookEventKind::Prompt), ("codex", HookEventKind::Prompt)]
+        {
             for _ in 0..2 {
                 let told = after_failure(find(tool).unwrap(), event, &nowhere, &seen("x"), "").unwrap();
                 assert!(told.contains("unchecked") && !told.contains("once"), "{told}");

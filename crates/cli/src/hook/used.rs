@@ -8,13 +8,13 @@ use tenure_kernel::op::tool_used;
 use super::door::Door;
 use super::guard;
 use super::input::Payload;
-use super::tool::Event;
+use crate::agent_tool::HookEventKind;
 use crate::place::config::Capture;
 
 /// How much of an output is handed on to be redacted and cut.
 const OUTPUT_READ: usize = 16 * 1024;
 
-pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, event: Event) -> Result<Option<String>> {
+pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, event: HookEventKind) -> Result<Option<String>> {
     let says = says(door, payload, event)?;
     if !says.paths.is_empty() || says.failed {
         // Mostly that is new.
@@ -24,11 +24,11 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, event: Event) -> Resul
     Ok(None)
 }
 
-fn says(door: &Door<'_>, payload: &Payload<'_>, event: Event) -> Result<tool_used::Request> {
+fn says(door: &Door<'_>, payload: &Payload<'_>, event: HookEventKind) -> Result<tool_used::Request> {
     let name = payload.tool_name();
     let shell = door.tool.is_shell(name);
     let edited = (door.tool.edits)(payload).unwrap_or_default();
-    let ending = payload.ending(event == Event::Failed, shell);
+    let ending = payload.ending(event == HookEventKind::Failed, shell);
     let program = shell.then(|| payload.command().and_then(|line| words::program(&line))).flatten();
     let failed = match ending.exit_status {
         Some(status) => ending.failed && words::failed(program.as_deref(), status),

@@ -1,8 +1,8 @@
 //! Everything that is printed goes through one printer. A reader that hangs up is not an error.
 
-pub(crate) mod draft;
 pub(crate) mod graph;
 pub(crate) mod path;
+pub(crate) mod spool;
 pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod time;

@@ -4,13 +4,14 @@
 //! Both are created once, by whichever process comes first, and changed only when a person asks. What is in them but
 //! makes no sense is an error: writing over it would cut a project off from its work.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage, id};
+use tenure_store::{AtomicFile, Existing, sync_directory};
 
 use super::file::{self, Links};
 
@@ -126,102 +127,35 @@ pub(super) fn create_file(path: &Path, content: &[u8]) -> Result<()> {
     create(path, content, |from, to| fs::hard_link(from, to))
 }
 
-/// The same with another way to make a link.
-///
-/// The content is on disk under a private name before the final name appears, and a hard link fails if the final name
-/// exists: a reader sees nothing or everything, and one process wins. Where links are not supported, the same is done
-/// by a rename under a lock that the system drops if its holder dies; that holds as long as nobody links meanwhile,
-/// which a file system without links rules out.
-#[expect(clippy::disallowed_methods, reason = "a lock beside the id or pin")]
+/// The same with another way to make a hard link. Where the file system has none, a lock beside the file takes its place:
+/// the system drops it if its holder dies.
 fn create(path: &Path, content: &[u8], link: fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
     let fail = |error| unwritable(path, error);
-    let temp = Temp::write(path, content, None)?;
-    match link(&temp.0, path) {
-        Ok(()) => {}
+    let file = written(path, content, 0o600)?;
+    match file.place_new(link, Some(&path.with_extension("lock"))) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) if links_unsupported(&error) => {
-            let lock = path.with_extension("lock");
-            let lock = OpenOptions::new().append(true).create(true).mode(0o600).open(lock).map_err(fail)?;
-            lock.lock().map_err(fail)?;
-            if let Err(error) = fs::symlink_metadata(path) {
-                if error.kind() != ErrorKind::NotFound {
-                    return Err(fail(error));
-                }
-                fs::rename(&temp.0, path).map_err(fail)?;
-            }
-        }
-        Err(error) => return Err(fail(error)),
+        other => other.map_err(fail)?,
     }
-    // Also by those who came second: they are about to rely on a name that the first may not have made durable yet.
+    // The losers of the race sync as well: they rely on a name that the winner may not have made durable yet.
     sync_directory(parent(path)).map_err(fail)
 }
 
-/// Writes a file anew with its whole content, whatever was there.
+/// Replaces a file by one with this content, whatever was there. The mode of a regular file is kept.
 pub(super) fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
-    let fail = |error| unwritable(path, error);
-    let mode = fs::symlink_metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.permissions().mode());
-    let temp = Temp::write(path, content, mode)?;
-    fs::rename(&temp.0, path).map_err(fail)?;
-    sync_directory(parent(path)).map_err(fail)
+    let found = fs::symlink_metadata(path).ok().filter(|meta| meta.is_file());
+    let mode = found.map_or(0o600, |meta| meta.permissions().mode() & 0o777);
+    written(path, content, mode)?.publish(Existing::Replace).map_err(|error| unwritable(path, error))
 }
 
-/// A file under a private name, removed again unless it was renamed.
-struct Temp(PathBuf);
-
-impl Temp {
-    fn write(path: &Path, content: &[u8], mode: Option<u32>) -> Result<Temp> {
-        let fail = |error| unwritable(path, error);
-        let dir = parent(path);
-        match DirBuilder::new().mode(0o700).create(dir) {
-            Ok(()) => sync_directory(parent(dir)).map_err(fail)?,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(fail(error)),
-        }
-        let (temp, mut file) = Temp::create(path).map_err(fail)?;
-        if let Some(mode) = mode {
-            file.set_permissions(Permissions::from_mode(mode & 0o777)).map_err(fail)?;
-        }
-        file.write_all(content).and_then(|()| file.sync_all()).map_err(fail)?;
-        Ok(temp)
-    }
-
-    // The pid keeps most processes apart, the number all others: threads, other pid namespaces, leftovers of the killed.
-    #[expect(clippy::disallowed_methods, reason = "a new file")]
-    fn create(path: &Path) -> io::Result<(Temp, File)> {
-        let pid = std::process::id();
-        let mut number = 0;
-        loop {
-            let temp = path.with_extension(format!("{pid}.{number}.tmp"));
-            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp) {
-                Ok(file) => return Ok((Temp(temp), file)),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && number < 10_000 => number += 1,
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-impl Drop for Temp {
-    fn drop(&mut self) {
-        // After a rename there is nothing left; any other failure leaves a file that nobody reads.
-        _ = fs::remove_file(&self.0);
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a directory")]
-fn sync_directory(dir: &Path) -> io::Result<()> {
-    match File::open(dir)?.sync_all() {
-        // Some file systems cannot sync a directory; they have nothing better to offer.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-        other => other,
-    }
-}
-
-// EPERM is what FAT answers; a directory that is not writable has failed before, when the private file was made.
-fn links_unsupported(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let codes = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::NOSYS, Errno::MLINK];
-    error.raw_os_error().is_some_and(|code| codes.iter().any(|known| known.raw_os_error() == code))
+/// The new file, not yet at its place. Its directory is made if it is missing.
+fn written(path: &Path, content: &[u8], mode: u32) -> Result<AtomicFile> {
+    let dir = parent(path);
+    let made = match DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        other => other.and_then(|()| sync_directory(parent(dir))),
+    };
+    made.and_then(|()| AtomicFile::holding(AtomicFile::create(path)?, content, mode))
+        .map_err(|error| unwritable(path, error))
 }
 
 fn parent(path: &Path) -> &Path {

@@ -17,8 +17,9 @@ use super::entries::{other_hooks, own_hooks, own_positions, own_server};
 use super::githook::{Named, Presence};
 use super::line::shell_word;
 use super::plan::read;
-use super::tool::{Content, File, Ground, Tool, is_plugin, quoted};
+use super::target::{Content, File, Ground, Scope, Target, quoted};
 use super::{entries, githook, roots, toml_hooks, trust};
+use crate::agent_tool::{Sample, is_plugin};
 use crate::env::Env;
 use crate::place::scratch::Scratch;
 
@@ -42,7 +43,7 @@ pub(crate) enum State {
     Works,
     Missing,
     Fails,
-    /// It is not as setup writes it, so that nobody knows what it would do: it is not run.
+    /// It is not as setup writes it, so what it would do is unknown: it is not run.
     Changed,
     /// Its tool does not run it before a person said so.
     Untrusted,
@@ -53,7 +54,7 @@ pub(crate) enum State {
 pub(crate) struct Line {
     event: String,
     command: String,
-    /// Whether it is what setup writes here, to the byte. Files of a repository come from anybody: nothing else is run.
+    /// Whether it is what setup writes here, to the byte. The files of a repository are not trusted: nothing else is run.
     written: bool,
     /// Why it does nothing, where that can be seen without running it.
     problem: Option<String>,
@@ -126,7 +127,7 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
                                 Line::of(&hook.event, hook.command.clone(), hooks.iter().any(is_own), &ground.path)
                             };
                             let mut lines: Vec<Line> = own_hooks(&root, &text, program).into_iter().map(line).collect();
-                            if let Some(config) = (file.tool == Tool::Codex).then(|| codex_config(ground)).flatten() {
+                            if let Some(config) = trust_config(file.target, ground) {
                                 for (line, position) in lines.iter_mut().zip(own_positions(&root, program)) {
                                     line.distrust = trust::of(&config, &file.path, &position).problem();
                                 }
@@ -151,10 +152,10 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
                 let there = plugin_program(&text).filter(|there| there.starts_with('/') && !Path::new(there).is_file());
                 let problem = there.map(|there| gone(&there));
                 let line = |event: &str| {
-                    let command = format!("{} hook {} {event}", quoted(&program), file.tool.name());
+                    let command = format!("{} hook {} {event}", quoted(&program), file.target.name());
                     Line { problem: problem.clone(), ..Line::of(event, command, text == *plugin, &ground.path) }
                 };
-                found.hooks.extend(file.tool.events().iter().map(|(event, _)| line(event)));
+                found.hooks.extend(file.target.events().into_iter().map(line));
             }
             Content::Plugin(_) => {}
             Content::Hook(hook) => {
@@ -170,9 +171,10 @@ pub(crate) fn installed(files: &[File], ground: &Ground) -> Result<Installed> {
     Ok(found)
 }
 
-/// The user's configuration of Codex, which says what it trusts; None where it cannot be read.
-fn codex_config(ground: &Ground) -> Option<toml::Table> {
-    let files = Tool::Codex.files(super::tool::Scope::User, ground);
+/// The user's configuration of a tool that runs only hooks it was told to trust; None where it cannot be read.
+fn trust_config(target: Target, ground: &Ground) -> Option<toml::Table> {
+    target.tool().filter(|tool| tool.needs_trust)?;
+    let files = target.files(Scope::User, ground);
     let file = files.iter().find(|file| matches!(file.content, Content::Roots { .. }))?;
     read(&file.path).ok()?.unwrap_or_default().parse().ok()
 }
@@ -213,7 +215,7 @@ fn add_git(found: &mut Installed, events: &[&'static str], presence: &Presence, 
 }
 
 /// How each hook of a tool stands, without running it: what is said to work may still fail.
-pub(crate) fn states(tool: Tool, installed: &Installed) -> Vec<(&'static str, State, Option<String>)> {
+pub(crate) fn states(target: Target, installed: &Installed) -> Vec<(&'static str, State, Option<String>)> {
     let of = |event: &'static str| {
         let lines: Vec<&Line> = installed.hooks.iter().filter(|line| line.event == event).collect();
         let changed = installed.others.iter().any(|other| other == event);
@@ -230,25 +232,25 @@ pub(crate) fn states(tool: Tool, installed: &Installed) -> Vec<(&'static str, St
         };
         (event, state, problem)
     };
-    tool.events().iter().map(|(event, _)| of(event)).collect()
+    target.events().into_iter().map(of).collect()
 }
 
 /// Runs every hook of a tool.
-pub(crate) fn replay(tool: Tool, scope: &'static str, installed: &Installed, env: &Env) -> Result<Vec<Finding>> {
+pub(crate) fn replay(target: Target, scope: &'static str, installed: &Installed, env: &Env) -> Result<Vec<Finding>> {
     let scratch = Scratch::new(env)?;
     let dir = scratch.file("project");
     std::fs::create_dir_all(&dir).map_err(|error| Error::bug(format!("no scratch project: {error}")))?;
     switch_on(&scratch, &dir, env);
     let mut findings = Vec::new();
-    for (event, mut state, mut problem) in states(tool, installed) {
+    for (event, mut state, mut problem) in states(target, installed) {
         // One that its tool does not run yet is tried all the same: it may fail besides.
         let line = installed.hooks.iter().find(|line| line.event == event);
         if let (State::Works | State::Untrusted, Some(line)) = (state, line)
-            && let Err(failure) = run(&line.command, &fixture(tool, event, &dir), &scratch, &dir, env)
+            && let Err(failure) = run(&line.command, &sample(target, event, &dir), &scratch, &dir, env)
         {
             (state, problem) = (State::Fails, Some(failure));
         }
-        findings.push(Finding { tool: tool.name(), event: event.to_owned(), scope, state, problem });
+        findings.push(Finding { tool: target.name(), event: event.to_owned(), scope, state, problem });
     }
     Ok(findings)
 }
@@ -342,41 +344,8 @@ fn text_of(from: Option<&mut impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// An event as the tool sends it.
-fn fixture(tool: Tool, event: &str, dir: &Path) -> Value {
-    let cwd = dir.display().to_string();
-    let session = "setup-check";
-    let file = format!("{cwd}/file.txt");
-    let mut input = match tool {
-        Tool::Cursor => json!({ "conversation_id": session, "workspace_roots": [cwd], "hook_event_name": event }),
-        _ => json!({ "session_id": session, "cwd": cwd, "hook_event_name": event, "transcript_path": "" }),
-    };
-    let more = match (tool, event) {
-        (Tool::Claude | Tool::Gemini, "SessionStart") => json!({ "source": "startup" }),
-        (Tool::Codex, "SessionStart") => json!({ "source": "startup", "model": "m", "permission_mode": "default" }),
-        (_, "UserPromptSubmit" | "BeforeAgent" | "beforeSubmitPrompt") => json!({ "prompt": "" }),
-        (Tool::Claude, "PreToolUse" | "PostToolUse" | "PostToolUseFailure") => {
-            json!({ "tool_name": "Write", "tool_use_id": "t1", "tool_input": { "file_path": file, "content": "" } })
-        }
-        (Tool::Codex, "PreToolUse" | "PostToolUse") => {
-            let patch = "*** Begin Patch\n*** Add File: file.txt\n+x\n*** End Patch";
-            json!({ "tool_name": "apply_patch", "tool_use_id": "t1", "tool_input": { "command": patch } })
-        }
-        (Tool::Gemini, "BeforeTool" | "AfterTool") => {
-            json!({ "tool_name": "write_file", "tool_input": { "file_path": file, "content": "" } })
-        }
-        (Tool::Cursor, "preToolUse" | "postToolUse") => {
-            json!({ "tool_name": "Write", "tool_use_id": "t1", "tool_input": { "file_path": file } })
-        }
-        (Tool::Opencode, "tool.execute.before" | "tool.execute.after") => {
-            json!({ "tool_name": "write", "tool_input": { "filePath": file } })
-        }
-        (_, "PreCompact" | "PreCompress" | "preCompact") => json!({ "trigger": "manual" }),
-        (_, "SessionEnd" | "sessionEnd") => json!({ "reason": "other" }),
-        _ => json!({}),
-    };
-    if let (Some(input), Some(more)) = (input.as_object_mut(), more.as_object()) {
-        input.extend(more.clone());
-    }
-    input
+/// An event as the tool sends it; git sends none.
+fn sample(target: Target, event: &str, dir: &Path) -> Value {
+    let known = target.tool().and_then(|tool| Some((tool, tool.event(event)?)));
+    known.map_or_else(|| json!({}), |(tool, known)| (tool.sample)(&Sample { event, kind: known.kind, dir }))
 }

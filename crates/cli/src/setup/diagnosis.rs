@@ -13,7 +13,7 @@ use tenure_core::Result;
 
 use super::check::{Installed, State, installed, states};
 use super::githook::Hooks;
-use super::tool::{Ground, Scope, Tool, quoted};
+use super::target::{Ground, Scope, Target, quoted};
 use crate::env::Env;
 
 /// How long a login shell may take to begin.
@@ -43,8 +43,8 @@ pub(crate) struct Diagnosis {
 }
 
 impl Diagnosis {
-    fn of(tool: Option<Tool>, level: Level, text: impl Into<String>, step: impl Into<String>) -> Diagnosis {
-        Diagnosis { tool: tool.map(Tool::name), level, text: text.into(), step: step.into(), is_trust: false }
+    fn of(target: Option<Target>, level: Level, text: impl Into<String>, step: impl Into<String>) -> Diagnosis {
+        Diagnosis { tool: target.map(Target::name), level, text: text.into(), step: step.into(), is_trust: false }
     }
 
     pub(crate) fn sentence(&self) -> String {
@@ -55,23 +55,23 @@ impl Diagnosis {
 
 /// What is installed for a tool in one scope, or why that cannot be said.
 pub(crate) struct Surveyed {
-    pub(crate) tool: Tool,
+    pub(crate) target: Target,
     pub(crate) scope: Scope,
     pub(crate) installed: Result<Installed>,
 }
 
 /// Looks into the files of some tools.
-pub(crate) fn survey(tools: &[Tool], scopes: &[Scope], ground: &Ground) -> Vec<Surveyed> {
+pub(crate) fn survey(targets: &[Target], scopes: &[Scope], ground: &Ground) -> Vec<Surveyed> {
     let mut found = Vec::new();
-    for tool in tools {
+    for target in targets {
         for scope in scopes {
             found.push(Surveyed {
-                tool: *tool,
+                target: *target,
                 scope: *scope,
-                installed: installed(&tool.files(*scope, ground), ground),
+                installed: installed(&target.files(*scope, ground), ground),
             });
             // Their files are the same whatever the scope is.
-            if [Tool::Git, Tool::Agents].contains(tool) {
+            if target.tool().is_none() {
                 break;
             }
         }
@@ -84,38 +84,39 @@ pub(crate) fn diagnose(found: &[Surveyed], ground: &Ground, env: &Env) -> Vec<Di
     let mut all = Vec::new();
     for one in found {
         match &one.installed {
-            Ok(installed) if installed.is_any() => all.extend(of_tool(one.tool, installed)),
+            Ok(installed) if installed.is_any() => all.extend(of_target(one.target, installed)),
             Ok(_) => {}
             Err(error) => all.push(Diagnosis::of(
-                Some(one.tool),
+                Some(one.target),
                 Level::Fault,
                 error.message().trim_end_matches('.'),
                 error.advice().unwrap_or_default(),
             )),
         }
     }
-    if found.iter().any(|one| one.tool == Tool::Git)
+    if found.iter().any(|one| one.target == Target::Git)
         && let Some(note) = ground.git.as_ref().filter(|git| git.has_no_place()).and_then(Hooks::note)
     {
         let text = note.strip_prefix("git: ").unwrap_or(&note).trim_end_matches('.').to_owned();
-        all.push(Diagnosis::of(Some(Tool::Git), Level::Remark, text, "The commit guard is not installed here."));
+        all.push(Diagnosis::of(Some(Target::Git), Level::Remark, text, "The commit guard is not installed here."));
     }
     let is_any = |one: &Surveyed| one.installed.as_ref().is_ok_and(Installed::is_any);
     if found.iter().any(is_any) {
         all.extend(of_program(ground, env));
         all.extend(of_path(ground));
     }
-    if found.iter().any(|one| one.tool == Tool::Codex && is_any(one)) {
-        all.extend(of_login_shell(ground));
+    let by_login_shell = |one: &&Surveyed| is_any(one) && one.target.tool().is_some_and(|tool| tool.uses_login_shell);
+    if let Some(one) = found.iter().find(by_login_shell) {
+        all.extend(of_login_shell(one.target, ground));
     }
     all
 }
 
 /// What is wrong with the hooks of a tool, those with the same problem together.
-fn of_tool(tool: Tool, installed: &Installed) -> Vec<Diagnosis> {
+fn of_target(target: Target, installed: &Installed) -> Vec<Diagnosis> {
     let mut all: Vec<Diagnosis> = Vec::new();
     let mut problems: Vec<(String, bool, Vec<&str>)> = Vec::new();
-    let stands = if tool == Tool::Agents { Vec::new() } else { states(tool, installed) };
+    let stands = states(target, installed);
     for (event, state, problem) in &stands {
         let (text, is_person) = match (state, problem) {
             (State::Works, _) => continue,
@@ -129,18 +130,19 @@ fn of_tool(tool: Tool, installed: &Installed) -> Vec<Diagnosis> {
             None => problems.push((text, is_person, vec![event])),
         }
     }
-    let repair = format!("`tenure setup {}` repairs it.", tool.name());
+    let repair = format!("`tenure setup {}` repairs it.", target.name());
+    let title = target.tool().map_or(target.name(), |tool| tool.title);
     for (text, is_person, events) in problems {
         let which = if events.len() == stands.len() { "all hooks".to_owned() } else { events.join(", ") };
         let text = format!("{which}: {text}");
-        let step = if is_person { "Until then Codex does not run them.".to_owned() } else { repair.clone() };
-        all.push(Diagnosis { is_trust: is_person, ..Diagnosis::of(Some(tool), Level::Fault, text, step) });
+        let step = if is_person { format!("Until then {title} does not run them.") } else { repair.clone() };
+        all.push(Diagnosis { is_trust: is_person, ..Diagnosis::of(Some(target), Level::Fault, text, step) });
     }
     if let Some(remark) = &installed.remark {
-        all.push(Diagnosis::of(Some(tool), Level::Remark, remark.clone(), repair.clone()));
+        all.push(Diagnosis::of(Some(target), Level::Remark, remark.clone(), repair.clone()));
     }
-    if !installed.server && ![Tool::Git, Tool::Agents].contains(&tool) {
-        all.push(Diagnosis::of(Some(tool), Level::Fault, "the MCP server is missing", repair));
+    if !installed.server && target.tool().is_some() {
+        all.push(Diagnosis::of(Some(target), Level::Fault, "the MCP server is missing", repair));
     }
     all
 }
@@ -167,8 +169,8 @@ fn of_path(ground: &Ground) -> Option<Diagnosis> {
     })
 }
 
-/// Codex runs commands by a login shell, whose profile may set another PATH.
-fn of_login_shell(ground: &Ground) -> Option<Diagnosis> {
+/// Whether the login shell by which a tool runs commands finds the program: its profile may set another PATH.
+fn of_login_shell(target: Target, ground: &Ground) -> Option<Diagnosis> {
     let bash = ground.path.iter().map(|dir| dir.join("bash")).find(|file| is_program(file))?;
     let mut command = Command::new(bash);
     command.args(["-lc", "command -v tenure >/dev/null 2>&1"]);
@@ -182,12 +184,13 @@ fn of_login_shell(ground: &Ground) -> Option<Diagnosis> {
         _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         return None;
     };
+    let title = target.tool()?.title;
     let program = quoted(&ground.program);
     (!status.ok()?.success()).then(|| {
         Diagnosis::of(
-            Some(Tool::Codex),
+            Some(target),
             Level::Remark,
-            "a login shell (`bash -lc`), by which Codex runs commands, does not find `tenure`",
+            format!("a login shell (`bash -lc`), by which {title} runs commands, does not find `tenure`"),
             format!("Add the directory of {program} to PATH in ~/.profile."),
         )
     })

@@ -1,62 +1,60 @@
 //! The difference of two texts as people know it from `diff -u`.
 
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
+
 use crate::output::{Ink, Printer};
 
 /// Lines shown around a change.
 const AROUND: usize = 3;
 /// A line longer than this is cut: a whole configuration may stand in one.
 const LONGEST: usize = 400;
-/// Beyond this many pairs of lines the middle is shown as replaced.
-const PAIRS: usize = 4_000_000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Keep,
-    Out,
-    In,
-}
+/// More lines than this, from the first change to the last, are shown as replaced: the time to find the shortest difference
+/// may grow with the square of their number, and a file of a repository may be made for that.
+const SEARCHED: usize = 20_000;
 
 /// The difference; empty if there is none.
 pub(crate) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
     }
-    let old: Vec<&str> = before.unwrap_or_default().split_inclusive('\n').collect();
-    let new: Vec<&str> = after.unwrap_or_default().split_inclusive('\n').collect();
     let side = |text: Option<&str>| if text.is_some() { name } else { "/dev/null" };
     let mut out = format!("--- {}\n+++ {}\n", side(before), side(after));
-    let steps = steps(&old, &new);
-    let mut at = 0;
-    while let Some(first) = (at..steps.len()).find(|&index| steps[index] != Step::Keep) {
-        let mut last = first;
-        while let Some(next) = (last + 1..steps.len().min(last + 2 + 2 * AROUND)).find(|&i| steps[i] != Step::Keep) {
-            last = next;
+    let (old, new) = (lines(before), lines(after));
+    for hunk in group_diff_ops(changes(&old, &new), AROUND) {
+        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
+        let (from, to) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
+        out.push_str(&format!("@@ -{} +{} @@\n", head(from), head(to)));
+        for change in hunk.iter().flat_map(|op| op.iter_changes(&old, &new)) {
+            out.push_str(&format!("{}{}", change.tag(), shown(change.value())));
         }
-        let (from, to) = (first.saturating_sub(AROUND).max(at), (last + 1 + AROUND).min(steps.len()));
-        out.push_str(&hunk(&steps, from, to, &old, &new));
-        at = to;
     }
     out
 }
 
-fn hunk(steps: &[Step], from: usize, to: usize, old: &[&str], new: &[&str]) -> String {
-    let count = |range: &[Step], not: Step| range.iter().filter(|step| **step != not).count();
-    let (mut a, mut b) = (count(&steps[..from], Step::In), count(&steps[..from], Step::Out));
-    let (length_a, length_b) = (count(&steps[from..to], Step::In), count(&steps[from..to], Step::Out));
-    let head = |at: usize, length: usize| format!("{},{length}", if length == 0 { at } else { at + 1 });
-    let mut out = format!("@@ -{} +{} @@\n", head(a, length_a), head(b, length_b));
-    for step in &steps[from..to] {
-        let (sign, line) = match step {
-            Step::Keep => (' ', old[a]),
-            Step::Out => ('-', old[a]),
-            Step::In => ('+', new[b]),
-        };
-        a += usize::from(*step != Step::In);
-        b += usize::from(*step != Step::Out);
-        out.push(sign);
-        out.push_str(&shown(line));
+fn changes(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let front = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&old[front..], &new[front..]);
+    let back = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (old_len, new_len) = (a.len() - back, b.len() - back);
+    if old_len + new_len <= SEARCHED {
+        return capture_diff_slices(Algorithm::Myers, old, new);
     }
-    out
+    vec![
+        DiffOp::Equal { old_index: 0, new_index: 0, len: front },
+        DiffOp::Replace { old_index: front, old_len, new_index: front, new_len },
+        DiffOp::Equal { old_index: front + old_len, new_index: front + new_len, len: back },
+    ]
+}
+
+fn lines(text: Option<&str>) -> Vec<&str> {
+    text.unwrap_or_default().split_inclusive('\n').collect()
+}
+
+/// The lines of one side of a hunk, with their number even where it is one.
+fn head(lines: Range<usize>) -> String {
+    format!("{},{}", lines.start + usize::from(!lines.is_empty()), lines.len())
 }
 
 fn shown(line: &str) -> String {
@@ -67,52 +65,6 @@ fn shown(line: &str) -> String {
     }
     let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file" };
     format!("{text}{end}\n")
-}
-
-/// The shortest way from one text to the other, line by line.
-fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
-    let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let (rest_old, rest_new) = (&old[same..], &new[same..]);
-    let tail = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&rest_old[..rest_old.len() - tail], &rest_new[..rest_new.len() - tail]);
-    let mut steps = vec![Step::Keep; same];
-    if a.len().saturating_mul(b.len()) > PAIRS {
-        steps.extend(vec![Step::Out; a.len()]);
-        steps.extend(vec![Step::In; b.len()]);
-    } else {
-        steps.extend(walk(a, b));
-    }
-    steps.extend(vec![Step::Keep; tail]);
-    steps
-}
-
-fn walk(a: &[&str], b: &[&str]) -> Vec<Step> {
-    let width = b.len() + 1;
-    let mut common = vec![0_u32; (a.len() + 1) * width];
-    for i in (0..a.len()).rev() {
-        for j in (0..b.len()).rev() {
-            common[i * width + j] = if a[i] == b[j] {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    let mut steps = Vec::new();
-    while i < a.len() || j < b.len() {
-        let step = if i < a.len() && j < b.len() && a[i] == b[j] {
-            Step::Keep
-        } else if i < a.len() && (j == b.len() || common[(i + 1) * width + j] >= common[i * width + j + 1]) {
-            Step::Out
-        } else {
-            Step::In
-        };
-        i += usize::from(step != Step::In);
-        j += usize::from(step != Step::Out);
-        steps.push(step);
-    }
-    steps
 }
 
 /// The same in colour, on a terminal that can.
@@ -149,5 +101,17 @@ mod tests {
         let diff = unified("f", Some(&before), Some(&after));
         assert_eq!(diff.matches("@@ -").count(), 2, "{diff}");
         assert!(diff.contains("@@ -28,7 +28,7 @@"), "{diff}");
+    }
+
+    #[test]
+    fn a_file_made_to_take_long_is_shown_as_replaced() {
+        let before: String = (0..100_000).map(|n| format!("old {}\n", n % 7)).collect();
+        let after: String = (0..300).map(|n| format!("new {}\n", n % 5)).collect();
+        let diff = unified("f", Some(&format!("same\n{before}end\n")), Some(&format!("same\n{after}end\n")));
+        assert_eq!(diff.lines().filter(|line| line.starts_with("@@")).collect::<Vec<_>>().len(), 1);
+        assert!(diff.starts_with("--- f\n+++ f\n@@ -1,100002 +1,302 @@\n"), "{}", &diff[..40]);
+        let count = |sign: char| diff.lines().skip(2).filter(|line| line.starts_with(sign)).count();
+        assert_eq!(count('-') + count(' '), 100_002);
+        assert_eq!(count('+') + count(' '), 302);
     }
 }

@@ -12,12 +12,12 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::Result;
 
 use super::Problem;
 use super::entries::Outcome;
 use super::marked::{self, TOML};
-use super::plan::Way;
+use super::plan::{Way, unusable};
 pub(crate) use config::{configured, configured_presence};
 pub(crate) use place::{Hooks, git};
 pub(crate) use script::Named;
@@ -123,16 +123,7 @@ enum Standing {
 
 /// A hook's file as text, whatever it is; what cannot be read as text is only compared.
 pub(crate) fn read(path: &Path) -> Result<Option<String>> {
-    let unusable = |why: &str| {
-        Error::new(
-            Kind::Storage,
-            "tool_config_unusable",
-            Stage::Read,
-            format!("{} cannot be used: {why}", path.display()),
-        )
-        .entity(path.display().to_string())
-        .hint("The files of this tool are as they were. Put this one right, then call again.")
-    };
+    let unusable = |why: &str| unusable(path, why);
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unusable(&error.to_string()).cause(error)),

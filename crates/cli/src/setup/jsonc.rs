@@ -4,6 +4,9 @@
 //! What was put in can be taken out again without a trace, and without a record, because the layout says how it came in:
 //! a container that is made here has its first item on a line of its own; an empty one that was there gets its first item
 //! directly behind its bracket; other items stand behind the last one, followed by a comma only if that one was.
+//!
+//! The reader is written by hand because `jsonc-parser` refuses a string with an unpaired surrogate. Tools written in
+//! JavaScript put such strings into their configuration when they cut a text in the middle.
 
 use std::ops::Range;
 

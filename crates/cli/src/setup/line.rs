@@ -1,7 +1,8 @@
 //! The command lines of hooks: which are Tenure's own. A line that is taken for one is replaced, taken out and run, so only
 //! what this program writes counts.
 
-use super::tool::{Tool, quoted};
+use super::target::quoted;
+use crate::agent_tool;
 
 /// Whether a word names this program: by the name that it has everywhere, or by that of its file here.
 pub(crate) fn is_program(word: &str, program: &str) -> bool {
@@ -23,7 +24,7 @@ pub(crate) fn is_own_hook(command: &str, program: &str) -> bool {
     let [_, "hook", tool, event] = words.as_slice() else { return false };
     tested.is_none_or(|(tested, _)| tested == word)
         && is_program(&word, program)
-        && Tool::ALL.iter().any(|known| known.name() == *tool)
+        && agent_tool::names().contains(tool)
         && !event.is_empty()
         && event.chars().all(|c| c.is_ascii_alphabetic() || c == '.')
 }

@@ -14,8 +14,8 @@ pub(crate) mod marked;
 pub(crate) mod plan;
 mod roots;
 mod statement;
+pub(crate) mod target;
 mod toml_hooks;
-pub(crate) mod tool;
 mod trust;
 pub(crate) mod write;
 

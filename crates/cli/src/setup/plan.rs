@@ -9,9 +9,10 @@ use tenure_core::{Error, Kind, Result, Stage};
 use super::entries::{self, Made, Outcome, Part};
 use super::githook::{self, Move};
 use super::marked;
-use super::tool::{Content, File, Scope, Tool, is_plugin};
+use super::target::{Content, File, Scope, Target};
 use super::write::Record;
 use super::{Problem, roots};
+use crate::agent_tool::is_plugin;
 
 /// A configuration larger than this is none: Claude Code's own grows with every project, to some megabytes.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -27,7 +28,7 @@ pub(crate) enum Way {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) way: Way,
-    pub(crate) tool: Tool,
+    pub(crate) target: Target,
     pub(crate) scope: Scope,
     pub(crate) path: PathBuf,
     /// None: there is no such file.
@@ -60,7 +61,7 @@ impl Change {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) changes: Vec<Change>,
-    pub(crate) failed: Vec<(Tool, Error)>,
+    pub(crate) failed: Vec<(Target, Error)>,
 }
 
 /// Reads all files and says what becomes of each. A file that cannot be understood leaves out all files of its tool, and
@@ -69,12 +70,12 @@ pub(crate) fn plan(files: &[File], way: Way, record: &Record) -> Plan {
     let mut plan = Plan::default();
     for file in files {
         match one(file, way, record) {
-            _ if plan.failed.iter().any(|(tool, _)| *tool == file.tool) => {}
+            _ if plan.failed.iter().any(|(target, _)| *target == file.target) => {}
             Ok(change) => plan.changes.push(change),
-            Err(error) => plan.failed.push((file.tool, error)),
+            Err(error) => plan.failed.push((file.target, error)),
         }
     }
-    plan.changes.retain(|change| plan.failed.iter().all(|(tool, _)| *tool != change.tool));
+    plan.changes.retain(|change| plan.failed.iter().all(|(target, _)| *target != change.target));
     plan
 }
 
@@ -83,7 +84,7 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
         let planned = githook::plan(&file.path, hook, way)?;
         return Ok(Change {
             way,
-            tool: file.tool,
+            target: file.target,
             scope: file.scope,
             path: file.path.clone(),
             before: planned.before,
@@ -134,7 +135,7 @@ fn one(file: &File, way: Way, record: &Record) -> Result<Change> {
         (way == Way::Set && before != after).then(|| new_containers(file, &before, &after, record)).flatten();
     Ok(Change {
         way,
-        tool: file.tool,
+        target: file.target,
         scope: file.scope,
         path: file.path.clone(),
         before,
@@ -231,7 +232,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>> {
     })
 }
 
-fn unusable(path: &Path, why: &str) -> Error {
+pub(super) fn unusable(path: &Path, why: &str) -> Error {
     Error::new(Kind::Storage, "tool_config_unusable", Stage::Read, format!("{} cannot be used: {why}", path.display()))
         .entity(path.display().to_string())
         .hint("The files of this tool are as they were. Put this one right, then call again.")

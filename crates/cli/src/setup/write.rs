@@ -1,9 +1,9 @@
-//! Writing, all or nothing as far as file systems allow: under a lock, each file made whole beside its place and then put
-//! there by one rename, links followed and kept, modes kept, what was there before kept aside.
+//! Writes the files of one tool, all or none as far as file systems allow. It holds a lock meanwhile, prepares every file
+//! before it places the first, follows and keeps symbolic links, keeps modes, and keeps a copy of the old content.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -12,12 +12,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_store::copy::passing;
+use tenure_store::{AtomicFile, Existing, sync_directory};
 
 use super::githook::Move;
 use super::plan::{Change, Way, read};
-use super::tool::Scope;
+use super::target::Scope;
 
-/// How long somebody else may write before this is busy. Nobody holds the lock while a person is asked.
+/// How long another setup may hold the lock. It is not held while a person is asked.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What setup keeps about itself: a lock, a record and what was there before.
@@ -59,7 +60,7 @@ impl Record {
 }
 
 impl Desk {
-    /// Takes the lock, waiting for whoever writes now.
+    /// Takes the lock, waiting for another setup that holds it.
     #[expect(clippy::disallowed_methods, reason = "a lock file of its own; never the database")]
     pub(crate) fn open(dir: &Path) -> Result<Desk> {
         let fail = |error| unwritable(dir, error);
@@ -90,7 +91,7 @@ impl Desk {
         Record::read(&self.dir)
     }
 
-    /// Removes what a setup that was killed left beside files: nobody else writes drafts of setup under this lock.
+    /// Removes temporary files that a killed setup left: the holder of the lock has none of its own yet.
     pub(crate) fn sweep(&self, files: &[PathBuf]) {
         let own = [self.dir.clone(), self.dir.join("backups")];
         for draft in own.iter().flat_map(|dir| drafts(dir)).chain(left_behind(files)) {
@@ -110,16 +111,16 @@ impl Desk {
         }
         // Before anything is made: what is on record and was not done does no harm, the other way round it stays for good.
         self.note(&record)?;
-        let mut drafts = Vec::new();
+        let mut prepared = Vec::new();
         let mut backups = Vec::new();
         for (index, change) in changes.iter().enumerate() {
             backups.push(self.keep(change, index, stamp)?);
-            drafts.push(Draft::of(change)?);
+            prepared.push(Prepared::of(change)?);
         }
-        for (done, (draft, change)) in drafts.iter().zip(changes).enumerate() {
-            if let Err(error) = draft.publish(change) {
-                for (draft, change) in drafts[..done].iter().zip(changes) {
-                    draft.take_back(change);
+        for (index, change) in changes.iter().enumerate() {
+            if let Err(error) = prepared[index].publish(change) {
+                for (done, change) in prepared[..index].iter().zip(changes) {
+                    done.take_back(change);
                 }
                 return Err(error);
             }
@@ -140,32 +141,31 @@ impl Desk {
         let text = serde_json::to_string_pretty(record)
             .map_err(|error| Error::bug(format!("a record has no JSON: {error}")))?;
         let path = self.dir.join("record.json");
-        let temp = temporary(&path, text.as_bytes(), 0o600)?;
-        fs::rename(&temp, &path).map_err(|error| unwritable(&path, error))
+        place(&path, text.as_bytes(), 0o600)
     }
 
-    /// Keeps what is there before it is changed.
+    /// Keeps a copy of the old content.
     fn keep(&self, change: &Change, index: usize, stamp: &str) -> Result<Option<PathBuf>> {
         let Some(before) = &change.before else { return Ok(None) };
         let name = change.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = self.dir.join("backups");
         DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(|error| unwritable(&dir, error))?;
-        let path = dir.join(format!("{stamp}-{index}-{}-{}", change.tool.name(), name.trim_start_matches('.')));
-        let temp = temporary(&path, before.as_bytes(), 0o600)?;
-        fs::rename(&temp, &path).map_err(|error| unwritable(&path, error))?;
+        let path = dir.join(format!("{stamp}-{index}-{}-{}", change.target.name(), name.trim_start_matches('.')));
+        place(&path, before.as_bytes(), 0o600)?;
         Ok(Some(path))
     }
 }
 
-/// A file as it will be, beside the one it replaces.
-struct Draft {
+/// A change that is ready to be made.
+struct Prepared {
     /// The file that is meant: where a link leads.
     target: PathBuf,
-    temp: Option<PathBuf>,
+    /// The new content; None where the file goes, or another is moved to its place.
+    new: Option<AtomicFile>,
 }
 
-impl Draft {
-    fn of(change: &Change) -> Result<Draft> {
+impl Prepared {
+    fn of(change: &Change) -> Result<Prepared> {
         let path = &change.path;
         let target = match change.before {
             // A link among git's hooks is moved, not followed.
@@ -184,20 +184,20 @@ impl Draft {
         let new = if change.scope == Scope::User { 0o600 } else { 0o644 };
         let kept = meta.as_ref().filter(|_| change.moved.is_none()).map(|meta| meta.permissions().mode() & 0o7777);
         let mode = kept.unwrap_or(change.mode.unwrap_or(new));
-        let temp = match &change.after {
+        let new = match &change.after {
             Some(_) if matches!(change.moved, Some(Move::Back(_))) => None,
-            Some(text) => Some(temporary(&target, text.as_bytes(), mode)?),
+            Some(text) => Some(written(&target, text.as_bytes(), mode)?),
             None => None,
         };
-        if let (Some(temp), Some(meta)) = (&temp, meta.as_ref().filter(|_| change.moved.is_none())) {
-            // For root, who edits the file of somebody else; anybody else's file is their own.
-            _ = std::os::unix::fs::chown(temp, Some(meta.uid()), Some(meta.gid()));
+        if let (Some(new), Some(meta)) = (&new, meta.as_ref().filter(|_| change.moved.is_none())) {
+            // For root, who edits the file of another user. Everybody else edits their own.
+            _ = std::os::unix::fs::chown(new.path(), Some(meta.uid()), Some(meta.gid()));
         }
-        Ok(Draft { target, temp })
+        Ok(Prepared { target, new })
     }
 
-    fn publish(&self, change: &Change) -> Result<()> {
-        // Whoever does not know the lock may have written since.
+    fn publish(&mut self, change: &Change) -> Result<()> {
+        // A program that does not know the lock may have written since.
         if change.now()? != change.before {
             return Err(changed(&change.path));
         }
@@ -208,13 +208,10 @@ impl Draft {
                 fs::rename(&change.path, aside).map_err(fail)?;
             }
         }
-        match &self.temp {
-            _ if matches!(change.moved, Some(Move::Back(_))) => {
-                let Some(Move::Back(aside)) = &change.moved else { return Ok(()) };
-                fs::rename(aside, &self.target).map_err(fail)?;
-            }
-            Some(temp) => fs::rename(temp, &self.target).map_err(fail)?,
-            None => {
+        match (self.new.take(), &change.moved) {
+            (_, Some(Move::Back(aside))) => fs::rename(aside, &self.target).map_err(fail)?,
+            (Some(new), _) => new.place(Existing::Replace).map_err(fail)?,
+            (None, _) => {
                 fs::remove_file(&self.target).map_err(fail)?;
                 // A link would lead nowhere now.
                 if self.target != change.path && fs::symlink_metadata(&change.path).is_ok() {
@@ -222,7 +219,8 @@ impl Draft {
                 }
             }
         }
-        sync(self.target.parent());
+        // Makes the rename survive a power cut, as far as the file system can.
+        _ = self.target.parent().map(sync_directory);
         Ok(())
     }
 
@@ -239,20 +237,9 @@ impl Draft {
         match &change.before {
             Some(before) => {
                 let mode = fs::metadata(&self.target).map_or(0o600, |meta| meta.permissions().mode() & 0o7777);
-                if let Ok(temp) = temporary(&self.target, before.as_bytes(), mode) {
-                    _ = fs::rename(temp, &self.target);
-                }
+                _ = place(&self.target, before.as_bytes(), mode);
             }
             None => _ = fs::remove_file(&self.target),
-        }
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Some(temp) = &self.temp {
-            // After a rename there is nothing left.
-            _ = fs::remove_file(temp);
         }
     }
 }
@@ -290,7 +277,7 @@ fn sweep(record: &mut Record, changes: &[Change]) {
     }
 }
 
-/// What drafts of setup are called: not as those of other commands, which write at the same time.
+/// The names of setup's temporary files. They differ from those of other commands, which write at the same time.
 const DRAFT: (&str, &str) = (".tenure-setup-", ".tmp");
 
 /// The drafts beside some files, where links lead too.
@@ -320,30 +307,15 @@ fn draft_name() -> String {
     passing::draft_name().replacen(".tenure-", DRAFT.0, 1)
 }
 
-/// A file with these bytes beside another, safe on the disk.
-#[expect(clippy::disallowed_methods, reason = "a new file; never the database")]
-fn temporary(target: &Path, bytes: &[u8], mode: u32) -> Result<PathBuf> {
-    let fail = |error| unwritable(target, error);
-    let dir = target.parent().unwrap_or(Path::new("."));
-    let temp = dir.join(draft_name());
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp).map_err(fail)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.set_permissions(Permissions::from_mode(mode)))
-        .and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        _ = fs::remove_file(&temp);
-        return Err(fail(error));
-    }
-    Ok(temp)
+/// A file with these bytes beside its target, on disk.
+fn written(target: &Path, bytes: &[u8], mode: u32) -> Result<AtomicFile> {
+    let new = AtomicFile::create_as(target, &draft_name());
+    new.and_then(|new| AtomicFile::holding(new, bytes, mode)).map_err(|error| unwritable(target, error))
 }
 
-/// Makes a rename survive a power cut, as far as the file system can.
-#[expect(clippy::disallowed_methods, reason = "a directory")]
-fn sync(dir: Option<&Path>) {
-    if let Some(dir) = dir {
-        _ = File::open(dir).and_then(|dir| dir.sync_all());
-    }
+/// Puts a file with these bytes at its target.
+fn place(target: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    written(target, bytes, mode)?.place(Existing::Replace).map_err(|error| unwritable(target, error))
 }
 
 fn changed(path: &Path) -> Error {

@@ -75,7 +75,7 @@ pub struct Server {
     /// How often the configuration was read anew, and how often that was refused.
     pub(crate) reloads: [AtomicU64; 2],
     pub(crate) log: Log,
-    offers: Mutex<Pending<ops::Recipient, String>>,
+    offers: Mutex<Pending<ops::Recipient>>,
     /// The bytes of request bodies that are being read or acted on.
     pub(crate) bodies: Budget,
     /// The bytes of answers that their clients have not read.
@@ -128,7 +128,7 @@ impl Server {
         self.proxies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn offers(&self) -> MutexGuard<'_, Pending<ops::Recipient, String>> {
+    fn offers(&self) -> MutexGuard<'_, Pending<ops::Recipient>> {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 use tenure_core::{Error, Result, Stage};
 
-use super::delivery::Offered;
+use crate::delivery::Offered;
 
 /// What a tool answers.
 #[derive(Debug)]

@@ -19,10 +19,11 @@ use tenure_kernel::Op;
 use tenure_kernel::op::{confirm, resume, session_end};
 
 use super::answer::{self, Answer};
-use super::delivery::Delivery;
 use super::desk::{Desk, Thread, Who};
 use super::tool::{self, Tool, Visit};
 use super::{BRIEF, INSTRUCTIONS, guest};
+use crate::delivery::Pending;
+use crate::shares::Bounds;
 
 /// The id that the client would repeat a call under.
 const REQUEST_ID: &str = "tenure/requestId";
@@ -32,6 +33,8 @@ const THREAD_ID: &str = "threadId";
 /// says it so. No schema names it: it is not for models.
 const SESSION: &str = "tenure/session";
 const MARKDOWN: &str = "text/markdown";
+/// Most offers that wait in one connection: a client may name as many agents as it likes.
+const OFFERS: Bounds = Bounds { all: 1_000, of_one: 1_000 };
 
 /// A connection; its clones are the same one.
 #[derive(Clone)]
@@ -43,7 +46,7 @@ struct Shared {
     own: OnceLock<Who>,
     /// Whether that agent has done anything that it would have to leave.
     acted: AtomicBool,
-    delivery: Mutex<Delivery>,
+    delivery: Mutex<Pending<String>>,
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -79,7 +82,7 @@ impl Connection {
             desk,
             own: OnceLock::new(),
             acted: AtomicBool::new(false),
-            delivery: Mutex::default(),
+            delivery: Mutex::new(Pending::new(OFFERS)),
             turn: tokio::sync::Mutex::new(()),
         }))
     }
@@ -92,7 +95,7 @@ impl Connection {
         }
     }
 
-    fn delivery(&self) -> MutexGuard<'_, Delivery> {
+    fn delivery(&self) -> MutexGuard<'_, Pending<String>> {
         self.0.delivery.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -152,10 +155,10 @@ impl Connection {
 
     /// Whoever makes this call has read the answers that were given before it came in.
     fn confirm(&self, who: &Who, origin: &Origin) {
-        let Some(seen) = self.delivery().seen(&who.name, origin.progress) else { return };
+        let Some(seen) = self.delivery().seen(&who.name, origin.progress, None) else { return };
         let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
         match origin.desk.run(who, None, &op) {
-            Ok(_) => self.delivery().confirmed(&who.name, origin.progress),
+            Ok(_) => self.delivery().confirmed(&who.name, origin.progress, None),
             // The next call tries again; at worst the same is told twice, marked.
             Err(error) => origin.desk.log(&format!("confirm by {}: {}", who.name, error.code())),
         }
@@ -177,7 +180,7 @@ impl Connection {
         // later changes nothing: some clients send one after each answer that they have read.
         if let Some(who) = who.filter(|_| !context.ct.is_cancelled()) {
             let offered = outcome.as_ref().map(|answer| answer.offered).unwrap_or_default();
-            self.delivery().answered(&who.name, offered);
+            self.delivery().answered(None, who.name, "", offered);
         }
         Ok(answer::result(&outcome))
     }

@@ -2,7 +2,6 @@
 
 mod answer;
 mod connection;
-mod delivery;
 mod desk;
 mod guest;
 pub(crate) mod http;

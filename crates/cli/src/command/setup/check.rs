@@ -10,30 +10,30 @@ use crate::output::time::span;
 use crate::output::{Ink, Printer};
 use crate::setup::check::{Finding, Installed, State, replay};
 use crate::setup::diagnosis::{Diagnosis, Level, diagnose, survey};
-use crate::setup::tool::Tool;
+use crate::setup::target::Target;
 
 impl Job<'_> {
     pub(super) fn check(&self) -> Result<u8> {
         let out = self.context.out;
         let mut findings: Vec<Finding> = Vec::new();
         let mut others: Vec<Vec<String>> = Vec::new();
-        let found = survey(&self.tools, &self.scopes, &self.ground);
+        let found = survey(&self.targets, &self.scopes, &self.ground);
         for one in &found {
-            let tool = one.tool;
+            let target = one.target;
             let Some(installed) = one.installed.as_ref().ok().filter(|installed| installed.is_any()) else { continue };
-            match tool {
-                Tool::Agents => others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]),
-                _ => findings.extend(self.tried(tool, one.scope.as_str(), installed)?),
+            match target {
+                Target::Agents => others.push(vec!["agents".into(), "AGENTS.md".into(), "installed".into()]),
+                _ => findings.extend(self.tried(target, one.scope.as_str(), installed)?),
             }
-            if ![Tool::Agents, Tool::Git].contains(&tool) {
+            if target.tool().is_some() {
                 let server = if installed.server { "installed" } else { "MISSING" };
-                others.push(vec![tool.name().into(), "MCP server".into(), server.into()]);
+                others.push(vec![target.name().into(), "MCP server".into(), server.into()]);
             }
         }
         let diagnoses = diagnose(&found, &self.ground, self.context.env);
         let fired = self.context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
         let is_any = !findings.is_empty() || !others.is_empty();
-        let has_place = self.tools != [Tool::Git] || !self.has_no_hooks();
+        let has_place = self.targets != [Target::Git] || !self.has_no_hooks();
         let healthy = is_any
             && has_place
             && findings.iter().all(|finding| finding.state == State::Works)
@@ -98,9 +98,9 @@ impl Job<'_> {
         Ok(u8::from(!healthy))
     }
 
-    fn tried(&self, tool: Tool, scope: &'static str, installed: &Installed) -> Result<Vec<Finding>> {
-        self.context.out.progress(&format!("running the hooks of {}", tool.name()));
-        replay(tool, scope, installed, self.context.env)
+    fn tried(&self, target: Target, scope: &'static str, installed: &Installed) -> Result<Vec<Finding>> {
+        self.context.out.progress(&format!("running the hooks of {}", target.name()));
+        replay(target, scope, installed, self.context.env)
     }
 }
 
@@ -117,7 +117,7 @@ fn when(last: Option<&Fired>, finding: &Finding) -> String {
     match last {
         Some(fired) => format!("last fired {} ago", span(fired.ago_s)),
         // A guard of git that lets a commit through writes nothing.
-        None if finding.tool == Tool::Git.name() && finding.event.starts_with("pre-") => {
+        None if finding.tool == Target::Git.name() && finding.event.starts_with("pre-") => {
             "has refused nothing here".to_owned()
         }
         None => "never fired here".to_owned(),

@@ -10,7 +10,7 @@ use tenure_core::text::{cut, hidden, quote};
 use tenure_kernel::shape::{Committing, Late, Lost, Pushing, Taken};
 
 use super::ask::Name;
-use crate::setup::tool::quoted;
+use crate::setup::target::quoted;
 
 /// Most files that are told one by one.
 const TOLD: usize = 8;

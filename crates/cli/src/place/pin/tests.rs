@@ -1,3 +1,4 @@
+use std::fs::{File, Permissions};
 use std::os::unix::fs::symlink;
 use std::sync::Barrier;
 

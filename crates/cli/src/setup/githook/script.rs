@@ -5,7 +5,7 @@
 //! else, no program included, is a guard that did not run, which is said and follows `guard.fail`.
 
 use super::super::line::shell_word;
-use super::super::tool::quoted;
+use super::super::target::quoted;
 use super::EVENTS;
 
 /// The line of a script that names the program's place.

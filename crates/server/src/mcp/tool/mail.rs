@@ -9,8 +9,8 @@ use tenure_kernel::op::{inbox, send};
 use tenure_kernel::shape::{Inbox, Sent};
 
 use super::{Nature, Tool, Visit, read};
+use crate::delivery::offered;
 use crate::mcp::answer::Answer;
-use crate::mcp::delivery::Offered;
 use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
@@ -62,8 +62,9 @@ enum Action {
 fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
     let id = |typed: &String| read(visit.ask(|reach, call| reach.message_id(call, typed))?);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
-    let mut answer = visit.run(&Op::Inbox(inbox::Request { limit: None, ack }))?;
-    answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
+    let op = Op::Inbox(inbox::Request { limit: None, ack });
+    let mut answer = visit.run(&op)?;
+    answer.offered = offered(op.name(), answer.text.as_deref().unwrap_or_default());
     Ok(answer)
 }
 

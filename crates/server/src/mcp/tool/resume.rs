@@ -9,8 +9,8 @@ use tenure_kernel::op::{claim, resume};
 use tenure_kernel::shape::{Blocker, Claimed, Resumed};
 
 use super::{Nature, Tool, Visit, read};
+use crate::delivery::offered_in_brief;
 use crate::mcp::answer::Answer;
-use crate::mcp::delivery::Offered;
 use crate::mcp::schema;
 
 pub(super) const TOOL: Tool = Tool {
@@ -78,7 +78,7 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     };
     let answer = visit.run(&Op::Resume(resume::Request { labels, ttl_s, budget, limit: None }))?;
     let resumed: Resumed = parsed(answer.value)?;
-    let offered = offered(&resumed);
+    let offered = offered_in_brief(&resumed);
     let text = resumed.brief.text + &taken;
     let told = Told { focus: resumed.focus, rule: resumed.rule, brief: Brief { text: text.clone() } };
     let value = serde_json::to_value(told)
@@ -110,10 +110,4 @@ fn not_again(lost: &[Blocker]) -> String {
         _ => {}
     }
     format!("\n\n## Not yours again\n{}", lines.join("\n"))
-}
-
-/// Where nothing is new there is nothing to confirm. Only what stands in the text was certainly read.
-fn offered(resumed: &Resumed) -> Offered {
-    let new = !resumed.events.items.is_empty() || resumed.events.more;
-    Offered { events: resumed.brief.events.filter(|_| new), mail: resumed.brief.mail }
 }

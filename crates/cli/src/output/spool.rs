@@ -1,40 +1,38 @@
-//! A file that is not there until all of it is: written under another name, made durable, then given its own.
+//! Lines on their way to a file or to standard output, gathered in a temporary file until they are complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_store::copy::passing;
+use tenure_store::{AtomicFile, Existing};
 
 use crate::place::Location;
 use crate::place::scratch::refuse_store_files;
 
-/// What is being written.
-pub(crate) struct Draft {
+/// Lines in a temporary file.
+pub(crate) struct Spool {
     file: BufWriter<File>,
     bytes: u64,
-    /// The name it is written under, until it has its own or is given up.
-    temp: Option<PathBuf>,
+    /// What gives the file its name; None where it gets none.
+    named: Option<AtomicFile>,
 }
 
-impl Draft {
-    /// A draft beside the file it becomes, readable by its owner alone.
-    pub(crate) fn beside(target: &Path) -> Result<Draft> {
+impl Spool {
+    /// A spool that becomes a file.
+    pub(crate) fn beside(target: &Path) -> Result<Spool> {
         if target.file_name().is_none() {
             return Err(not_a_file(target));
         }
-        let (temp, file) = create(directory(target)).map_err(|error| unwritable(target, error))?;
-        Ok(Draft { file: BufWriter::new(file), bytes: 0, temp: Some(temp) })
+        let (named, file) = AtomicFile::create(target).map_err(|error| unwritable(target, error))?;
+        Ok(Spool { file: BufWriter::new(file), bytes: 0, named: Some(named) })
     }
 
-    /// A draft without a name, for what is read back and then gone.
-    pub(crate) fn nameless(dir: &Path) -> Result<Draft> {
-        let fail = |error| unwritable(dir, error);
-        let (temp, file) = create(dir).map_err(fail)?;
-        fs::remove_file(temp).map_err(fail)?;
-        Ok(Draft { file: BufWriter::new(file), bytes: 0, temp: None })
+    /// A spool that is read back. Its file has no name, so nothing is left of it after a kill.
+    pub(crate) fn nameless(dir: &Path) -> Result<Spool> {
+        let (named, file) = AtomicFile::create(&dir.join("spool")).map_err(|error| unwritable(dir, error))?;
+        drop(named);
+        Ok(Spool { file: BufWriter::new(file), bytes: 0, named: None })
     }
 
     /// Starts over.
@@ -51,24 +49,16 @@ impl Draft {
         written.map_err(|error| unwritable(self.name(), error))
     }
 
-    /// Gives the draft its name; everything is on disk before and after. Where something has that name already it is
-    /// replaced or left alone, as was said: also if it came to be only now.
+    /// Makes the lines durable and gives them their name. A file of that name is replaced or kept as `replace` says, also
+    /// one that was made in the meantime.
     pub(crate) fn publish(mut self, target: &Path, replace: bool) -> Result<u64> {
-        let fail = |error| unwritable(target, error);
-        self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(fail)?;
-        let Some(temp) = &self.temp else { return Err(Error::bug("a draft without a name was given one")) };
-        if replace {
-            fs::rename(temp, target).map_err(fail)?;
-        } else {
-            match fs::hard_link(temp, target) {
-                Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(exists(target)),
-                // A file system without links: the look and the rename are two steps there.
-                Err(_) if fs::symlink_metadata(target).is_err() => fs::rename(temp, target).map_err(fail)?,
-                Err(_) => return Err(exists(target)),
-            }
-        }
-        sync(directory(target)).map_err(fail)?;
+        self.file.flush().map_err(|error| unwritable(target, error))?;
+        let Some(named) = self.named else { return Err(Error::bug("a spool without a name was given one")) };
+        let existing = if replace { Existing::Replace } else { Existing::Keep };
+        named.publish(existing).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => exists(target),
+            _ => unwritable(target, error),
+        })?;
         Ok(self.bytes)
     }
 
@@ -89,16 +79,7 @@ impl Draft {
     }
 
     fn name(&self) -> &Path {
-        self.temp.as_deref().unwrap_or(Path::new("a temporary file"))
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Some(temp) = &self.temp {
-            // After a rename there is nothing left; any other failure leaves a file that nobody reads.
-            _ = fs::remove_file(temp);
-        }
+        self.named.as_ref().map_or(Path::new("a temporary file"), AtomicFile::path)
     }
 }
 
@@ -146,21 +127,4 @@ fn unwritable(path: &Path, error: io::Error) -> Error {
         .entity(path.display().to_string())
         .hint(hint)
         .cause(error)
-}
-
-fn directory(target: &Path) -> &Path {
-    target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a new file under a drawn name")]
-fn create(dir: &Path) -> io::Result<(PathBuf, File)> {
-    passing::sweep(dir);
-    let temp = dir.join(passing::draft_name());
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&temp)?;
-    Ok((temp, file))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a directory")]
-fn sync(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

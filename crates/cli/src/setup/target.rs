@@ -1,0 +1,267 @@
+//! What setup can set up: the agent tools, the hooks of the git repository, and AGENTS.md for tools without hooks. For each
+//! of them, the files to change and what goes into them. Nothing here writes.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::entries::{Hook, Part};
+use super::githook::{self, Hooks};
+use crate::agent_tool::{self, AgentTool};
+
+/// What is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Tool(&'static AgentTool),
+    /// The hooks of the repository.
+    Git,
+    /// AGENTS.md, which tools without hooks read.
+    Agents,
+}
+
+/// Whose files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    User,
+    Project,
+}
+
+impl Scope {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+        }
+    }
+}
+
+/// Tools without hooks, by the names that people know them by.
+const READERS: [&str; 10] =
+    ["agents", "aider", "amp", "cline", "copilot", "goose", "jules", "other", "windsurf", "zed"];
+
+/// Where things are.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) config_home: Option<PathBuf>,
+    /// Where Claude Code keeps its files, if not below the home directory.
+    pub(crate) claude: Option<PathBuf>,
+    pub(crate) codex: Option<PathBuf>,
+    /// The top of the checkout, if this is one.
+    pub(crate) checkout: Option<PathBuf>,
+    /// The directory that AGENTS.md stands in.
+    pub(crate) dir: PathBuf,
+    /// The hooks of the repository, once git was asked where they are.
+    pub(crate) git: Option<Hooks>,
+    /// This program, as files of the user name it.
+    pub(crate) program: String,
+    /// The directory of an embedded store.
+    pub(crate) store: Option<PathBuf>,
+    /// Directories that programs are looked for in.
+    pub(crate) path: Vec<PathBuf>,
+}
+
+/// A file to be changed.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    pub(crate) target: Target,
+    pub(crate) scope: Scope,
+    pub(crate) path: PathBuf,
+    pub(crate) content: Content,
+}
+
+/// What goes into a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Json(Vec<Part>),
+    /// Codex's `config.toml`.
+    Roots {
+        program: String,
+        dir: Option<String>,
+    },
+    /// A section of AGENTS.md.
+    Section,
+    /// A file of its own.
+    Plugin(String),
+    /// A hook of git.
+    Hook(githook::Hook),
+    /// Git's configuration, with hooks in it or without.
+    Hooks {
+        wanted: bool,
+        program: Option<String>,
+    },
+}
+
+impl Target {
+    /// The agent tools and git, in the order in which they are shown.
+    pub(crate) fn with_hooks() -> impl Iterator<Item = Target> {
+        agent_tool::ALL.iter().copied().map(Target::Tool).chain([Target::Git])
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Target::Tool(tool) => tool.name,
+            Target::Git => "git",
+            Target::Agents => "agents",
+        }
+    }
+
+    pub(crate) const fn tool(self) -> Option<&'static AgentTool> {
+        match self {
+            Target::Tool(tool) => Some(tool),
+            Target::Git | Target::Agents => None,
+        }
+    }
+
+    /// The target of a name; all tools without hooks share one.
+    pub(crate) fn called(name: &str) -> Option<Target> {
+        let reader = READERS.contains(&name).then_some(Target::Agents);
+        Target::with_hooks().find(|target| target.name() == name).or(reader)
+    }
+
+    /// All names there are, for a refusal.
+    pub(crate) fn names() -> String {
+        let own: Vec<&str> = Target::with_hooks().map(Target::name).collect();
+        format!("{}; without hooks: {}", own.join(", "), READERS.join(", "))
+    }
+
+    /// Whether the tool is used here: it has a directory, or its program can be found. Nothing is started.
+    pub(crate) fn is_found(self, ground: &Ground) -> bool {
+        let has_program =
+            |names: &[&str]| ground.path.iter().any(|dir| names.iter().any(|name| dir.join(name).is_file()));
+        match self {
+            Target::Tool(tool) => {
+                let dirs = [Scope::User, Scope::Project].map(|scope| directory(tool, scope, ground));
+                dirs.into_iter().flatten().any(|dir| dir.is_dir()) || has_program(tool.programs)
+            }
+            Target::Git => ground.checkout.is_some() && has_program(&["git"]),
+            Target::Agents => false,
+        }
+    }
+
+    /// The files and what goes into each.
+    pub(crate) fn files(self, scope: Scope, ground: &Ground) -> Vec<File> {
+        // The hooks of git are this clone's, and AGENTS.md is one file, whatever the scope is.
+        let (scope, files) = match self {
+            Target::Tool(tool) => {
+                let Some(dir) = directory(tool, scope, ground) else { return Vec::new() };
+                (scope, (tool.files)(&Installation { tool, scope, ground, dir }))
+            }
+            Target::Git => (Scope::Project, ground.git.as_ref().map(git_files).unwrap_or_default()),
+            Target::Agents => (scope, vec![(ground.dir.join("AGENTS.md"), Content::Section)]),
+        };
+        files.into_iter().map(|(path, content)| File { target: self, scope, path, content }).collect()
+    }
+
+    /// The events that setup installs hooks for.
+    pub(crate) fn events(self) -> Vec<&'static str> {
+        match self {
+            Target::Tool(tool) => {
+                tool.events.iter().filter(|event| event.matcher.is_some()).map(|event| event.name).collect()
+            }
+            Target::Git => githook::EVENTS.to_vec(),
+            Target::Agents => Vec::new(),
+        }
+    }
+
+    /// What a person has to know or do.
+    pub(crate) fn note(self, scope: Scope) -> Option<&'static str> {
+        self.tool().and_then(|tool| (tool.note)(scope))
+    }
+}
+
+/// The directory with the configuration of a tool.
+fn directory(tool: &AgentTool, scope: Scope, ground: &Ground) -> Option<PathBuf> {
+    match scope {
+        Scope::User => (tool.home)(ground),
+        Scope::Project => ground.checkout.as_ref().map(|top| top.join(tool.directory)),
+    }
+}
+
+fn git_files(git: &Hooks) -> Vec<(PathBuf, Content)> {
+    let config = || Content::Hooks { wanted: git.by_config(), program: git.program().map(str::to_owned) };
+    let content = |hook: Option<githook::Hook>| hook.map_or_else(config, Content::Hook);
+    git.files().into_iter().map(|(path, hook)| (path, content(hook))).collect()
+}
+
+/// A tool as it is set up in one scope.
+pub(crate) struct Installation<'a> {
+    pub(crate) tool: &'static AgentTool,
+    pub(crate) scope: Scope,
+    pub(crate) ground: &'a Ground,
+    /// The directory with the tool's configuration.
+    pub(crate) dir: PathBuf,
+}
+
+impl Installation<'_> {
+    /// How this program is called in a file: files meant for commit name no place on this machine.
+    pub(crate) fn program(&self) -> &str {
+        match self.scope {
+            Scope::User => &self.ground.program,
+            Scope::Project => "tenure",
+        }
+    }
+
+    /// The top of the checkout.
+    pub(crate) fn top(&self) -> PathBuf {
+        self.ground.checkout.clone().unwrap_or_default()
+    }
+
+    /// The directory of the store, where the files are the user's own: that is no matter of a repository.
+    pub(crate) fn store(&self) -> Option<String> {
+        let own = self.ground.store.as_ref().filter(|_| self.scope == Scope::User);
+        own.and_then(|dir| dir.to_str()).map(str::to_owned)
+    }
+
+    /// The MCP server, as most tools write it down.
+    pub(crate) fn server(&self, at: &'static str) -> Part {
+        Part::Mcp { at, value: json!({ "command": self.program(), "args": ["mcp"] }) }
+    }
+
+    /// The hooks for all events that matter.
+    pub(crate) fn hooks(&self) -> Part {
+        // A hook answers in milliseconds; what waits for a lock gives up long before this. At the end of a session
+        // tools wait for a second or so.
+        let seconds = |event: &str| if event.eq_ignore_ascii_case("SessionEnd") { 1 } else { 5 };
+        let hooks = self.tool.events.iter().filter_map(|event| {
+            Some(Hook {
+                event: event.name.to_owned(),
+                matcher: event.matcher?.to_owned(),
+                command: self.command(event.name),
+                timeout: seconds(event.name) * self.tool.timeout_unit,
+            })
+        });
+        Part::Hooks { shape: self.tool.shape, hooks: hooks.collect(), program: self.ground.program.clone() }
+    }
+
+    /// The command line of a hook. It ends with 0 even if the program is missing or does not know the command: a hook
+    /// that ends with 2 would block the tool.
+    fn command(&self, event: &str) -> String {
+        let name = self.tool.name;
+        match self.scope {
+            Scope::Project => format!("command -v tenure >/dev/null 2>&1 && tenure hook {name} {event} || exit 0"),
+            Scope::User => {
+                let program = quoted(&self.ground.program);
+                let there = if program.contains('/') { "[ -x" } else { "command -v" };
+                let end = if program.contains('/') { " ]" } else { " >/dev/null 2>&1" };
+                format!("{there} {program}{end} && {program} hook {name} {event} || exit 0")
+            }
+        }
+    }
+}
+
+/// A word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// The program as the user's files name it: by its name on PATH if that is this program, so that an upgrade in place
+/// keeps working, else by the file it was started from.
+pub(crate) fn named(path: &[PathBuf], running: &Path) -> String {
+    let own = std::fs::canonicalize(running).ok();
+    let same = |file: &PathBuf| own.is_some() && std::fs::canonicalize(file).ok() == own;
+    let found = path.iter().filter(|dir| dir.is_absolute()).map(|dir| dir.join("tenure")).find(same);
+    // A name that is no text cannot stand in a file; the program is then found by its name.
+    found.as_deref().unwrap_or(running).to_str().unwrap_or("tenure").to_owned()
+}
