@@ -7,16 +7,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use crate::shares::{Bounds, Shares, remove};
+pub(crate) use tenure_kernel::op::Offered;
 
-/// Up to where an answer offers what happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offered {
-    /// Events.
-    pub(crate) events: Option<i64>,
-    /// Mail.
-    pub(crate) mail: Option<i64>,
-}
+use crate::shares::{Bounds, Shares, remove};
 
 /// Offers that wait, by caller, and how many requests were answered so far.
 #[derive(Debug)]

@@ -50,8 +50,7 @@ mod whoami;
 mod why;
 
 use clap::{ArgMatches, Command};
-use tenure_core::{Error, Result, Stage};
-use tenure_kernel::Reply;
+use tenure_core::{Error, Result};
 use tenure_kernel::shape::Task;
 
 use crate::context::Context;
@@ -140,12 +139,6 @@ pub(crate) const ALL: &[Spec] = &[
 fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
     T::from_arg_matches(matches)
         .map_err(|error| Error::bug(format!("arguments that were matched cannot be read: {error}")))
-}
-
-/// Reads the answer of an op.
-fn answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T> {
-    serde_json::from_str(&reply.body)
-        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
 }
 
 /// Prints the answer of an op that returns a task.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::{RawQuery, Request, State};
 use axum::http::HeaderValue;
-use serde_json::Value;
 use tenure_core::{Error, Result};
 use tenure_kernel::op::confirm;
 use tenure_kernel::{Call, Door, Op, RequestId};
@@ -15,7 +14,6 @@ use super::reads::Given;
 use super::segments::Segments;
 use super::tags::{if_match, tagged};
 use super::{Answer, Server, Shared, body};
-use crate::delivery::Offered;
 use crate::shares::Bounds;
 
 /// Most answers whose offers wait to be confirmed, of all principals and of one.
@@ -42,12 +40,12 @@ pub(super) async fn run(
     let named = project_named(&asked, &given, &caller)?;
     let project = server.project(&caller, &named, true).await?;
     let call = server.call(&caller, project, Some(&asked))?;
-    let offers = matches!(op, Op::Resume(_) | Op::Inbox(_));
+    let offered = op.entry().offered;
     let is_retryable = asked.header(IDEMPOTENCY)?.is_some();
     server.confirm(&caller, &call, &op, progress, is_retryable).await;
     let reply = server.run_as(&caller, call.clone(), op).await?;
-    if offers && !reply.replayed {
-        let offered = offered(&reply.body);
+    if let Some(offered) = offered.filter(|_| !reply.replayed) {
+        let offered = offered(&reply.body)?;
         let (request, principal) = (call.request_id.as_str().to_owned(), &caller.grants.principal);
         server.offers().answered(request, recipient(&caller, &call), principal, offered);
     }
@@ -78,13 +76,6 @@ fn recipient(caller: &Caller, call: &Call) -> Recipient {
     (caller.grants.principal.clone(), call.actor.name.clone(), call.project.key.clone())
 }
 
-/// Up to where an answer offers what happened.
-fn offered(body: &str) -> Offered {
-    let body: Value = serde_json::from_str(body).unwrap_or_default();
-    let (events, mail) = (body["events"]["offered"].as_i64(), body["mail"]["offered"].as_i64());
-    Offered { events, mail: mail.or_else(|| body["offered"].as_i64()) }
-}
-
 impl Server {
     /// Confirms what the caller was offered before this request, so that the request finds what is new since. A retry of
     /// a request confirms nothing: its answer may be all that was lost. At worst the same is told twice, marked.
@@ -100,7 +91,7 @@ impl Server {
             }
         }
         let call = Call { request_id: RequestId::draw(&OsEntropy), ..call.clone() };
-        let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
+        let op = Op::new(confirm::Confirm { events: seen.events, mail: seen.mail });
         // The next request tries again where it fails.
         if self.queue.run(call, op, Arc::new(|| true), self.deadline()).await.is_ok() {
             self.offers().confirmed(&recipient, progress, Some(&request));
