@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use serde::de::DeserializeOwned;
 use tenure_core::line::CALL;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold};
 use tenure_kernel::shape::{Reserved, Turn};
@@ -33,16 +32,10 @@ pub(crate) fn limit(typed: &str, set: Option<Span>) -> Result<Duration> {
     Ok(Duration::from_micros(u64::try_from(asked.0).unwrap_or(0)))
 }
 
-/// Reads an answer.
-pub(crate) fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
-    serde_json::from_str(&reply.body)
-        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
-}
-
 /// What an answer says about the place, where its asker waits: the answers of `reserve` and `lock` are alike in that.
 fn waits(reply: &Reply) -> Result<Option<Reserved>> {
-    let answer: serde_json::Value = read(reply)?;
-    if answer["waiting"] == true { read(reply).map(Some) } else { Ok(None) }
+    let answer: serde_json::Value = reply.read()?;
+    if answer["waiting"] == true { reply.read().map(Some) } else { Ok(None) }
 }
 
 /// Runs an op that waits until it got what it asks for, or the time of the call is over.

@@ -10,7 +10,7 @@ use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
-use crate::op::{Op, role};
+use crate::op::Erased;
 use crate::unit::{Unit, people_only};
 
 /// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
@@ -60,15 +60,18 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Lets an op through if its principal may ask for it in this project.
-pub(crate) fn admit(call: &Call, op: &Op) -> Result<()> {
+pub(crate) fn admit(call: &Call, op: &dyn Erased) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
-        Some(grants) => grants.check(&call.project.key, op.name(), role::needs(op, &call.project.key)).map(drop),
+        Some(grants) => {
+            let project = call.project.key.as_str();
+            grants.check(project, op.entry().name, op.access().needed(project)).map(drop)
+        }
     }
 }
 
 /// Lets a query through if its principal sees this project at all. Which role a query needs beyond that is in
-/// [`role::query_needs`], and its door asks there: the kernel does not know queries by name.
+/// [`crate::query::role::query_needs`], and its door asks there: the kernel does not know queries by name.
 pub(crate) fn admit_query(call: &Call) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),

@@ -12,7 +12,9 @@ use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::access::{self, Doing};
 use crate::call::{self, Actor, Call, sight};
-use crate::op::{Op, Prepared};
+use crate::op::session_start::{SessionStart, not_switched_on};
+use crate::op::{Decision, Erased, Op, Operation};
+use crate::reply::{Answered, Reply};
 use crate::unit::Unit;
 use crate::{line, mail, retain, settle};
 
@@ -35,27 +37,24 @@ pub struct Kernel {
     entropy: Arc<dyn Entropy>,
 }
 
-/// The answer to an op.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The response as JSON, byte for byte what a replay returns.
-    pub body: String,
-    /// Whether it was read from the record of an earlier run.
-    pub replayed: bool,
-}
-
 /// An op that was checked and prepared: all that is left to do needs the store.
 pub struct Ready {
     op: Op,
+    checked: Checked,
+}
+
+/// What was made of an op before the store is touched.
+struct Checked {
     fingerprint: String,
-    prepared: Prepared,
+    /// What runs in place of the op's `apply`, where the op prepared it.
+    decision: Option<Decision<String>>,
 }
 
 impl Ready {
     /// Checks an op and makes everything of it that needs no store.
     pub fn new(call: &Call, op: Op) -> Result<Ready> {
-        let (fingerprint, prepared) = checked(call, &op)?;
-        Ok(Ready { op, fingerprint, prepared })
+        let checked = Checked::new(call, op.erased())?;
+        Ok(Ready { op, checked })
     }
 
     /// The op.
@@ -91,8 +90,8 @@ impl Part<Result<Reply>> for Job<'_> {
     }
 
     fn write(&self, tx: &mut dyn Tx, entered: Entered) -> Result<Verdict<Result<Reply>>> {
-        let Ready { op, fingerprint, prepared } = self.order.ready;
-        self.kernel.once(tx, entered, self.order.call, (op, prepared, fingerprint), &self.offers)
+        let Ready { op, checked } = self.order.ready;
+        self.kernel.once(tx, entered, self.order.call, (op.erased(), checked), &self.offers)
     }
 }
 
@@ -114,13 +113,21 @@ impl Kernel {
 
     /// Runs an op: all of it or nothing, once for each request id.
     pub fn run(&self, call: &Call, op: &Op) -> Result<Reply> {
-        let (fingerprint, prepared) = checked(call, op)?;
+        self.carry_out(call, op.erased())
+    }
+
+    /// The same for an op of a known type, whose answer has a known type too.
+    pub fn execute<O: Operation>(&self, call: &Call, op: &O) -> Result<Answered<O::Answer>> {
+        self.carry_out(call, op).map(Answered::from)
+    }
+
+    fn carry_out(&self, call: &Call, op: &dyn Erased) -> Result<Reply> {
+        let checked = Checked::new(call, op)?;
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
-        let answer = self
-            .store
-            .write(&call.project, |tx, entered| self.once(tx, entered, call, (op, &prepared, &fingerprint), &offers))?;
+        let answer =
+            self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
         // A hint, and only after the commit: whoever waits looks by itself as well.
         if offers.get() > 0 {
             self.store.ring();
@@ -130,7 +137,8 @@ impl Kernel {
 
     /// The kept answer to a request, if it was carried out: a look that waits for nobody and changes nothing.
     pub fn kept(&self, call: &Call, op: &Op) -> Result<Option<Reply>> {
-        let (fingerprint, _) = checked(call, op)?;
+        let op = op.erased();
+        let Checked { fingerprint, .. } = Checked::new(call, op)?;
         self.store.read(&call.project.key, |tx, entered| {
             check_store(call, &entered)?;
             let (now, _) = entered.reading();
@@ -167,17 +175,18 @@ impl Kernel {
         tx: &mut dyn Tx,
         entered: Entered,
         call: &Call,
-        (op, prepared, fingerprint): (&Op, &Prepared, &str),
+        (op, checked): (&dyn Erased, &Checked),
         offers: &Cell<usize>,
     ) -> Result<Verdict<Result<Reply>>> {
         offers.set(0);
+        let Checked { fingerprint, decision } = checked;
         check_store(call, &entered)?;
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let key = request::Key {
             project: &project.id,
             actor: &call.actor.name,
-            op: op.name(),
+            op: op.entry().name,
             request_id: call.request_id.as_str(),
         };
         let host = call.checkout.as_ref().map_or("", |here| here.host.as_str());
@@ -202,14 +211,14 @@ impl Kernel {
             return Ok(Verdict::Undo(Err(refusal)));
         }
         if let Some(kept) = request::decode(kept)?.filter(|kept| kept.expires_at > now) {
-            if kept.fingerprint != fingerprint || !access::may_replay(call, agent.as_ref()) {
+            if kept.fingerprint != *fingerprint || !access::may_replay(call, agent.as_ref()) {
                 return Err(mismatch(call.request_id.as_str()));
             }
             return Ok(Verdict::Undo(Ok(Reply { body: kept.response, replayed: true })));
         }
         // A hook never switches a project on. Its door has looked; this is for a project that was forgotten since.
-        if op.is_hooks() && !project.is_switched_on() {
-            return Ok(Verdict::Undo(Err(crate::op::session_start::not_switched_on())));
+        if op.entry().is_of_hooks() && !project.is_switched_on() {
+            return Ok(Verdict::Undo(Err(not_switched_on())));
         }
         let places = places.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
         let sighting = sight(call, &places)?;
@@ -217,7 +226,8 @@ impl Kernel {
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
-        let mut unit = Unit::new(tx, self.entropy.as_ref(), call, op.name(), (now, entered.clock), project, agent);
+        let mut unit =
+            Unit::new(tx, self.entropy.as_ref(), call, op.entry().name, (now, entered.clock), project, agent);
         unit.dead = dead;
         unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
@@ -229,12 +239,16 @@ impl Kernel {
         line::serve(&mut unit)?;
         mail::end_with_holds(&mut unit)?;
         // Who a session is turns out only inside the op; until then nobody is present.
-        if !matches!(op, Op::SessionStart(_)) {
+        if !op.as_any().is::<SessionStart>() {
             unit.be_present()?;
         }
         unit.begin()?;
         unit.register(sighting)?;
-        let answer = op.apply(&mut unit, prepared).and_then(|body| {
+        let decided = match decision {
+            Some(decide) => decide(&mut unit),
+            None => op.apply(&mut unit),
+        };
+        let answer = decided.and_then(|body| {
             line::serve(&mut unit)?;
             mail::end_with_holds(&mut unit).map(|()| body)
         });
@@ -367,16 +381,18 @@ impl Kernel {
     }
 }
 
-/// What is looked at and made before the store is touched, with the fingerprint of the request.
-fn checked(call: &Call, op: &Op) -> Result<(String, Prepared)> {
-    tenure_core::name::check(&call.actor.name)?;
-    let prepared = op.prepare()?;
-    access::admit(call, op)?;
-    Ok((fingerprint(op)?, prepared))
+impl Checked {
+    fn new(call: &Call, op: &dyn Erased) -> Result<Checked> {
+        tenure_core::name::check(&call.actor.name)?;
+        let decision = op.prepare()?;
+        access::admit(call, op)?;
+        Ok(Checked { fingerprint: fingerprint(op)?, decision })
+    }
 }
 
-fn key_of<'a>(call: &'a Call, op: &Op) -> request::Key<'a> {
-    request::Key { project: "", actor: &call.actor.name, op: op.name(), request_id: call.request_id.as_str() }
+fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
+    let (actor, name) = (&call.actor.name, op.entry().name);
+    request::Key { project: "", actor, op: name, request_id: call.request_id.as_str() }
 }
 
 /// A process that resolved another store than the one its project is pinned to must not read or write it. An empty
@@ -412,9 +428,9 @@ fn mismatch(request_id: &str) -> Error {
 }
 
 /// SHA-256 of the request as sent, with the op's name.
-fn fingerprint(op: &Op) -> Result<String> {
+fn fingerprint(op: &dyn Erased) -> Result<String> {
     let mut hasher = Sha256::new();
-    hasher.update(op.name().as_bytes());
+    hasher.update(op.entry().name.as_bytes());
     hasher.update([0]);
     hasher.update(op.canonical()?.as_bytes());
     let mut text = String::with_capacity(64);

@@ -8,32 +8,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use serde_json::Value;
+pub(crate) use tenure_kernel::op::Offered;
 use tenure_kernel::shape::Resumed;
 
 use crate::shares::{Bounds, Shares, remove};
-
-/// Up to where an answer offers what happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Offered {
-    /// Events.
-    pub(crate) events: Option<i64>,
-    /// Mail.
-    pub(crate) mail: Option<i64>,
-}
-
-/// What the answer to an op offers a client that reads all of it.
-pub(crate) fn offered(op: &str, body: &str) -> Offered {
-    let read = || serde_json::from_str::<Value>(body).unwrap_or_default();
-    match op {
-        "resume" => {
-            let body = read();
-            Offered { events: body["events"]["offered"].as_i64(), mail: body["mail"]["offered"].as_i64() }
-        }
-        "inbox" => Offered { events: None, mail: read()["offered"].as_i64() },
-        _ => Offered::default(),
-    }
-}
 
 /// What `resume` offers a client that is shown only the text of its brief. Where no event is new, none is offered.
 pub(crate) fn offered_in_brief(resumed: &Resumed) -> Offered {
@@ -188,14 +166,5 @@ mod tests {
         assert!(pending.seen(&"a", next, None).is_some(), "a call that was on its way already has seen nothing");
         pending.confirmed(&"a", next, None);
         assert_eq!(pending.seen(&"a", pending.progress(), None), None);
-    }
-
-    #[test]
-    fn only_resume_and_inbox_offer_anything() {
-        let resumed = r#"{"events":{"offered":7},"mail":{"offered":null},"offered":3}"#;
-        assert_eq!(offered("resume", resumed), Offered { events: Some(7), mail: None });
-        assert_eq!(offered("inbox", r#"{"offered":4,"events":{"offered":7}}"#), mail(4));
-        assert_eq!(offered("list", resumed), Offered::default());
-        assert_eq!(offered("inbox", "broken"), Offered::default());
     }
 }

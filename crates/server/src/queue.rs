@@ -280,12 +280,12 @@ mod tests {
 
     fn batch(items: usize) -> Op {
         let lines = "{\"title\":\"one of many\"}\n".repeat(items);
-        Op::AddMany(add_many::Request::parse(lines.as_bytes()).unwrap())
+        Op::new(add_many::AddMany::parse(lines.as_bytes()).unwrap())
     }
 
     #[test]
     fn a_large_op_shares_its_transaction_with_no_other() {
-        let small = || waiting(Op::Add(add::Request::titled("small")));
+        let small = || waiting(Op::new(add::Add::titled("small")));
         let large = || waiting(batch(LARGE));
         assert_eq!(together(&[small(), small(), waiting(batch(LARGE - 1))]), 3);
         assert_eq!(together(&[large()]), 1);

@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn requests_come_out_as_they_went_in() {
-        let op = Op::Claim(claim::Request { task: Some("t-1".into()), ..claim::Request::default() });
+        let op = Op::new(claim::Claim { task: Some("t-1".into()), ..claim::Claim::default() });
         let line = Request::op(&call(), &op, Some(250)).unwrap().to_line().unwrap();
         let read = Request::read(line.as_bytes()).unwrap();
         assert_eq!(read.call.deadline_ms, Some(250));
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(kind(serde_json::json!({ "call": call, "op": "clam" })), Kind::NotFound);
         assert_eq!(kind(serde_json::json!({ "call": call, "op": "claim", "request": { "x": 1 } })), Kind::Usage);
         let nameless = Call { actor: Actor::named(""), ..self::call() };
-        let op = Op::Claim(claim::Request::default());
+        let op = Op::new(claim::Claim::default());
         let error = Request::op(&nameless, &op, None).unwrap().asked().unwrap_err();
         assert_eq!(error.code(), "bad_name");
     }

@@ -199,52 +199,52 @@ impl World {
     /// Adds a task that comes after others.
     pub fn add_after(&self, title: &str, after: &[&str]) -> String {
         let after = after.iter().map(|id| (*id).to_owned()).collect();
-        let request = add::Request { after, ..add::Request::titled(title) };
-        let task = self.run("person:ann", Op::Add(request)).unwrap();
+        let request = add::Add { after, ..add::Add::titled(title) };
+        let task = self.run("person:ann", Op::new(request)).unwrap();
         task["id"].as_str().unwrap().to_owned()
     }
 
     /// Claims a task by name.
     pub fn claim(&self, agent: &str, task: &str) -> Result<Value> {
-        self.run(agent, Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() }))
+        self.run(agent, Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() }))
     }
 
     /// Claims a task with a time to live in seconds.
     pub fn claim_for(&self, agent: &str, task: &str, ttl_s: i64) -> Result<Value> {
-        let request = claim::Request { task: Some(task.into()), ttl_s: Some(ttl_s), ..claim::Request::default() };
-        self.run(agent, Op::Claim(request))
+        let request = claim::Claim { task: Some(task.into()), ttl_s: Some(ttl_s), ..claim::Claim::default() };
+        self.run(agent, Op::new(request))
     }
 
     /// Claims whatever comes first.
     pub fn claim_any(&self, agent: &str) -> Result<Value> {
-        self.run(agent, Op::Claim(claim::Request::default()))
+        self.run(agent, Op::new(claim::Claim::default()))
     }
 
     /// Finishes a task.
     pub fn done(&self, agent: &str, task: &str) -> Result<Value> {
-        self.run(agent, Op::Done(done::Request { task: Some(task.into()), ..done::Request::default() }))
+        self.run(agent, Op::new(done::Done { task: Some(task.into()), ..done::Done::default() }))
     }
 
     /// Blocks a task.
     pub fn block(&self, agent: &str, task: &str, reason: &str) -> Result<Value> {
-        let request = block::Request { task: Some(task.into()), reason: reason.into(), ..block::Request::default() };
-        self.run(agent, Op::Block(request))
+        let request = block::Block { task: Some(task.into()), reason: reason.into(), ..block::Block::default() };
+        self.run(agent, Op::new(request))
     }
 
     /// Gives a task back.
     pub fn release(&self, agent: &str, task: &str) -> Result<Value> {
-        self.run(agent, Op::Release(release::Request { task: Some(task.into()), ..release::Request::default() }))
+        self.run(agent, Op::new(release::Release { task: Some(task.into()), ..release::Release::default() }))
     }
 
     /// Cancels a task.
     pub fn cancel(&self, agent: &str, task: &str) -> Result<Value> {
-        self.run(agent, Op::Cancel(cancel::Request { task: Some(task.into()), ..cancel::Request::default() }))
+        self.run(agent, Op::new(cancel::Cancel { task: Some(task.into()), ..cancel::Cancel::default() }))
     }
 
     /// Notes something on a task by id.
     pub fn note(&self, agent: &str, task: &str, text: &str) -> Result<Value> {
-        let request = note::Request { task: Some(task.into()), text: text.into(), ..note::Request::default() };
-        self.run(agent, Op::Note(request))
+        let request = note::Note { task: Some(task.into()), text: text.into(), ..note::Note::default() };
+        self.run(agent, Op::new(request))
     }
 
     /// A task as `show` answers it, as JSON.

@@ -15,6 +15,7 @@ pub mod fixture;
 pub mod fleet;
 pub mod fuzz;
 pub mod history;
+pub mod known;
 pub mod patterns;
 pub mod pg;
 pub mod power;

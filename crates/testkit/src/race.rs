@@ -121,7 +121,7 @@ fn call(project: &str, actor: &str) -> Call {
 }
 
 fn claiming(task: &str) -> Op {
-    Op::Claim(claim::Request { task: Some(task.to_owned()), ..claim::Request::default() })
+    Op::new(claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() })
 }
 
 /// What the processes race for.
@@ -137,7 +137,7 @@ fn asking(prize: &str, racer: usize) -> Op {
         return claiming(prize);
     }
     let path = if racer.is_multiple_of(2) { prize.to_owned() } else { format!("glob:{prize}*") };
-    Op::Reserve(reserve::Request { paths: vec![path], ..reserve::Request::default() })
+    Op::new(reserve::Reserve { paths: vec![path], ..reserve::Reserve::default() })
 }
 
 fn racing(racer: usize) -> Call {
@@ -274,7 +274,7 @@ fn signal(racers: &[Racer], signal: Signal) {
 fn add(kernel: &Kernel, count: usize) -> Vec<String> {
     let item = |_| serde_json::from_value(serde_json::json!({ "title": "a task" })).unwrap();
     let items: Vec<add_many::Item> = (0..count).map(item).collect();
-    let reply = kernel.run(&call("p", "person:ann"), &Op::AddMany(add_many::Request { items })).unwrap();
+    let reply = kernel.run(&call("p", "person:ann"), &Op::new(add_many::AddMany { items })).unwrap();
     let added: Value = serde_json::from_str(&reply.body).unwrap();
     serde_json::from_value(added["ids"].clone()).unwrap()
 }

@@ -8,6 +8,7 @@ use tenure_kernel::op::{
 use tenure_store::Entropy;
 
 use crate::fixture::Seeded;
+use crate::known::Known;
 
 /// Random choices from a seed.
 pub(crate) struct Dice(Seeded);
@@ -44,34 +45,34 @@ pub(crate) fn any_op(dice: &Dice, tasks: &[String]) -> Op {
     let named = Some(task.clone());
     let reason = String::from("because");
     match dice.below(21) {
-        0..=2 => Op::Claim(claim::Request { ttl_s: Some(30 + seconds(dice)), ..claim::Request::default() }),
-        3 => Op::Claim(claim::Request { task: named, ttl_s: Some(30), ..claim::Request::default() }),
-        4 | 5 => Op::Note(note::Request { task: named, text: "seen".repeat(1 + dice.below(60)), ..Default::default() }),
-        6 | 7 => Op::Done(done::Request { task: (!dice.once_in(3)).then_some(task), ..done::Request::default() }),
-        8 => Op::Block(block::Request { task: named, reason, ..block::Request::default() }),
-        9 => Op::Unblock(unblock::Request { task }),
-        10 => Op::Release(release::Request { task: named, reason, ..release::Request::default() }),
-        11 => Op::Cancel(cancel::Request { task: named, reason, ..cancel::Request::default() }),
-        12 => Op::Reopen(reopen::Request { task, reason }),
+        0..=2 => Op::new(claim::Claim { ttl_s: Some(30 + seconds(dice)), ..claim::Claim::default() }),
+        3 => Op::new(claim::Claim { task: named, ttl_s: Some(30), ..claim::Claim::default() }),
+        4 | 5 => Op::new(note::Note { task: named, text: "seen".repeat(1 + dice.below(60)), ..Default::default() }),
+        6 | 7 => Op::new(done::Done { task: (!dice.once_in(3)).then_some(task), ..done::Done::default() }),
+        8 => Op::new(block::Block { task: named, reason, ..block::Block::default() }),
+        9 => Op::new(unblock::Unblock { task }),
+        10 => Op::new(release::Release { task: named, reason, ..release::Release::default() }),
+        11 => Op::new(cancel::Cancel { task: named, reason, ..cancel::Cancel::default() }),
+        12 => Op::new(reopen::Reopen { task, reason }),
         13 => {
             let to = (*dice.one(&AGENTS)).to_owned();
-            Op::Transfer(transfer::Request { task: named, to, ..transfer::Request::default() })
+            Op::new(transfer::Transfer { task: named, to, ..transfer::Transfer::default() })
         }
-        14 => Op::Join(join::Request::default()),
-        15 | 16 => Op::Resume(resume::Request { ttl_s: Some(30 + seconds(dice)), ..resume::Request::default() }),
-        17 => Op::Note(whole_note(dice, named)),
-        18 => Op::Remember(remember::Request { items: memories(dice, 3) }),
-        19 => Op::Confirm(confirm::Request { events: Some(seconds(dice)), mail: None }),
+        14 => Op::new(join::Join::default()),
+        15 | 16 => Op::new(resume::Resume { ttl_s: Some(30 + seconds(dice)), ..resume::Resume::default() }),
+        17 => Op::new(whole_note(dice, named)),
+        18 => Op::new(remember::Remember { items: memories(dice, 3) }),
+        19 => Op::new(confirm::Confirm { events: Some(seconds(dice)), mail: None }),
         _ => {
             let priority = Some(seconds(dice) % 5);
             let labels = vec![String::from("y")];
-            Op::Edit(edit::Request { task, priority, add_labels: labels, ..edit::Request::default() })
+            Op::new(edit::Edit { task, priority, add_labels: labels, ..edit::Edit::default() })
         }
     }
 }
 
 /// A note with everything that can go with one: some keys are new, some are those of others.
-fn whole_note(dice: &Dice, task: Option<String>) -> note::Request {
+fn whole_note(dice: &Dice, task: Option<String>) -> note::Note {
     let file = |n: usize| note::Artifact {
         path: format!("out/{n}.txt"),
         kind: None,
@@ -79,7 +80,7 @@ fn whole_note(dice: &Dice, task: Option<String>) -> note::Request {
         size: i64::try_from(n).unwrap(),
     };
     let artifacts = (0..dice.below(4)).map(file).collect();
-    note::Request { task, text: "seen".to_owned(), memories: memories(dice, 4), artifacts, data: None, fence: None }
+    note::Note { task, text: "seen".to_owned(), memories: memories(dice, 4), artifacts, data: None, fence: None }
 }
 
 fn memories(dice: &Dice, most: usize) -> Vec<remember::Item> {
@@ -97,12 +98,12 @@ fn memories(dice: &Dice, most: usize) -> Vec<remember::Item> {
 fn any_add(dice: &Dice, tasks: &[String]) -> Op {
     let after: Vec<String> = tasks.iter().filter(|_| dice.once_in(8)).cloned().collect();
     if dice.once_in(6) {
-        return Op::Import(any_import(dice, &after));
+        return Op::new(any_import(dice, &after));
     }
     if !dice.once_in(4) {
         let labels = if dice.once_in(2) { vec![String::from("x")] } else { Vec::new() };
         let priority = seconds(dice) % 5;
-        return Op::Add(add::Request { after, labels, priority, ..add::Request::titled("some work") });
+        return Op::new(add::Add { after, labels, priority, ..add::Add::titled("some work") });
     }
     let item = |n: usize| add_many::Item {
         title: format!("one of many, {n}"),
@@ -114,11 +115,11 @@ fn any_add(dice: &Dice, tasks: &[String]) -> Op {
         key: None,
         line: n,
     };
-    Op::AddMany(add_many::Request { items: (1..2 + dice.below(8)).map(item).collect() })
+    Op::new(add_many::AddMany { items: (1..2 + dice.below(8)).map(item).collect() })
 }
 
 /// Tasks and a note from elsewhere.
-fn any_import(dice: &Dice, after: &[String]) -> import::Request {
+fn any_import(dice: &Dice, after: &[String]) -> import::Import {
     let id = |sort| tenure_core::id::draw(sort, 12, &mut |bytes| dice.0.fill(bytes));
     let (task, note) = (id(tenure_core::id::Sort::Task), id(tenure_core::id::Sort::Note));
     let at = "2030-01-31T09:00:00Z";
@@ -136,9 +137,9 @@ fn seconds(dice: &Dice) -> i64 {
 /// The ids of the tasks that an op has added, in its answer.
 pub(crate) fn added(op: &Op, body: &str) -> Vec<String> {
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
-    match op {
-        Op::Add(_) => vec![body["id"].as_str().unwrap().to_owned()],
-        Op::AddMany(_) => serde_json::from_value(body["ids"].clone()).unwrap(),
+    match Known::of(op) {
+        Known::Add(_) => vec![body["id"].as_str().unwrap().to_owned()],
+        Known::AddMany(_) => serde_json::from_value(body["ids"].clone()).unwrap(),
         _ => Vec::new(),
     }
 }

@@ -2,9 +2,7 @@
 
 use clap::Args as _;
 use tenure_core::{Error, task};
-use tenure_kernel::Op;
-use tenure_kernel::op::add::Request;
-use tenure_kernel::shape::Task;
+use tenure_kernel::op::add::Add;
 
 use super::{Group, Spec, bulk, print_task, read};
 
@@ -29,7 +27,7 @@ pub(super) const SPEC: Spec = Spec {
             .title
             .ok_or_else(|| Error::usage("title_empty", "no title was given").attempt("tenure add \"Fix the login\""))?;
         let after = args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?;
-        let request = Request {
+        let request = Add {
             title,
             description: args.description.unwrap_or_default(),
             acceptance: args.acceptance.unwrap_or_default(),
@@ -38,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
             after,
             assignee: args.assignee,
         };
-        let (task, reply) = context.answer::<Task>(&Op::Add(request))?;
+        let (task, reply) = context.answer(request)?;
         print_task(context, "Added", &task, &reply.body);
         Ok(0)
     },

@@ -1,9 +1,7 @@
 //! `tenure block`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::block::Request;
-use tenure_kernel::shape::Task;
+use tenure_kernel::op::block::Block;
 
 use super::done::Acting;
 use super::{Group, Spec, print_task, read};
@@ -23,8 +21,8 @@ pub(super) const SPEC: Spec = Spec {
         context.will_write();
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
         let on = args.on.as_deref().map(|typed| context.task_id(typed)).transpose()?;
-        let request = Request { task, reason: args.reason, on, fence: args.acting.fence, force: args.acting.force };
-        let (task, reply) = context.answer::<Task>(&Op::Block(request))?;
+        let request = Block { task, reason: args.reason, on, fence: args.acting.fence, force: args.acting.force };
+        let (task, reply) = context.answer(request)?;
         print_task(context, "Blocked", &task, &reply.body);
         Ok(0)
     },

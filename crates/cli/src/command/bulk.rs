@@ -3,8 +3,7 @@
 use std::io::Read;
 
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::Op;
-use tenure_kernel::op::add_many::{BYTES_MAX, Request};
+use tenure_kernel::op::add_many::{AddMany, BYTES_MAX};
 use tenure_kernel::shape::Added;
 
 use crate::context::Context;
@@ -14,13 +13,13 @@ pub(super) fn add(context: &Context<'_>) -> Result<u8> {
     std::io::stdin().lock().take(BYTES_MAX as u64 + 1).read_to_end(&mut input).map_err(|error| {
         Error::new(Kind::Usage, "unreadable_input", Stage::Arguments, "standard input cannot be read").cause(error)
     })?;
-    let request = Request::parse(&input)?;
+    let request = AddMany::parse(&input)?;
     drop(input);
     let count = request.items.len();
     if count > 5_000 {
         context.out.aside(&format!("adding {count} tasks …"));
     }
-    let (added, reply) = context.answer::<Added>(&Op::AddMany(request))?;
+    let (added, reply) = context.answer(request)?;
     if context.out.is_json() {
         context.out.body(&reply.body);
     } else {

@@ -1,9 +1,7 @@
 //! `tenure cancel`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::cancel::Request;
-use tenure_kernel::shape::Task;
+use tenure_kernel::op::cancel::Cancel;
 
 use super::done::Acting;
 use super::{Group, Spec, print_task, read};
@@ -19,13 +17,13 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
-        let request = Request {
+        let request = Cancel {
             task,
             reason: args.reason.unwrap_or_default(),
             fence: args.acting.fence,
             force: args.acting.force,
         };
-        let (task, reply) = context.answer::<Task>(&Op::Cancel(request))?;
+        let (task, reply) = context.answer(request)?;
         print_task(context, "Cancelled", &task, &reply.body);
         Ok(0)
     },

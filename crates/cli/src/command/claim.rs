@@ -2,9 +2,7 @@
 
 use clap::Args as _;
 use tenure_core::{Span, hold};
-use tenure_kernel::Op;
-use tenure_kernel::op::claim::Request;
-use tenure_kernel::shape::Claimed;
+use tenure_kernel::op::claim::Claim;
 
 use super::{Group, Spec, read};
 use crate::output::task::claimed;
@@ -24,8 +22,8 @@ pub(super) const SPEC: Spec = Spec {
         let task = args.task.as_deref().map(|typed| context.task_id(typed)).transpose()?;
         // A task that is named is meant, whatever its labels.
         let labels = if task.is_some() { args.labels.label } else { args.labels.or_default(context)? };
-        let request = Request { task, ttl_s: ttl.map(Span::as_seconds), labels };
-        let (answer, reply) = context.answer::<Claimed>(&Op::Claim(request))?;
+        let request = Claim { task, ttl_s: ttl.map(Span::as_seconds), labels };
+        let (answer, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {

@@ -10,8 +10,8 @@ use serde_json::json;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::{add_many, claim, done};
 use tenure_kernel::query::log;
-use tenure_kernel::shape::{Added, Claimed, Event};
-use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
+use tenure_kernel::shape::Event;
+use tenure_kernel::{Actor, Call, Condition, Kernel, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Entropy, Location, Options, OsEntropy};
 
@@ -130,9 +130,8 @@ fn call(name: &str) -> Call {
 fn work(file: &Path, name: &str) -> Result<u8> {
     let kernel = kernel(file)?;
     loop {
-        let request = claim::Request { ttl_s: Some(TTL_S), ..claim::Request::default() };
-        let reply = kernel.run(&call(name), &Op::Claim(request))?;
-        let claimed: Claimed = parse(&reply.body)?;
+        let request = claim::Claim { ttl_s: Some(TTL_S), ..claim::Claim::default() };
+        let claimed = kernel.execute(&call(name), &request)?.read()?;
         let Some(task) = claimed.task else {
             let overview = kernel.status(&call(name))?;
             if overview.ready + overview.waiting + overview.started == 0 {
@@ -142,17 +141,13 @@ fn work(file: &Path, name: &str) -> Result<u8> {
             continue;
         };
         std::thread::sleep(Duration::from_millis(25 + (task.number % 7).unsigned_abs() * 5));
-        match kernel.run(&call(name), &Op::Done(done::Request { task: Some(task.id), ..done::Request::default() })) {
+        match kernel.execute(&call(name), &done::Done { task: Some(task.id), ..done::Done::default() }) {
             Ok(_) => {}
             // Taken over while it slept: somebody else finishes it.
             Err(error) if error.kind() == Kind::Stale => {}
             Err(error) => return Err(error),
         }
     }
-}
-
-fn parse<T: serde::de::DeserializeOwned>(body: &str) -> Result<T> {
-    serde_json::from_str(body).map_err(|error| Error::bug(error.to_string()))
 }
 
 /// Tasks in layers of ten; each comes after two of the layer before.
@@ -181,8 +176,7 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     let scratch = Scratch::new()?;
     let file = scratch.0.join("tenure.db");
     let kernel = kernel(&file)?;
-    let added: Added =
-        parse(&kernel.run(&call("person:demo"), &Op::AddMany(add_many::Request { items: tasks(args.tasks) }))?.body)?;
+    let added = kernel.execute(&call("person:demo"), &add_many::AddMany { items: tasks(args.tasks) })?.read()?;
     context.out.aside(&format!(
         "{} tasks with dependencies, {} workers, {} of them will be killed with kill -9 …",
         added.count, args.workers, args.kills
@@ -277,8 +271,8 @@ fn late_finishes(kernel: &Kernel, killed: &[Victim]) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     for victim in killed {
         let request =
-            done::Request { task: Some(victim.task.clone()), fence: Some(victim.fence), ..done::Request::default() };
-        match kernel.run(&call(&victim.name), &Op::Done(request)) {
+            done::Done { task: Some(victim.task.clone()), fence: Some(victim.fence), ..done::Done::default() };
+        match kernel.execute(&call(&victim.name), &request) {
             Err(error) if error.kind() == Kind::Stale => refused.push(victim.name.clone()),
             Err(error) => return Err(error),
             Ok(_) => {}

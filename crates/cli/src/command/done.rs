@@ -1,9 +1,7 @@
 //! `tenure done`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::done::Request;
-use tenure_kernel::shape::Done;
+use tenure_kernel::op::done::Done;
 
 use super::{Group, Spec, read};
 use crate::output::task::line;
@@ -19,8 +17,8 @@ pub(super) const SPEC: Spec = Spec {
         let args: Acting = read(matches)?;
         context.will_write();
         let task = context.task_id_or_focus(args.task.as_deref())?;
-        let request = Request { task, fence: args.fence, force: args.force };
-        let (done, reply) = context.answer::<Done>(&Op::Done(request))?;
+        let request = Done { task, fence: args.fence, force: args.force };
+        let (done, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
             return Ok(0);

@@ -1,9 +1,7 @@
 //! `tenure edit`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::edit::Request;
-use tenure_kernel::shape::Task;
+use tenure_kernel::op::edit::Edit;
 
 use super::{Group, Spec, print_task, read};
 
@@ -28,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
         } else {
             Some(args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?)
         };
-        let request = Request {
+        let request = Edit {
             task: context.task_id(&args.task)?,
             title: args.title,
             description: args.description,
@@ -40,7 +38,7 @@ pub(super) const SPEC: Spec = Spec {
             after,
             expect_version: args.expect_version,
         };
-        let (task, reply) = context.answer::<Task>(&Op::Edit(request))?;
+        let (task, reply) = context.answer(request)?;
         print_task(context, "Edited", &task, &reply.body);
         Ok(0)
     },

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::Op;
-use tenure_kernel::op::import::{BYTES_MAX, Request};
+use tenure_kernel::op::import::{BYTES_MAX, Import};
 use tenure_kernel::shape::export::Imported;
 
 use super::{Group, Spec, read};
@@ -21,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let input = input(&args.file)?;
-        let request = Request::parse(&input)?;
+        let request = Import::parse(&input)?;
         drop(input);
         let count = request.tasks.len() + request.notes.len();
         if count > 5_000 {
@@ -41,7 +40,7 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         context.will_write();
-        let (imported, reply) = context.answer::<Imported>(&Op::Import(request))?;
+        let (imported, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {

@@ -3,7 +3,6 @@
 use clap::Args as _;
 use tenure_core::Result;
 use tenure_core::message::Urgency;
-use tenure_kernel::Op;
 use tenure_kernel::op::inbox;
 use tenure_kernel::shape::{Inbox, Message};
 
@@ -31,8 +30,8 @@ pub(super) const SPEC: Spec = Spec {
         }
         context.will_write();
         let ack = args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)));
-        let request = inbox::Request { limit: args.limit, ack: ack.collect::<Result<_>>()? };
-        let (found, reply) = context.answer::<Inbox>(&Op::Inbox(request))?;
+        let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
+        let (found, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {

@@ -1,9 +1,7 @@
 //! `tenure lessons`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::lessons::Request;
-use tenure_kernel::shape::Remembered;
+use tenure_kernel::op::lessons::Lessons;
 
 use super::{Group, Spec, read};
 
@@ -16,7 +14,7 @@ pub(super) const SPEC: Spec = Spec {
     args: Args::augment_args,
     run: |context, matches| {
         let _: Args = read(matches)?;
-        let (said, reply) = context.answer::<Remembered>(&Op::Lessons(Request {}))?;
+        let (said, reply) = context.answer(Lessons {})?;
         if context.out.is_json() {
             context.out.body(&reply.body);
             return Ok(0);

@@ -7,7 +7,7 @@ use clap::Args as _;
 use tenure_core::text::cut;
 use tenure_core::{Error, Result, Span, hold};
 use tenure_kernel::Op;
-use tenure_kernel::op::lock::{Renewal, Request};
+use tenure_kernel::op::lock::{Lock, Renewal};
 use tenure_kernel::shape::{Hold, span};
 
 use super::{Group, Spec, read};
@@ -36,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
         let ttl = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
         let times = context.place()?.config.wait;
         let limit = args.wait.as_deref().map(|given| wait::limit(given, times.call)).transpose()?;
-        let request = Request {
+        let request = Lock {
             name: args.name,
             ttl_s: ttl.map(Span::as_seconds),
             reason: args.reason.unwrap_or_default(),
@@ -57,7 +57,7 @@ pub(super) const SPEC: Spec = Spec {
             // A wait is long: what the runner trusts begins with the renewal that comes after it.
             Some(_) => {
                 let (hold, _) = take(context, request.clone(), limit)?;
-                Request { fence: Some(hold.fence), force: false, wait: false, ..request }
+                Lock { fence: Some(hold.fence), force: false, wait: false, ..request }
             }
         };
         let again = limit.is_some();
@@ -83,18 +83,18 @@ fn refuse_no_run(context: &Context<'_>, args: &Args) -> Result<()> {
 }
 
 /// Takes the lock: the answer, and how it was written.
-fn take(context: &Context<'_>, request: Request, limit: Option<Duration>) -> Result<(Hold, String)> {
-    let op = Op::Lock(request);
+fn take(context: &Context<'_>, request: Lock, limit: Option<Duration>) -> Result<(Hold, String)> {
+    let op = Op::new(request);
     let reply = match limit {
         None => context.run(&op)?,
         Some(limit) => wait::until_held(context, &op, limit)?,
     };
-    Ok((wait::read(&reply)?, reply.body))
+    Ok((reply.read()?, reply.body))
 }
 
 /// Renews the lock by an op of its own: the request id that was given is that of the first.
-fn renew(context: &Context<'_>, request: Request) -> Result<Hold> {
-    wait::read(&context.run_aside(&Op::Lock(request))?)
+fn renew(context: &Context<'_>, request: Lock) -> Result<Hold> {
+    context.run_aside(&Op::new(request))?.read()
 }
 
 fn say(context: &Context<'_>, hold: &Hold, body: &str) {

@@ -118,7 +118,7 @@ impl Desk for Reception {
         self.with(who, None, |context| context.ask_who_holds(|reach, call| query(reach, call)))
     }
 
-    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed> {
+    fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed> {
         self.with(who, None, |context| super::resume::peek(context, request))
     }
 

@@ -102,13 +102,13 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
                 .hint("Name the project with --in, or say --everywhere.")
         })?,
     };
-    let request = member_set::Request { principal: new.principal.clone(), project, role };
-    let reply = context.run_in(project::whole_store(), &Op::MemberSet(request))?;
+    let request = member_set::MemberSet { principal: new.principal.clone(), project, role };
+    let reply = context.run_in(project::whole_store(), &Op::new(request))?;
     if context.out.is_json() {
         context.out.body(&reply.body);
         return Ok(0);
     }
-    let now: Membership = super::answer(&reply)?;
+    let now: Membership = reply.read()?;
     let place = if now.project == EVERY_PROJECT { "every project" } else { &now.project };
     context.out.text(&match now.role {
         Some(role) => format!("{} is {} in {place}", now.principal, role.as_str()),
@@ -140,12 +140,12 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
 
 fn disable(context: &Context<'_>, principal: String, disabled: bool) -> Result<u8> {
     context.will_write();
-    let op = Op::PrincipalSet(principal_set::Request { principal, disabled });
+    let op = Op::new(principal_set::PrincipalSet { principal, disabled });
     let reply = context.run_in(project::whole_store(), &op)?;
     if context.out.is_json() {
         context.out.body(&reply.body);
     } else {
-        let now: Principal = super::answer(&reply)?;
+        let now: Principal = reply.read()?;
         let word = if now.disabled { "Disabled" } else { "Enabled" };
         context.out.text(&format!("{word} {}", now.name));
     }

@@ -30,11 +30,11 @@ pub(super) const SPEC: Spec = Spec {
                 print(context, &page, "Nothing is remembered.");
             }
             Verb::Pin { id, off } => {
-                let pin = |memory| Op::MemoryPin(op::memory_pin::Request { memory, pinned: !off });
+                let pin = |memory| Op::new(op::memory_pin::MemoryPin { memory, pinned: !off });
                 change(context, &id, pin, if off { "Took the pin out of" } else { "Pinned" })?;
             }
             Verb::Forget { id } => {
-                let forget = |memory| Op::MemoryForget(op::memory_forget::Request { memory });
+                let forget = |memory| Op::new(op::memory_forget::MemoryForget { memory });
                 change(context, &id, forget, "Forgot")?;
             }
         }
@@ -107,7 +107,7 @@ fn change(context: &Context<'_>, typed: &str, op: impl Fn(String) -> Op, verb: &
     if context.out.is_json() {
         context.out.body(&reply.body);
     } else {
-        let memory: Memory = super::answer(&reply)?;
+        let memory: Memory = reply.read()?;
         context.out.text(&format!("{verb} {}  {}", memory.id, memory.key));
     }
     Ok(())

@@ -52,8 +52,7 @@ mod why;
 use std::io::{BufRead, IsTerminal};
 
 use clap::{ArgMatches, Command};
-use tenure_core::{Error, Result, Stage};
-use tenure_kernel::Reply;
+use tenure_core::{Error, Result};
 use tenure_kernel::shape::Task;
 
 use crate::context::Context;
@@ -180,12 +179,6 @@ struct Agreement {
 fn read<T: clap::FromArgMatches>(matches: &ArgMatches) -> Result<T> {
     T::from_arg_matches(matches)
         .map_err(|error| Error::bug(format!("arguments that were matched cannot be read: {error}")))
-}
-
-/// Reads the answer of an op.
-fn answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T> {
-    serde_json::from_str(&reply.body)
-        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
 }
 
 /// Prints the answer of an op that returns a task.

@@ -8,10 +8,8 @@ use clap::Args as _;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tenure_core::{Error, Kind, Result, Stage, id};
-use tenure_kernel::Op;
-use tenure_kernel::op::note::{Artifact, Request};
+use tenure_kernel::op::note::{Artifact, Note};
 use tenure_kernel::op::remember::Item;
-use tenure_kernel::shape::Noted;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -49,8 +47,8 @@ pub(super) const SPEC: Spec = Spec {
             memories.extend(items(json(given, "the memories are")?)?);
         }
         let artifacts = args.artifact.iter().map(|given| artifact(context, given)).collect::<Result<Vec<_>>>()?;
-        let request = Request { task, text, memories, artifacts, data, fence: args.fence };
-        let (noted, reply) = context.answer::<Noted>(&Op::Note(request))?;
+        let request = Note { task, text, memories, artifacts, data, fence: args.fence };
+        let (noted, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {

@@ -2,9 +2,7 @@
 
 use clap::Args as _;
 use tenure_core::{Span, guard as rule};
-use tenure_kernel::Op;
-use tenure_kernel::op::off::Request;
-use tenure_kernel::shape::Guards;
+use tenure_kernel::op::off::Off;
 
 use super::{Group, Spec, read};
 use crate::guard;
@@ -23,8 +21,8 @@ pub(super) const SPEC: Spec = Spec {
             true => Some(Span(0)),
             false => args.span.as_deref().map(Span::parse).transpose()?.map(rule::off_for).transpose()?,
         };
-        let request = Request { for_s: span.map(Span::as_seconds) };
-        let (answer, reply) = context.answer::<Guards>(&Op::Off(request))?;
+        let request = Off { for_s: span.map(Span::as_seconds) };
+        let (answer, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {

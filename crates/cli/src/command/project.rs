@@ -2,7 +2,8 @@
 
 use clap::{Args as _, Subcommand};
 use serde_json::json;
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Error, Result};
+use tenure_kernel::shape::Forgotten;
 use tenure_kernel::{Op, Trust, op};
 use tenure_store::{Entropy, OsEntropy};
 
@@ -121,22 +122,14 @@ fn forget(context: &Context<'_>, name: &str, force: bool) -> Result<u8> {
     // The same call under the same id is answered from its record, although the project is gone by now.
     let repeated = context.globals.request_id.is_some();
     let project = context.ask(|reach, call| reach.project_called(call, name, repeated))?;
-    let request = op::forget::Request { key: project.key.clone(), force };
-    let reply = context.run_in(project, &Op::Forget(request))?;
+    let request = op::forget::Forget { key: project.key.clone(), force };
+    let reply = context.run_in(project, &Op::new(request))?;
     if context.out.is_json() {
         context.out.body(&reply.body);
         return Ok(0);
     }
-    let gone: serde_json::Value = serde_json::from_str(&reply.body)
-        .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
-    let text = |field: &str| gone[field].as_str().unwrap_or_default().to_owned();
-    context.out.text(&format!(
-        "Forgot {} ({}): {} tasks, {} events.",
-        text("label"),
-        text("key"),
-        gone["tasks"],
-        gone["events"]
-    ));
+    let Forgotten { label, key, tasks, events, .. } = reply.read()?;
+    context.out.text(&format!("Forgot {label} ({key}): {tasks} tasks, {events} events."));
     Ok(0)
 }
 
@@ -162,7 +155,7 @@ fn new(context: &Context<'_>) -> Result<u8> {
 
 fn join(context: &Context<'_>) -> Result<u8> {
     repository(context, "`project join`")?;
-    let reply = context.run_trusting(&Op::Join(op::join::Request {}), Some(Trust::Joined))?;
+    let reply = context.run_trusting(&Op::new(op::join::Join {}), Some(Trust::Joined))?;
     if context.out.is_json() {
         context.out.body(&reply.body);
     } else {

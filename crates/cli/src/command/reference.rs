@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use tenure_core::{Error, Kind, Result, Stage, shell};
-use tenure_kernel::op;
+use tenure_kernel::op::OPS;
 use tenure_server::mcp;
 
 use super::{ALL, Group, Spec, read};
@@ -128,14 +128,14 @@ fn ops() -> String {
     let mut text = format!(
         "{NOTICE}# Ops\n\nAn op changes state; its request is one JSON object. Ids are complete: doors resolve prefixes before.\n"
     );
-    for about in &op::ALL {
-        let schema = serde_json::to_string_pretty(&(about.schema)()).unwrap_or_default();
-        let doors: Vec<String> = about.doors.iter().map(|door| format!("{door:?}").to_lowercase()).collect();
+    for entry in OPS {
+        let schema = serde_json::to_string_pretty(&(entry.request)()).unwrap_or_default();
+        let doors: Vec<String> = entry.doors.iter().map(|door| format!("{door:?}").to_lowercase()).collect();
         let _ = write!(
             text,
             "\n## {}\n\n{}. Doors: {}.\n\n```json\n{schema}\n```\n",
-            about.name,
-            about.what,
+            entry.name,
+            entry.about,
             doors.join(", ")
         );
     }

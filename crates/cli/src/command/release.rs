@@ -6,8 +6,7 @@ use clap::Args as _;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::text::{cut, shell_word};
 use tenure_core::{Error, Kind, Result, id};
-use tenure_kernel::Op;
-use tenure_kernel::op::release::Request;
+use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::shape::{Hold, Released};
@@ -33,12 +32,12 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let named = match args.lock {
-            Some(lock) => Request { lock: Some(lock), ..Request::default() },
+            Some(lock) => Release { lock: Some(lock), ..Release::default() },
             None => named(context, &args.what)?,
         };
         let request =
-            Request { reason: args.reason.unwrap_or_default(), fence: args.fence, force: args.force, ..named };
-        let (answer, reply) = context.answer::<Released>(&Op::Release(request))?;
+            Release { reason: args.reason.unwrap_or_default(), fence: args.fence, force: args.force, ..named };
+        let (answer, reply) = context.answer(request)?;
         match answer {
             Released::Task(task) => print_task(context, "Released", &task, &reply.body),
             Released::Paths(_) if context.out.is_json() => context.out.body(&reply.body),
@@ -58,19 +57,19 @@ pub(super) const SPEC: Spec = Spec {
 /// What the words name: an id, a lock, or paths. A word that could be several of them is an id if there is such a one,
 /// then what the caller has (both a lock and a path is refused), then a lock if there ever was one of that name; `./`
 /// makes it a path.
-fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
+fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
     match what {
-        [] => return Ok(Request::default()),
+        [] => return Ok(Release::default()),
         [only] => match only.to_str() {
             Some(typed) if typed.starts_with("w-") && id::check(typed, id::Sort::Place).is_ok() => {
-                return Ok(Request { hold: Some(typed.to_owned()), ..Request::default() });
+                return Ok(Release { hold: Some(typed.to_owned()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
                 let hold = context.ask(|reach, call| reach.any_id(call, typed))?;
-                return Ok(Request { hold: Some(hold), ..Request::default() });
+                return Ok(Release { hold: Some(hold), ..Release::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
-                Ok(task) => return Ok(Request { task: Some(task), ..Request::default() }),
+                Ok(task) => return Ok(Release { task: Some(task), ..Release::default() }),
                 Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => {}
                 Err(error) => return Err(error),
             },
@@ -94,11 +93,11 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Request> {
             return Err(both(&lock.subject));
         }
         if is_own || !is_path {
-            return Ok(Request { lock: Some(lock.subject), ..Request::default() });
+            return Ok(Release { lock: Some(lock.subject), ..Release::default() });
         }
     }
     let typed = paths?;
-    Ok(Request { paths: typed.paths, fold_case: typed.fold_case, ..Request::default() })
+    Ok(Release { paths: typed.paths, fold_case: typed.fold_case, ..Release::default() })
 }
 
 /// The refusal of a word that names a lock and a path, where the caller has both.

@@ -4,7 +4,7 @@ use clap::{Args as _, ValueEnum};
 use tenure_core::Span;
 use tenure_core::memory::Kind;
 use tenure_kernel::Op;
-use tenure_kernel::op::remember::{Item, Reach, Request};
+use tenure_kernel::op::remember::{Item, Reach, Remember};
 use tenure_kernel::shape::{Outcome, Remembered};
 use tenure_store::table::project;
 
@@ -28,15 +28,15 @@ pub(super) const SPEC: Spec = Spec {
         let ttl_s = args.ttl.as_deref().map(Span::parse).transpose()?.map(Span::as_seconds);
         let scope = args.scope.map(Scope::reach);
         let item = Item { text: args.text, key: args.key, kind: args.kind.kind(), scope, task, ttl_s };
-        let op = Op::Remember(Request { items: vec![item] });
-        let (said, reply) = match args.scope {
+        let op = Op::new(Remember { items: vec![item] });
+        let reply = match args.scope {
             Some(Scope::Global) => {
                 op.check()?;
-                let reply = context.run_in(project::whole_store(), &op)?;
-                (super::answer::<Remembered>(&reply)?, reply)
+                context.run_in(project::whole_store(), &op)?
             }
-            _ => context.answer::<Remembered>(&op)?,
+            _ => context.run(&op)?,
         };
+        let said: Remembered = reply.read()?;
         if context.out.is_json() {
             context.out.body(&reply.body);
             return Ok(0);

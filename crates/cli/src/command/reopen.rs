@@ -1,9 +1,7 @@
 //! `tenure reopen`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::reopen::Request;
-use tenure_kernel::shape::Task;
+use tenure_kernel::op::reopen::Reopen;
 
 use super::{Group, Spec, print_task, read};
 
@@ -17,8 +15,8 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         context.will_write();
-        let request = Request { task: context.task_id(&args.task)?, reason: args.reason.unwrap_or_default() };
-        let (task, reply) = context.answer::<Task>(&Op::Reopen(request))?;
+        let request = Reopen { task: context.task_id(&args.task)?, reason: args.reason.unwrap_or_default() };
+        let (task, reply) = context.answer(request)?;
         print_task(context, "Reopened", &task, &reply.body);
         Ok(0)
     },

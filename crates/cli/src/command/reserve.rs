@@ -6,7 +6,7 @@ use clap::Args as _;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Error, Span, hold, text};
 use tenure_kernel::Op;
-use tenure_kernel::op::reserve::{Request, reserve_command, wait_command};
+use tenure_kernel::op::reserve::{Reserve, reserve_command, wait_command};
 use tenure_kernel::shape::Reserved;
 
 use super::{Group, Spec, read};
@@ -34,7 +34,7 @@ pub(super) const SPEC: Spec = Spec {
         let times = context.place()?.config.wait;
         let (fold_case, paths) = (typed.fold_case, typed.with_targets());
         let spelled = paths.clone();
-        let request = Request {
+        let request = Reserve {
             paths,
             shared: args.shared,
             ttl_s: ttl.map(Span::as_seconds),
@@ -46,7 +46,7 @@ pub(super) const SPEC: Spec = Spec {
             place_ttl_s: times.place.map(Span::as_seconds),
             offer_ttl_s: times.offer.map(Span::as_seconds),
         };
-        let op = Op::Reserve(request);
+        let op = Op::new(request);
         let reply = match &args.wait {
             None => context.run(&op),
             Some(given) => wait::until_held(context, &op, wait::limit(given, times.call)?),
@@ -58,7 +58,7 @@ pub(super) const SPEC: Spec = Spec {
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
-            context.out.text(&reserved(context.out, &wait::read::<Reserved>(&reply)?));
+            context.out.text(&reserved(context.out, &reply.read::<Reserved>()?));
         }
         Ok(0)
     },

@@ -2,9 +2,9 @@
 
 use clap::Args as _;
 use tenure_core::{Result, Span, hold};
-use tenure_kernel::op::resume::Request;
+use tenure_kernel::Call;
+use tenure_kernel::op::resume::Resume;
 use tenure_kernel::shape::Resumed;
-use tenure_kernel::{Call, Op};
 
 use super::{Group, Spec, read};
 use crate::callable::callable;
@@ -25,7 +25,7 @@ pub(super) const SPEC: Spec = Spec {
         let given = args.ttl.as_deref().map(Span::parse).transpose()?.map(hold::ttl).transpose()?;
         let ttl = given.or(context.place()?.config.task_ttl);
         let labels = args.labels.or_default(context)?;
-        let request = Request { labels, ttl_s: ttl.map(Span::as_seconds), budget: args.budget, limit: args.limit };
+        let request = Resume { labels, ttl_s: ttl.map(Span::as_seconds), budget: args.budget, limit: args.limit };
         if args.peek {
             let seen = peek(context, &request)?;
             if context.out.is_json() {
@@ -35,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
             }
             return Ok(0);
         }
-        let (answer, reply) = context.answer::<Resumed>(&Op::Resume(request))?;
+        let (answer, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
         } else {
@@ -53,7 +53,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 /// What `resume` would answer now.
-pub(super) fn peek(context: &Context<'_>, request: &Request) -> Result<Resumed> {
+pub(super) fn peek(context: &Context<'_>, request: &Resume) -> Result<Resumed> {
     let tree = context.tree();
     context.ask_who_holds(|reach, call| {
         let mut call: Call = call.clone();

@@ -6,10 +6,9 @@ use clap::Args as _;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
 use tenure_core::{Error, Kind, Result};
-use tenure_kernel::Op;
-use tenure_kernel::op::send::Request;
+use tenure_kernel::op::send::Send;
 use tenure_kernel::query::check::Question;
-use tenure_kernel::shape::{Recipient, Sent};
+use tenure_kernel::shape::Recipient;
 
 use super::thing::{self, Thing};
 use super::{Group, Spec, read};
@@ -41,8 +40,8 @@ pub(super) const SPEC: Spec = Spec {
         };
         let about = args.about.as_ref().map(|typed| what(context, typed));
         let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
-        let request = Request { to, about: about.transpose()?, text, urgency, request: args.request };
-        let (sent, reply) = context.answer::<Sent>(&Op::Send(request))?;
+        let request = Send { to, about: about.transpose()?, text, urgency, request: args.request };
+        let (sent, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
             return Ok(0);

@@ -223,7 +223,7 @@ impl Job<'_> {
             }
             if switch_on {
                 // First, so that a store that cannot be written leaves everything as it is.
-                self.context.run(&Op::SwitchOn(op::switch_on::Request {}))?;
+                self.context.run(&Op::new(op::switch_on::SwitchOn {}))?;
             }
             let (plan, kept) = write(&desk, now);
             drop(desk);

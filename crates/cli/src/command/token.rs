@@ -3,7 +3,7 @@
 use clap::{Args as _, Subcommand};
 use serde_json::Value;
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Result, Span, Stage};
+use tenure_core::{Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{token_add, token_revoke};
@@ -94,7 +94,7 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
     let everywhere = projects.is_empty() || projects.iter().any(|key| key == EVERY_PROJECT);
     // The secret is made here and goes no further than the screen: what is stored is its hash.
     let secret = Secret::draw(&OsEntropy);
-    let request = token_add::Request {
+    let request = token_add::TokenAdd {
         principal: new.principal.clone().unwrap_or(me),
         hash: secret.hash(),
         label: new.label.clone(),
@@ -102,11 +102,10 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
         projects: (!everywhere).then_some(projects),
         expires_in_s: Some(Span::parse(&new.expires)?.as_seconds()),
     };
-    let reply = context.run_in(project::whole_store(), &Op::TokenAdd(request))?;
-    let token: Token = super::answer(&reply)?;
+    let reply = context.run_in(project::whole_store(), &Op::new(request))?;
+    let token: Token = reply.read()?;
     if context.out.is_json() {
-        let mut data: Value = serde_json::from_str(&reply.body)
-            .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
+        let mut data: Value = reply.read()?;
         data["secret"] = secret.expose().into();
         context.out.data(&data);
     } else if context.out.is_quiet() {
@@ -155,12 +154,12 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
 fn revoke(context: &Context<'_>, typed: &str) -> Result<u8> {
     context.will_write();
     let token = context.ask(|kernel, call| kernel.token_id(call, typed))?;
-    let op = Op::TokenRevoke(token_revoke::Request { token });
+    let op = Op::new(token_revoke::TokenRevoke { token });
     let reply = context.run_in(project::whole_store(), &op)?;
     if context.out.is_json() {
         context.out.body(&reply.body);
     } else {
-        let token: Token = super::answer(&reply)?;
+        let token: Token = reply.read()?;
         context.out.text(&format!("Revoked {} of {}", token.id, token.principal));
     }
     Ok(0)

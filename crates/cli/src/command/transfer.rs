@@ -1,9 +1,7 @@
 //! `tenure transfer`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::transfer::Request;
-use tenure_kernel::shape::Transferred;
+use tenure_kernel::op::transfer::Transfer;
 
 use super::done::Acting;
 use super::{Group, Spec, read};
@@ -19,8 +17,8 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
-        let request = Request { task, to: args.to, fence: args.acting.fence, force: args.acting.force };
-        let (answer, reply) = context.answer::<Transferred>(&Op::Transfer(request))?;
+        let request = Transfer { task, to: args.to, fence: args.acting.fence, force: args.acting.force };
+        let (answer, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
             return Ok(0);

@@ -1,9 +1,7 @@
 //! `tenure unblock`
 
 use clap::Args as _;
-use tenure_kernel::Op;
-use tenure_kernel::op::unblock::Request;
-use tenure_kernel::shape::Task;
+use tenure_kernel::op::unblock::Unblock;
 
 use super::{Group, Spec, print_task, read};
 
@@ -18,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let task = context.task_id(&args.task)?;
-        let (task, reply) = context.answer::<Task>(&Op::Unblock(Request { task }))?;
+        let (task, reply) = context.answer(Unblock { task })?;
         print_task(context, "Unblocked", &task, &reply.body);
         Ok(0)
     },

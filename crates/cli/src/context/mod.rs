@@ -10,11 +10,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::op::confirm;
-use tenure_kernel::{Actor, Call, Checkout, Condition, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_kernel::op::{Input, confirm};
+use tenure_kernel::{
+    Actor, Answered, Call, Checkout, Condition, Evidence, Op, Operation, Reply, RequestId, Tree, Trust,
+};
 use tenure_server::reach::{Connections, Reach};
 use tenure_store::table::project;
 use tenure_store::{Clock, Deadline, Entropy, Identity, Options, OsEntropy, SystemClock};
@@ -259,15 +260,12 @@ impl<'a> Context<'a> {
             proven_dead: Vec::new(),
             condition: self.condition_of_pinned()?,
         };
-        if matches!(op, Op::Claim(_) | Op::Resume(_) | Op::Reserve(_) | Op::Lock(_)) {
-            call.proven_dead = self.dead(reach, &call);
-        }
-        if let Some(here) = &mut call.checkout {
-            here.tree = match op {
-                Op::Resume(_) => self.tree(),
-                Op::Note(_) => Tree { head: self.head(), ..Tree::default() },
-                _ => Tree::default(),
-            };
+        for input in op.entry().inputs {
+            match input {
+                Input::DeadAgents => call.proven_dead = self.dead(reach, &call),
+                Input::WorkingTree => see(&mut call, || self.tree()),
+                Input::Head => see(&mut call, || Tree { head: self.head(), ..Tree::default() }),
+            }
         }
         let request_id = call.request_id.as_str().to_owned();
         // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
@@ -291,7 +289,7 @@ impl<'a> Context<'a> {
     /// Confirms what was offered, once it was written out. Whatever goes wrong here, it is offered again.
     pub(crate) fn confirm(&self, events: Option<i64>, mail: Option<i64>) {
         if (events.is_some() || mail.is_some()) && self.out.has_shown_all() {
-            let _ = self.run_aside(&Op::Confirm(confirm::Request { events, mail }));
+            let _ = self.run_aside(&Op::new(confirm::Confirm { events, mail }));
         }
     }
 
@@ -305,11 +303,9 @@ impl<'a> Context<'a> {
     }
 
     /// Runs an op and reads its answer.
-    pub(crate) fn answer<T: DeserializeOwned>(&self, op: &Op) -> Result<(T, Reply)> {
-        let reply = self.run(op)?;
-        let value = serde_json::from_str(&reply.body)
-            .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))?;
-        Ok((value, reply))
+    pub(crate) fn answer<O: Operation>(&self, op: O) -> Result<(O::Answer, Answered<O::Answer>)> {
+        let answered = Answered::from(self.run(&Op::new(op))?);
+        Ok((answered.read()?, answered))
     }
 
     /// Asks a query.
@@ -469,6 +465,13 @@ impl<'a> Context<'a> {
             }
             other => other,
         }
+    }
+}
+
+/// Puts what is to be seen in the working tree into a call that comes from one.
+fn see(call: &mut Call, tree: impl FnOnce() -> Tree) {
+    if let Some(here) = &mut call.checkout {
+        here.tree = tree();
     }
 }
 

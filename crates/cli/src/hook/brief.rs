@@ -23,18 +23,18 @@ pub(super) struct Shown {
     pub(super) text: Option<String>,
     /// Whether a task was taken for it.
     pub(super) is_taken: bool,
-    pub(super) offered: op::confirm::Request,
+    pub(super) offered: op::confirm::Confirm,
 }
 
 /// The brief of the task this agent holds, else the tasks that are ready; nothing where there is neither. A session of a
 /// worker takes what it is going to do.
 pub(super) fn of(door: &Door<'_>, agent: &str, dead: &[Evidence]) -> Result<Shown> {
     if door.context.env.says_yes("TENURE_WORKER") {
-        let answer: Resumed = door.run_seeing(agent, &Op::Resume(request(door, BUDGET)?), dead.to_vec(), seen(door))?;
-        let offered = op::confirm::Request { events: answer.brief.events, mail: answer.brief.mail };
+        let answer: Resumed = door.run_seeing(agent, &Op::new(request(door, BUDGET)?), dead.to_vec(), seen(door))?;
+        let offered = op::confirm::Confirm { events: answer.brief.events, mail: answer.brief.mail };
         return Ok(Shown { text: Some(cut(answer.brief.text)), is_taken: answer.focus.is_some(), offered });
     }
-    Ok(Shown { text: again(door, agent, dead)?, is_taken: false, offered: op::confirm::Request::default() })
+    Ok(Shown { text: again(door, agent, dead)?, is_taken: false, offered: op::confirm::Confirm::default() })
 }
 
 /// The same for a session that has begun, and of which nothing is left: it takes nothing.
@@ -54,15 +54,15 @@ pub(super) fn short(door: &Door<'_>, agent: &str) -> Result<Option<String>> {
     }
 }
 
-fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Request> {
+fn request(door: &Door<'_>, budget: i64) -> Result<op::resume::Resume> {
     let labels = door.context.place()?.config.labels.clone();
-    Ok(op::resume::Request { labels, budget: Some(budget), ..op::resume::Request::default() })
+    Ok(op::resume::Resume { labels, budget: Some(budget), ..op::resume::Resume::default() })
 }
 
 fn beginning(
     door: &Door<'_>,
     agent: &str,
-    request: &op::resume::Request,
+    request: &op::resume::Resume,
     (dead, ready): (&[Evidence], usize),
 ) -> Result<Beginning> {
     let tree = seen(door);

@@ -16,7 +16,7 @@ pub(super) fn act(door: &Door<'_>) -> Result<Option<String>> {
     // The context of a sub-agent is its own.
     let own = door.sub_agent.is_none();
     let context = if own && afterwards == AfterCompaction::Prompt { Context::Shortened } else { Context::Kept };
-    door.say_after(&standing, &tool_used::Request { context, ..door.presence() })?;
+    door.say_after(&standing, &tool_used::ToolUsed { context, ..door.presence() })?;
     match &standing.mine {
         Some(mine) if own && afterwards == AfterCompaction::Now => brief::short(door, &mine.agent),
         _ => Ok(None),

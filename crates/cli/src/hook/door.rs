@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Error, Result};
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::guard::Outlook;
 use tenure_kernel::query::session::{Depth, Look, Standing};
@@ -120,18 +120,18 @@ impl<'a> Door<'a> {
     }
 
     /// What a hook says that has nothing to say but that the session is there.
-    pub(super) fn presence(&self) -> tool_used::Request {
-        tool_used::Request {
+    pub(super) fn presence(&self) -> tool_used::ToolUsed {
+        tool_used::ToolUsed {
             tool: self.tool.name.to_owned(),
             session: self.session.clone(),
             event: self.event.name.to_owned(),
             sub_agent: self.sub_agent.clone(),
-            ..tool_used::Request::default()
+            ..tool_used::ToolUsed::default()
         }
     }
 
     /// What is known of the session before anything is said; nothing in a project that is not switched on.
-    pub(super) fn standing(&self, says: &tool_used::Request, depth: Depth) -> Result<Option<Standing>> {
+    pub(super) fn standing(&self, says: &tool_used::ToolUsed, depth: Depth) -> Result<Option<Standing>> {
         if self.context.place()?.project.key.is_none() {
             return Ok(None);
         }
@@ -147,7 +147,7 @@ impl<'a> Door<'a> {
         for _ in 0..TRIES {
             let proofs = self.proofs(&standing.known);
             let agent = self.agent(&standing, source, &proofs);
-            let op = Op::SessionStart(session_start::Request {
+            let op = Op::new(session_start::SessionStart {
                 tool: self.tool.name.to_owned(),
                 session: self.session.clone(),
                 source,
@@ -182,21 +182,21 @@ impl<'a> Door<'a> {
     }
 
     /// Says what a tool call did, unless there is nothing new in it.
-    pub(super) fn say(&self, says: &tool_used::Request) -> Result<()> {
+    pub(super) fn say(&self, says: &tool_used::ToolUsed) -> Result<()> {
         let Some(standing) = self.standing(says, Depth::News)? else { return Ok(()) };
         self.say_after(&standing, says)
     }
 
     /// The same where it is known how things stand.
-    pub(super) fn say_after(&self, standing: &Standing, says: &tool_used::Request) -> Result<()> {
+    pub(super) fn say_after(&self, standing: &Standing, says: &tool_used::ToolUsed) -> Result<()> {
         let agent = match &standing.mine {
             Some(mine) if mine.settled && !says.told && says.context == Knowledge::Kept => return Ok(()),
             Some(mine) => mine.agent.clone(),
             // Hooks that were set up in the middle of a session, or one of another project.
             None => self.start(standing, Start::Resume, &[])?.agent,
         };
-        let says = tool_used::Request { first: standing.mine.is_none(), ..says.clone() };
-        self.run::<serde_json::Value>(&agent, &Op::ToolUsed(says), Vec::new()).map(|_| ())
+        let says = tool_used::ToolUsed { first: standing.mine.is_none(), ..says.clone() };
+        self.run::<serde_json::Value>(&agent, &Op::new(says), Vec::new()).map(|_| ())
     }
 
     /// Proof of which sessions run in processes that are dead.
@@ -262,9 +262,7 @@ impl<'a> Door<'a> {
             here.tree = tree;
         }
         let reach = self.context.reach()?;
-        let reply = self.context.answered(&mut call, |call| reach.run(call, op))?;
-        serde_json::from_str(&reply.body)
-            .map_err(|error| Error::bug(format!("an answer cannot be read: {error}")).at(Stage::Reply))
+        self.context.answered(&mut call, |call| reach.run(call, op))?.read()
     }
 
     /// Proof of which agents that hold something are dead.

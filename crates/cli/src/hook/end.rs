@@ -13,12 +13,12 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>) -> Result<Option<Strin
     // One that was never registered has nothing that could end; a sub-agent's end is not the session's.
     let Some(mine) = standing.mine.as_ref().filter(|_| door.sub_agent.is_none()) else { return Ok(None) };
     let own: Vec<_> = standing.known.iter().filter(|seen| seen.agent == mine.agent).cloned().collect();
-    let request = session_end::Request {
+    let request = session_end::SessionEnd {
         tool: door.tool.name.to_owned(),
         session: door.session().to_owned(),
         reason: payload.reason.clone().unwrap_or_default().chars().filter(|c| !c.is_control()).take(64).collect(),
         event: door.event().to_owned(),
     };
-    door.run::<serde_json::Value>(&mine.agent, &Op::SessionEnd(request), door.proofs(&own))?;
+    door.run::<serde_json::Value>(&mine.agent, &Op::new(request), door.proofs(&own))?;
     Ok(None)
 }

@@ -184,8 +184,8 @@ fn edit(door: &Door<'_>, group: &Group, cwd: &Path) -> Result<Finding> {
 
 /// Takes files for an agent.
 fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first: bool) -> Result<Guarded> {
-    let says = tool_used::Request { first, ..door.presence() };
-    let request = Op::Guard(op::Request { paths, fold_case, says });
+    let says = tool_used::ToolUsed { first, ..door.presence() };
+    let request = Op::new(op::Guard { paths, fold_case, says });
     match door.run::<Guarded>(agent, &request, Vec::new()) {
         // Whoever is dead stands in nobody's way; whether one is costs a look at processes, which is made only now.
         // Where that look fails, what was found stands.
@@ -262,16 +262,16 @@ fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Optio
     }
     let Some(said) = elsewhere::sentence(&guarded.elsewhere, told_at, standing.now) else { return Ok(None) };
     let told_as_of = Some(guarded.at.clone()).filter(|at| !at.is_empty());
-    let says = tool_used::Request { told: true, told_as_of, ..door.presence() };
-    door.run::<serde_json::Value>(&guarded.agent, &Op::ToolUsed(says), Vec::new())?;
+    let says = tool_used::ToolUsed { told: true, told_as_of, ..door.presence() };
+    door.run::<serde_json::Value>(&guarded.agent, &Op::new(says), Vec::new())?;
     Ok(Some(said))
 }
 
 /// Gives back what was taken for a call that is refused.
 fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
     for hold in &guarded.granted {
-        let request = release::Request { hold: Some(hold.clone()), ..release::Request::default() };
-        let _ = door.run::<serde_json::Value>(&guarded.agent, &Op::Release(request), Vec::new());
+        let request = release::Release { hold: Some(hold.clone()), ..release::Release::default() };
+        let _ = door.run::<serde_json::Value>(&guarded.agent, &Op::new(request), Vec::new());
     }
     Finding::nothing()
 }

@@ -34,12 +34,12 @@ pub(super) fn act(
             false => brief::short(door, &mine.agent)?,
         };
         if remark(brief).is_none_or(|text| show(&text)) {
-            door.say_after(&standing, &tool_used::Request { context: Context::Shown, ..door.presence() })?;
+            door.say_after(&standing, &tool_used::ToolUsed { context: Context::Shown, ..door.presence() })?;
         }
         return Ok(None);
     }
     let told_as_of = lost.is_some().then(|| standing.now.to_string());
-    door.say_after(&standing, &tool_used::Request { told: lost.is_some(), told_as_of, ..door.presence() })?;
+    door.say_after(&standing, &tool_used::ToolUsed { told: lost.is_some(), told_as_of, ..door.presence() })?;
     Ok(remark(lost))
 }
 

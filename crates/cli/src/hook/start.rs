@@ -30,8 +30,8 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
     let brief = brief::of(door, &started.agent, &dead)?;
     if source == Start::Clear && door.tool.after_compaction == AfterCompaction::Prompt {
         // What is said now it does not hear; it is said with the next prompt.
-        let says = tool_used::Request { context: Knowledge::Cleared, ..door.presence() };
-        door.run::<serde_json::Value>(&started.agent, &Op::ToolUsed(says), Vec::new())?;
+        let says = tool_used::ToolUsed { context: Knowledge::Cleared, ..door.presence() };
+        door.run::<serde_json::Value>(&started.agent, &Op::new(says), Vec::new())?;
     }
     let left = started.left_behind.as_ref().map(|left| left_behind(left, brief.is_taken));
     let told = started.second_of.as_ref().map(|first| {
@@ -45,7 +45,7 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, show: impl FnOnce(&str
     let parts: Vec<String> = [told, off, left, brief.text].into_iter().flatten().collect();
     let text = (!parts.is_empty()).then(|| brief::cut(parts.join("\n\n")));
     if text.is_some_and(|text| show(&text)) && (brief.offered.events.is_some() || brief.offered.mail.is_some()) {
-        door.run::<serde_json::Value>(&started.agent, &Op::Confirm(brief.offered), Vec::new())?;
+        door.run::<serde_json::Value>(&started.agent, &Op::new(brief.offered), Vec::new())?;
     }
     Ok(None)
 }
@@ -73,13 +73,13 @@ fn replace_threads(door: &Door<'_>, standing: &Standing, source: Start) -> Resul
         return Ok(());
     }
     for old in door.live_beside(&standing.known) {
-        let request = session_end::Request {
+        let request = session_end::SessionEnd {
             tool: door.tool.name.to_owned(),
             session: old.session.clone(),
             reason: "new".to_owned(),
             event: String::new(),
         };
-        door.run::<serde_json::Value>(&old.agent, &Op::SessionEnd(request), Vec::new())?;
+        door.run::<serde_json::Value>(&old.agent, &Op::new(request), Vec::new())?;
     }
     Ok(())
 }

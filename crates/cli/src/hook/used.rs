@@ -24,7 +24,7 @@ pub(super) fn act(door: &Door<'_>, payload: &Payload<'_>, event: HookEventKind) 
     Ok(None)
 }
 
-fn says(door: &Door<'_>, payload: &Payload<'_>, event: HookEventKind) -> Result<tool_used::Request> {
+fn says(door: &Door<'_>, payload: &Payload<'_>, event: HookEventKind) -> Result<tool_used::ToolUsed> {
     let name = payload.tool_name();
     let shell = door.tool.is_shell(name);
     let edited = (door.tool.edits)(payload).unwrap_or_default();
@@ -38,7 +38,7 @@ fn says(door: &Door<'_>, payload: &Payload<'_>, event: HookEventKind) -> Result<
     let mut paths = guard::inside(Path::new(&door.context.place()?.dir), door.context.env.cwd()?, &edited);
     // An edit that failed changed nothing that one could rely on; its path is told with the failure alone.
     paths.truncate(if failed { 1 } else { tool_used::PATHS_MAX });
-    Ok(tool_used::Request {
+    Ok(tool_used::ToolUsed {
         tool_name: name.chars().filter(|c| !c.is_control()).take(64).collect(),
         kind: match (shell, edited.is_empty()) {
             (true, _) => words::Kind::Shell,

@@ -20,7 +20,6 @@ use tenure_kernel::shape::Hold;
 
 use crate::context::Context;
 use crate::env::Env;
-use crate::wait;
 
 /// The exit code where the command was ended for a lost lock or a lost keeper.
 pub(crate) const LOST: u8 = 123;
@@ -74,8 +73,8 @@ const SURVIVORS: Duration = Duration::from_secs(5);
 
 fn give_back(context: &Context<'_>, hold: &Hold) -> Result<()> {
     let request =
-        release::Request { lock: Some(hold.subject.clone()), fence: Some(hold.fence), ..release::Request::default() };
-    context.run_aside(&Op::Release(request)).map(|_| ())
+        release::Release { lock: Some(hold.subject.clone()), fence: Some(hold.fence), ..release::Release::default() };
+    context.run_aside(&Op::new(request)).map(|_| ())
 }
 
 fn start(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<Running> {
@@ -141,11 +140,11 @@ impl Running {
         // An answer that comes after the next renewal would have been due is of no use, and while this thread waits for
         // one it cannot take note that the command is over.
         context.hurry(every.max(Duration::from_secs(1)));
-        let renewal = Op::Lock(lock::Request {
+        let renewal = Op::new(lock::Lock {
             name: taken.hold.subject.clone(),
             fence: Some(taken.hold.fence),
             renewal: lock::Renewal::Runner,
-            ..lock::Request::default()
+            ..lock::Lock::default()
         });
         let mut next = taken.sent + every;
         let mut told = false;
@@ -176,7 +175,7 @@ impl Running {
 
     /// Renews the lock once. Returns when to do so again.
     fn renew(&mut self, context: &Context<'_>, renewal: &Op, ttl: Span, every: Duration) -> Duration {
-        match take(|| wait::read(&context.run_aside(renewal)?)) {
+        match take(|| context.run_aside(renewal)?.read()) {
             Ok(Taken { sent, .. }) => {
                 let trust = Trust::from(sent, ttl);
                 self.ends_at = trust.ends_at;

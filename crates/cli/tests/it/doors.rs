@@ -76,6 +76,6 @@ fn the_ops_that_declare_the_command_line_are_those_it_reaches() {
     reached.extend(events(&home.ok(&["log", "--whole-store", "--limit", "1000"])["items"]));
 
     let declared: BTreeSet<String> =
-        op::ALL.iter().filter(|about| about.doors.contains(&Door::Cli)).map(|about| about.name.to_owned()).collect();
+        op::OPS.iter().filter(|entry| entry.doors.contains(&Door::Cli)).map(|entry| entry.name.to_owned()).collect();
     assert_eq!(reached, declared);
 }

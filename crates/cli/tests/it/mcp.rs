@@ -120,8 +120,8 @@ fn day(engine: Engine) {
     // Every op that says it has this door is reached through it, and no other.
     let ours = home.events().into_iter().filter(|event| event.actor.starts_with("mcp-"));
     let reached: BTreeSet<String> = ours.map(|event| event.op).collect();
-    let declared = op::ALL.iter().filter(|about| about.doors.contains(&op::Door::Mcp));
-    assert_eq!(reached, declared.map(|about| about.name.to_owned()).collect());
+    let declared = op::OPS.iter().filter(|entry| entry.doors.contains(&op::Door::Mcp));
+    assert_eq!(reached, declared.map(|entry| entry.name.to_owned()).collect());
 
     // All of it by one agent, named after its client, through this door.
     let mut actors: BTreeSet<String> = home.events().into_iter().map(|event| event.actor).collect();

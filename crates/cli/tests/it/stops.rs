@@ -67,7 +67,7 @@ fn leaves(home: &Home, agent: &str, name: &str) {
         proven_dead: Vec::new(),
         condition: Condition::None,
     };
-    let op = Op::Lock(lock::Request { name: name.into(), ..lock::Request::default() });
+    let op = Op::new(lock::Lock { name: name.into(), ..lock::Lock::default() });
     let request = Request::op(&call, &op, Some(60_000)).unwrap();
     assert!(socket.send_within(&request, Duration::from_millis(100)).is_err());
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use tenure_core::text::cut;
 use tenure_core::{Result, event};
 
+use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
 use crate::shape;
 use crate::unit::Unit;
@@ -17,7 +18,7 @@ const KEPT: usize = 200;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct AccessDenied {
     /// The principal, empty for somebody who has not shown who it is.
     #[serde(default)]
     pub principal: String,
@@ -43,27 +44,31 @@ fn is_zero(number: &i64) -> bool {
     *number == 0
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        Ok(())
-    }
-}
+impl Operation for AccessDenied {
+    const NAME: &'static str = "access_denied";
+    const ABOUT: &'static str = "Writes down that somebody was denied something; doors call it";
+    const DOORS: &'static [Door] = &[];
+    // The door's own: no principal may request it.
+    const ACCESS: Access = Access::NONE;
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::Denied;
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Denied> {
-    in_store(unit, "the audit")?;
-    let subject = match request.principal.as_str() {
-        "" => "nobody".to_owned(),
-        principal => cut(principal, KEPT),
-    };
-    let mut data = json!({ "what": cut(&request.what, KEPT), "code": cut(&request.code, KEPT) });
-    for (key, value) in [("agent", &request.agent), ("project", &request.project), ("from", &request.from)] {
-        if !value.is_empty() {
-            data[key] = cut(value, KEPT).into();
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Denied> {
+        in_store(unit, "the audit")?;
+        let subject = match self.principal.as_str() {
+            "" => "nobody".to_owned(),
+            principal => cut(principal, KEPT),
+        };
+        let mut data = json!({ "what": cut(&self.what, KEPT), "code": cut(&self.code, KEPT) });
+        for (key, value) in [("agent", &self.agent), ("project", &self.project), ("from", &self.from)] {
+            if !value.is_empty() {
+                data[key] = cut(value, KEPT).into();
+            }
         }
+        if self.left_out > 0 {
+            data["left_out"] = self.left_out.into();
+        }
+        let number = unit.append(event::kind::ACCESS_DENIED, &subject, "", None, &data)?;
+        Ok(shape::Denied { number })
     }
-    if request.left_out > 0 {
-        data["left_out"] = request.left_out.into();
-    }
-    let number = unit.append(event::kind::ACCESS_DENIED, &subject, "", None, &data)?;
-    Ok(shape::Denied { number })
 }

@@ -7,13 +7,14 @@ use tenure_core::task::{PRIORITY_DEFAULT, Status, priority};
 use tenure_core::{Result, Time, event, id, text};
 use tenure_store::table::{dep, label, task};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Add {
     /// One line of 1 to 500 characters.
     pub title: String,
     /// More lines, at most 64 KiB.
@@ -40,10 +41,10 @@ fn default_priority() -> i64 {
     PRIORITY_DEFAULT
 }
 
-impl Request {
+impl Add {
     /// A task with a title and defaults.
-    pub fn titled(title: &str) -> Request {
-        Request {
+    pub fn titled(title: &str) -> Add {
+        Add {
             title: title.to_owned(),
             description: String::new(),
             acceptance: String::new(),
@@ -52,10 +53,6 @@ impl Request {
             after: Vec::new(),
             assignee: None,
         }
-    }
-
-    pub(crate) fn check(&self) -> Result<()> {
-        draft(&self.title, &self.description, &self.acceptance, self.priority, &self.labels).map(|_| ())
     }
 }
 
@@ -123,40 +120,52 @@ pub(crate) fn row(unit: &Unit<'_>, id: String, number: i64, draft: Draft, deps: 
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let draft = draft(&request.title, &request.description, &request.acceptance, request.priority, &request.labels)?;
-    let mut after = request.after.clone();
-    after.sort();
-    after.dedup();
-    let project = unit.project.id.clone();
+impl Operation for Add {
+    const NAME: &'static str = "add";
+    const ABOUT: &'static str = "Adds a task";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Task;
 
-    // The drawn id is looked up together with the dependencies: one look tells what exists.
-    let drawn = unit.draw_next(id::Sort::Task);
-    let mut asked = after.clone();
-    asked.push(drawn.clone());
-    let found = unit.existing(&asked)?;
-    let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
-    let edges = edges(&id, &after, found)?;
-    let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
+    fn check(&self) -> Result<()> {
+        draft(&self.title, &self.description, &self.acceptance, self.priority, &self.labels).map(|_| ())
+    }
 
-    let number = unit.project.last_task + 1;
-    let mut row = row(unit, id, number, draft, &statuses);
-    if let Some(assignee) = &request.assignee {
-        row.assignee = unit.known_agent(assignee)?.name;
-        unit.reserve_for(&row.assignee)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+        let draft = draft(&self.title, &self.description, &self.acceptance, self.priority, &self.labels)?;
+        let mut after = self.after.clone();
+        after.sort();
+        after.dedup();
+        let project = unit.project.id.clone();
+
+        // The drawn id is looked up together with the dependencies: one look tells what exists.
+        let drawn = unit.draw_next(id::Sort::Task);
+        let mut asked = after.clone();
+        asked.push(drawn.clone());
+        let found = unit.existing(&asked)?;
+        let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
+        let edges = edges(&id, &after, found)?;
+        let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
+
+        let number = unit.project.last_task + 1;
+        let mut row = row(unit, id, number, draft, &statuses);
+        if let Some(assignee) = &self.assignee {
+            row.assignee = unit.known_agent(assignee)?.name;
+            unit.reserve_for(&row.assignee)?;
+        }
+        unit.project.last_task = number;
+        unit.project.counts[row.class() as usize] += 1;
+        task::insert(unit.tx, &project, &row)?;
+        if !row.labels.is_empty() {
+            label::put(unit.tx, &project, &row)?;
+        }
+        if !edges.is_empty() {
+            let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
+            dep::insert_many(unit.tx, &project, &pairs)?;
+        }
+        let data = json!({ "title": row.title, "priority": row.priority, "number": number, "after": after });
+        unit.append(event::kind::TASK_ADDED, &row.id, "", None, &data)?;
+        let full = task::Full { task: row, held: None };
+        Ok(unit.view(&full, &edges))
     }
-    unit.project.last_task = number;
-    unit.project.counts[row.class() as usize] += 1;
-    task::insert(unit.tx, &project, &row)?;
-    if !row.labels.is_empty() {
-        label::put(unit.tx, &project, &row)?;
-    }
-    if !edges.is_empty() {
-        let pairs: Vec<(&str, &str)> = edges.iter().map(|edge| (edge.task.as_str(), edge.after.as_str())).collect();
-        dep::insert_many(unit.tx, &project, &pairs)?;
-    }
-    let data = json!({ "title": row.title, "priority": row.priority, "number": number, "after": after });
-    unit.append(event::kind::TASK_ADDED, &row.id, "", None, &data)?;
-    let full = task::Full { task: row, held: None };
-    Ok(unit.view(&full, &edges))
 }

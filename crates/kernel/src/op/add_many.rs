@@ -11,6 +11,7 @@ use tenure_core::{Error, Kind, Result, event, graph, id};
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, Draft};
+use super::operation::{Access, Decision, Door, Operation, Role};
 use crate::unit::Unit;
 use crate::{json_lines, shape};
 
@@ -26,7 +27,7 @@ const LISTED: usize = 1_000;
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct AddMany {
     /// The tasks, in the order in which they get their numbers.
     pub items: Vec<Item>,
 }
@@ -71,9 +72,9 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
 /// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
 type Edges<'a> = (Vec<Vec<usize>>, Vec<Vec<&'a str>>);
 
-impl Request {
+impl AddMany {
     /// Reads a batch from JSON lines. An error names its line; nothing of the input is used then.
-    pub fn parse(input: &[u8]) -> Result<Request> {
+    pub fn parse(input: &[u8]) -> Result<AddMany> {
         if input.len() > BYTES_MAX {
             return Err(
                 Error::usage("input_too_long", "the input has more than 64 MiB").hint("Send it in several calls.")
@@ -95,15 +96,11 @@ impl Request {
             let item: Item = serde_json::from_str(text).map_err(|error| bad(json_lines::told(&error)))?;
             items.push(Item { line, ..item });
         }
-        Ok(Request { items })
-    }
-
-    pub(crate) fn check(&self) -> Result<()> {
-        self.prepare().map(|_| ())
+        Ok(AddMany { items })
     }
 
     /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
-    pub(crate) fn prepare(&self) -> Result<Batch> {
+    fn batch(&self) -> Result<Batch> {
         if self.items.is_empty() {
             return Err(Error::usage("nothing_to_add", "there is no task in the input"));
         }
@@ -193,7 +190,36 @@ struct Fitting {
     outside: Vec<String>,
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
+impl Operation for AddMany {
+    const NAME: &'static str = "add_many";
+    const ABOUT: &'static str = "Adds many tasks, all or none";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Added;
+
+    fn check(&self) -> Result<()> {
+        self.batch().map(drop)
+    }
+
+    fn prepare(&self) -> Result<Option<Decision<shape::Added>>> {
+        let batch = self.batch()?;
+        Ok(Some(Box::new(move |unit| write(unit, &batch))))
+    }
+
+    fn lines(&self) -> Vec<usize> {
+        self.items.iter().map(|item| item.line).collect()
+    }
+
+    fn set_lines(&mut self, lines: &[usize]) {
+        self.items.iter_mut().zip(lines).for_each(|(item, line)| item.line = *line);
+    }
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Added> {
+        write(unit, &self.batch()?)
+    }
+}
+
+fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
     let project = unit.project.id.clone();
     let known = known(unit, batch)?;
     let ids = draw(unit, batch.0.len())?;
@@ -283,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_named() {
-        let line = |text: &[u8]| Request::parse(text).unwrap_err().get("line").and_then(serde_json::Value::as_i64);
+        let line = |text: &[u8]| AddMany::parse(text).unwrap_err().get("line").and_then(serde_json::Value::as_i64);
         assert_eq!(line(b"{\"title\":\"a\"}\n{\"title\":1}"), Some(2));
         assert_eq!(line(b"\n\nnot json"), Some(3));
         assert_eq!(line(b"{\"title\":\"a\",\"colour\":1}"), Some(1));
@@ -297,7 +323,7 @@ mod tests {
 
     #[test]
     fn blank_lines_are_passed_over_and_lines_keep_their_numbers() {
-        let items = Request::parse(b"{\"title\":\"a\"}\r\n\r\n{\"title\":\"b\",\"key\":\"k\"}\n").unwrap().items;
+        let items = AddMany::parse(b"{\"title\":\"a\"}\r\n\r\n{\"title\":\"b\",\"key\":\"k\"}\n").unwrap().items;
         assert_eq!(items.iter().map(|item| item.line).collect::<Vec<_>>(), [1, 3]);
     }
 }

@@ -10,14 +10,15 @@ use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, graph, id, text};
 use tenure_store::table::{dep, task};
 
-use super::leaving::{Acting, Leaving};
+use super::operation::{Access, Door, Operation, Role};
+use crate::end_task::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Block {
     /// The task; without it the one in focus.
     #[serde(default)]
     pub task: Option<String>,
@@ -34,25 +35,35 @@ pub struct Request {
     pub force: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Block {
+    const NAME: &'static str = "block";
+    const ABOUT: &'static str = "Says that a task cannot go on, and why";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Task;
+
+    fn access(&self) -> Access {
+        Access::forced(self.force)
+    }
+
+    fn check(&self) -> Result<()> {
         text::required(&self.reason, "reason").map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
-    let mut leaving = Leaving::begin(unit, &acting, Verb::Block)?;
-    if let Some(on) = &request.on {
-        check_blocker(unit, &leaving.task, on)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
+        let mut leaving = Leaving::begin(unit, &acting, Verb::Block)?;
+        if let Some(on) = &self.on {
+            check_blocker(unit, &leaving.task, on)?;
+        }
+        let reason = text::required(&self.reason, "reason")?;
+        let data = json!({ "reason": reason, "on": self.on, "late": leaving.right == Right::Late });
+        leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
+            row.reason = reason;
+            row.blocked_on = self.on.clone().unwrap_or_default();
+        })?;
+        Ok(leaving.view(unit))
     }
-    let reason = text::required(&request.reason, "reason")?;
-    let data = json!({ "reason": reason, "on": request.on, "late": leaving.right == Right::Late });
-    leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
-        row.reason = reason;
-        row.blocked_on = request.on.clone().unwrap_or_default();
-    })?;
-    Ok(leaving.view(unit))
 }
 
 fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {

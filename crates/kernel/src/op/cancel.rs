@@ -7,14 +7,15 @@ use tenure_core::hold::{Ending, Right};
 use tenure_core::task::Verb;
 use tenure_core::{Result, event, text};
 
-use super::leaving::{Acting, Leaving};
+use super::operation::{Access, Door, Operation, Role};
+use crate::end_task::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Cancel {
     /// The task; without it the one in focus.
     #[serde(default)]
     pub task: Option<String>,
@@ -29,24 +30,34 @@ pub struct Request {
     pub force: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Cancel {
+    const NAME: &'static str = "cancel";
+    const ABOUT: &'static str = "Gives a task up";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Task;
+
+    fn access(&self) -> Access {
+        Access::forced(self.force)
+    }
+
+    fn check(&self) -> Result<()> {
         text::body(&self.reason, "reason").map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
-    let mut leaving = Leaving::begin(unit, &acting, Verb::Cancel)?;
-    let reason = text::body(&request.reason, "reason")?;
-    let data = json!({ "reason": reason, "late": leaving.right == Right::Late });
-    let (me, now) = (unit.me().to_owned(), unit.now);
-    let number = leaving.end(unit, event::kind::TASK_CANCELLED, Ending::Finished, data, |row| {
-        row.reason = reason;
-        row.blocked_on.clear();
-        row.finished_by = me;
-        row.finished_at = now;
-    })?;
-    unit.shift(&leaving.task, 0, 1, number)?;
-    Ok(leaving.view(unit))
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
+        let mut leaving = Leaving::begin(unit, &acting, Verb::Cancel)?;
+        let reason = text::body(&self.reason, "reason")?;
+        let data = json!({ "reason": reason, "late": leaving.right == Right::Late });
+        let (me, now) = (unit.me().to_owned(), unit.now);
+        let number = leaving.end(unit, event::kind::TASK_CANCELLED, Ending::Finished, data, |row| {
+            row.reason = reason;
+            row.blocked_on.clear();
+            row.finished_by = me;
+            row.finished_at = now;
+        })?;
+        unit.shift(&leaving.task, 0, 1, number)?;
+        Ok(leaving.view(unit))
+    }
 }

@@ -9,6 +9,7 @@ use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 
+use super::operation::{Access, Door, Input, Operation, Role};
 use crate::paths::{self, Regained};
 use crate::shape;
 use crate::unit::{Grant, Loaded, Unit, held_by};
@@ -16,7 +17,7 @@ use crate::unit::{Grant, Loaded, Unit, held_by};
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Claim {
     /// The task; without it the best that can be taken.
     #[serde(default)]
     pub task: Option<String>,
@@ -28,28 +29,35 @@ pub struct Request {
     pub labels: Vec<String>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Claim {
+    const NAME: &'static str = "claim";
+    const ABOUT: &'static str = "Takes a task: the one named, or the best that is ready";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    const INPUTS: &'static [Input] = &[Input::DeadAgents];
+    type Answer = shape::Claimed;
+
+    fn check(&self) -> Result<()> {
         self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
         text::labels(&self.labels).map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Claimed> {
-    let ((loaded, fresh), chosen_by) = match &request.task {
-        Some(named) => (unit.load_and_draw(named, id::Sort::Hold)?, Rule::Named),
-        None => match choose(unit, &text::labels(&request.labels)?)? {
-            Some(found) => found,
-            None => {
-                let counts = counts(&unit.project);
-                return Ok(shape::Claimed::nothing(nothing(&counts, !request.labels.is_empty())));
-            }
-        },
-    };
-    match &loaded.full.held {
-        Some(held) if held.holder == unit.me() => renew(unit, loaded, request.ttl_s, Rule::Own),
-        Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
-        None => take(unit, loaded, fresh, request.ttl_s, chosen_by),
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Claimed> {
+        let ((loaded, fresh), chosen_by) = match &self.task {
+            Some(named) => (unit.load_and_draw(named, id::Sort::Hold)?, Rule::Named),
+            None => match choose(unit, &text::labels(&self.labels)?)? {
+                Some(found) => found,
+                None => {
+                    let counts = counts(&unit.project);
+                    return Ok(shape::Claimed::nothing(nothing(&counts, !self.labels.is_empty())));
+                }
+            },
+        };
+        match &loaded.full.held {
+            Some(held) if held.holder == unit.me() => renew(unit, loaded, self.ttl_s, Rule::Own),
+            Some(held) => Err(held_by(unit.now, &loaded.full.task.id, held)),
+            None => take(unit, loaded, fresh, self.ttl_s, chosen_by),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Result, Time, event, id};
 use tenure_store::table::{delivery, hold, mail, message};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::paths::{self, Files};
 use crate::shape;
 use crate::unit::Unit;
@@ -28,7 +29,7 @@ const LINES_MAX: usize = 5;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Committed {
     /// The id of the commit.
     pub commit: String,
     /// Its files, relative to the top of the checkout, at most 10,000.
@@ -44,8 +45,14 @@ pub struct Request {
     pub fold_case: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Committed {
+    const NAME: &'static str = "committed";
+    const ABOUT: &'static str = "Says what was committed: ends the holds on it, and tells those who hold it elsewhere";
+    const DOORS: &'static [Door] = &[Door::Hook];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Committed;
+
+    fn check(&self) -> Result<()> {
         if !(4..=64).contains(&self.commit.len()) || !self.commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let shown = tenure_core::text::excerpt(&self.commit);
             return Err(Error::usage("bad_commit", format!("`{shown}` is not the id of a commit")));
@@ -59,42 +66,47 @@ impl Request {
         }
         Ok(())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Committed> {
-    let (me, project) = (unit.me(), unit.project.id.clone());
-    super::tool_used::fired(unit, "git", "post-commit")?;
-    let named: Vec<&String> = request.paths.iter().take(NAMED_MAX).collect();
-    let more = request.more.max(0) + i64::try_from(request.paths.len() - named.len()).unwrap_or(0);
-    let data = json!({
-        "commit": request.commit,
-        "paths": named,
-        "more": more,
-        "task": unit.focus(),
-        "checkout": unit.checkout,
-    });
-    let number = unit.append(event::kind::PATH_COMMITTED, &request.commit, "", None, &data)?;
-    let files = Files::of(&request.paths, request.fold_case);
-    let everywhere = paths::scope(unit.tx, &project, "")?;
-    let mut held = files.held(unit.tx, &project, &everywhere)?;
-    held.retain(|(row, _)| paths::counts(row, unit.now, &unit.dead));
-    let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(row, _)| row.holder == me);
-    let released = release(unit, request, number, own)?;
-    let mut told: BTreeMap<String, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
-    for (row, pattern) in others {
-        if told.len() < TOLD_MAX || told.contains_key(&row.holder) {
-            told.entry(row.holder.clone()).or_default().push((row, pattern));
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Committed> {
+        let (me, project) = (unit.me(), unit.project.id.clone());
+        super::tool_used::fired(unit, "git", "post-commit")?;
+        let named: Vec<&String> = self.paths.iter().take(NAMED_MAX).collect();
+        let more = self.more.max(0) + i64::try_from(self.paths.len() - named.len()).unwrap_or(0);
+        let data = json!({
+            "commit": self.commit,
+            "paths": named,
+            "more": more,
+            "task": unit.focus(),
+            "checkout": unit.checkout,
+        });
+        let number = unit.append(event::kind::PATH_COMMITTED, &self.commit, "", None, &data)?;
+        let files = Files::of(&self.paths, self.fold_case);
+        let everywhere = paths::scope(unit.tx, &project, "")?;
+        let mut held = files.held(unit.tx, &project, &everywhere)?;
+        held.retain(|(row, _)| paths::counts(row, unit.now, &unit.dead));
+        let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(row, _)| row.holder == me);
+        let released = release(unit, self, number, own)?;
+        let mut told: BTreeMap<String, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
+        for (row, pattern) in others {
+            if told.len() < TOLD_MAX || told.contains_key(&row.holder) {
+                told.entry(row.holder.clone()).or_default().push((row, pattern));
+            }
         }
+        for holds in told.values() {
+            tell(unit, self, number, (&files, holds))?;
+        }
+        Ok(shape::Committed { commit: self.commit.clone(), number, released, told: told.into_keys().collect() })
     }
-    for holds in told.values() {
-        tell(unit, request, number, (&files, holds))?;
-    }
-    Ok(shape::Committed { commit: request.commit.clone(), number, released, told: told.into_keys().collect() })
 }
 
 /// Ends own holds on single files that are committed and unchanged since. A hold on more than one file, or on all
 /// checkouts, is meant for longer; one that belongs to a task that is not in focus, for that task.
-fn release(unit: &mut Unit<'_>, request: &Request, number: i64, own: Vec<(hold::Row, Pattern)>) -> Result<Vec<String>> {
+fn release(
+    unit: &mut Unit<'_>,
+    request: &Committed,
+    number: i64,
+    own: Vec<(hold::Row, Pattern)>,
+) -> Result<Vec<String>> {
     let clean: BTreeSet<&str> = request.clean.iter().map(String::as_str).collect();
     let files = Files::of(request.paths.iter().filter(|path| clean.contains(path.as_str())), request.fold_case);
     let focus = unit.focus().to_owned();
@@ -117,7 +129,7 @@ fn release(unit: &mut Unit<'_>, request: &Request, number: i64, own: Vec<(hold::
 /// hold that it has not read.
 fn tell(
     unit: &mut Unit<'_>,
-    request: &Request,
+    request: &Committed,
     cause: i64,
     (files, holds): (&Files, &[(hold::Row, Pattern)]),
 ) -> Result<()> {
@@ -179,7 +191,7 @@ fn fresh(unit: &mut Unit<'_>) -> Result<String> {
 }
 
 /// What a notice says of one commit: on one line, whatever the names are.
-fn line(unit: &Unit<'_>, request: &Request, (files, holds): (&Files, &[(hold::Row, Pattern)])) -> String {
+fn line(unit: &Unit<'_>, request: &Committed, (files, holds): (&Files, &[(hold::Row, Pattern)])) -> String {
     let mut met: BTreeSet<&str> = BTreeSet::new();
     for (_, pattern) in holds {
         met.extend(files.within(pattern));

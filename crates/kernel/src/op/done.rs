@@ -7,14 +7,15 @@ use tenure_core::hold::{Ending, Right};
 use tenure_core::task::Verb;
 use tenure_core::{Result, event};
 
-use super::leaving::{Acting, Leaving};
+use super::operation::{Access, Door, Operation, Role};
+use crate::end_task::{Acting, Leaving};
 use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Done {
     /// The task; without it the one in focus.
     #[serde(default)]
     pub task: Option<String>,
@@ -26,18 +27,30 @@ pub struct Request {
     pub force: bool,
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Done> {
-    let acting = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
-    let mut leaving = Leaving::begin(unit, &acting, Verb::Done)?;
-    let late = leaving.right == Right::Late;
-    let (me, now) = (unit.me().to_owned(), unit.now);
-    let number = leaving.end(unit, event::kind::TASK_DONE, Ending::Finished, json!({ "late": late }), |row| {
-        row.reason.clear();
-        row.blocked_on.clear();
-        row.finished_by = me;
-        row.finished_at = now;
-    })?;
-    let mut unlocked = unit.shift(&leaving.task, -1, 0, number)?;
-    unlocked.truncate(1_000);
-    Ok(shape::Done { task: leaving.view(unit), late, unlocked })
+impl Operation for Done {
+    const NAME: &'static str = "done";
+    const ABOUT: &'static str = "Finishes a task";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Done;
+
+    fn access(&self) -> Access {
+        Access::forced(self.force)
+    }
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Done> {
+        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
+        let mut leaving = Leaving::begin(unit, &acting, Verb::Done)?;
+        let late = leaving.right == Right::Late;
+        let (me, now) = (unit.me().to_owned(), unit.now);
+        let number = leaving.end(unit, event::kind::TASK_DONE, Ending::Finished, json!({ "late": late }), |row| {
+            row.reason.clear();
+            row.blocked_on.clear();
+            row.finished_by = me;
+            row.finished_at = now;
+        })?;
+        let mut unlocked = unit.shift(&leaving.task, -1, 0, number)?;
+        unlocked.truncate(1_000);
+        Ok(shape::Done { task: leaving.view(unit), late, unlocked })
+    }
 }

@@ -7,13 +7,14 @@ use tenure_core::task::{Status, priority};
 use tenure_core::{Error, Kind, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
 use crate::unit::{Unit, people_only};
 
 /// The request. What is absent stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Edit {
     /// The task.
     pub task: String,
     /// A new title.
@@ -45,8 +46,18 @@ pub struct Request {
     pub expect_version: Option<i64>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Edit {
+    const NAME: &'static str = "edit";
+    const ABOUT: &'static str = "Changes a task";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Task;
+
+    fn access(&self) -> Access {
+        Access::forced(self.after.is_some())
+    }
+
+    fn check(&self) -> Result<()> {
         let changes = self.title.is_some()
             || self.description.is_some()
             || self.acceptance.is_some()
@@ -66,82 +77,82 @@ impl Request {
         text::labels(&self.add_labels)?;
         text::labels(&self.remove_labels).map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    if request.after.is_some() && !unit.call.actor.is_person() {
-        return Err(people_only("replacing dependencies"));
-    }
-    let mut loaded = unit.load(&request.task)?;
-    let old = loaded.full.task.clone();
-    if let Some(expected) = request.expect_version.filter(|expected| *expected != old.version) {
-        return Err(Error::refused(
-            Kind::Stale,
-            "stale_version",
-            format!("{} has version {} and not {expected}", old.id, old.version),
-        )
-        .entity(&old.id)
-        .attempt(format!("tenure show {}", old.id))
-        .detail("version", old.version));
-    }
-    let mut changes = Map::new();
-    let mut changed = |field: &str, from: Value, to: Value| {
-        if from != to {
-            changes.insert(field.to_owned(), json!([from, to]));
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+        if self.after.is_some() && !unit.call.actor.is_person() {
+            return Err(people_only("replacing dependencies"));
         }
-    };
-    let row = &mut loaded.full.task;
-    if let Some(title) = &request.title {
-        row.title = text::title(title)?;
-        changed("title", json!(old.title), json!(row.title));
-    }
-    if let Some(description) = &request.description {
-        row.description = text::body(description, "description")?;
-        changed("description", json!(old.description), json!(row.description));
-    }
-    if let Some(acceptance) = &request.acceptance {
-        row.acceptance = text::body(acceptance, "acceptance")?;
-        changed("acceptance", json!(old.acceptance), json!(row.acceptance));
-    }
-    if let Some(rank) = request.priority {
-        row.priority = priority(rank)?;
-        changed("priority", json!(old.priority), json!(row.priority));
-    }
-    let removed = text::labels(&request.remove_labels)?;
-    let mut labels: Vec<String> = row.labels.iter().filter(|label| !removed.contains(label)).cloned().collect();
-    labels.extend(request.add_labels.iter().cloned());
-    row.labels = text::labels(&labels)?;
-    changed("labels", json!(old.labels), json!(row.labels));
-    if let Some(assignee) = &request.assignee {
-        row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
-        unit.reserve_for(&row.assignee)?;
-        changed("assignee", json!(old.assignee), json!(row.assignee));
-    }
-    if let Some(after) = &request.after {
-        let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
-        let edges = replace_edges(unit, &mut loaded.full.task, after)?;
-        let to: Vec<String> = edges.iter().map(|edge| edge.after.clone()).collect();
-        let sorted = |mut ids: Vec<String>| {
-            ids.sort();
-            ids
+        let mut loaded = unit.load(&self.task)?;
+        let old = loaded.full.task.clone();
+        if let Some(expected) = self.expect_version.filter(|expected| *expected != old.version) {
+            return Err(Error::refused(
+                Kind::Stale,
+                "stale_version",
+                format!("{} has version {} and not {expected}", old.id, old.version),
+            )
+            .entity(&old.id)
+            .attempt(format!("tenure show {}", old.id))
+            .detail("version", old.version));
+        }
+        let mut changes = Map::new();
+        let mut changed = |field: &str, from: Value, to: Value| {
+            if from != to {
+                changes.insert(field.to_owned(), json!([from, to]));
+            }
         };
-        changed("after", json!(sorted(from)), json!(sorted(to)));
-        loaded.edges = edges;
+        let row = &mut loaded.full.task;
+        if let Some(title) = &self.title {
+            row.title = text::title(title)?;
+            changed("title", json!(old.title), json!(row.title));
+        }
+        if let Some(description) = &self.description {
+            row.description = text::body(description, "description")?;
+            changed("description", json!(old.description), json!(row.description));
+        }
+        if let Some(acceptance) = &self.acceptance {
+            row.acceptance = text::body(acceptance, "acceptance")?;
+            changed("acceptance", json!(old.acceptance), json!(row.acceptance));
+        }
+        if let Some(rank) = self.priority {
+            row.priority = priority(rank)?;
+            changed("priority", json!(old.priority), json!(row.priority));
+        }
+        let removed = text::labels(&self.remove_labels)?;
+        let mut labels: Vec<String> = row.labels.iter().filter(|label| !removed.contains(label)).cloned().collect();
+        labels.extend(self.add_labels.iter().cloned());
+        row.labels = text::labels(&labels)?;
+        changed("labels", json!(old.labels), json!(row.labels));
+        if let Some(assignee) = &self.assignee {
+            row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
+            unit.reserve_for(&row.assignee)?;
+            changed("assignee", json!(old.assignee), json!(row.assignee));
+        }
+        if let Some(after) = &self.after {
+            let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
+            let edges = replace_edges(unit, &mut loaded.full.task, after)?;
+            let to: Vec<String> = edges.iter().map(|edge| edge.after.clone()).collect();
+            let sorted = |mut ids: Vec<String>| {
+                ids.sort();
+                ids
+            };
+            changed("after", json!(sorted(from)), json!(sorted(to)));
+            loaded.edges = edges;
+        }
+        if changes.is_empty() {
+            return Ok(unit.view(&loaded.full, &loaded.edges));
+        }
+        let row = &mut loaded.full.task;
+        row.version += 1;
+        row.updated_at = unit.now;
+        let id = row.id.clone();
+        unit.append(event::kind::TASK_EDITED, &id, "", None, &json!({ "changes": changes, "version": row.version }))?;
+        unit.store_task(old.class(), &loaded.full.task)?;
+        if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
+            let project = unit.project.id.clone();
+            label::clear(unit.tx, &project, &id)?;
+        }
+        Ok(unit.view(&loaded.full, &loaded.edges))
     }
-    if changes.is_empty() {
-        return Ok(unit.view(&loaded.full, &loaded.edges));
-    }
-    let row = &mut loaded.full.task;
-    row.version += 1;
-    row.updated_at = unit.now;
-    let id = row.id.clone();
-    unit.append(event::kind::TASK_EDITED, &id, "", None, &json!({ "changes": changes, "version": row.version }))?;
-    unit.store_task(old.class(), &loaded.full.task)?;
-    if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
-        let project = unit.project.id.clone();
-        label::clear(unit.tx, &project, &id)?;
-    }
-    Ok(unit.view(&loaded.full, &loaded.edges))
 }
 
 /// Puts new dependencies in place of the old ones; a cycle is refused and told.

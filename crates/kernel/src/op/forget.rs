@@ -5,11 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use tenure_core::text::excerpt;
 use tenure_core::{Error, Kind, Result, Time};
 use tenure_store::table::{hold, project};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
 use crate::unit::{Unit, people_only};
 
@@ -19,7 +20,7 @@ const BLOCKERS_MAX: usize = 50;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Forget {
     /// The project's key, once more: what is about to go is named by whoever lets it go.
     pub key: String,
     /// Although tasks are held.
@@ -27,47 +28,60 @@ pub struct Request {
     pub force: bool,
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Value> {
-    if !unit.call.actor.is_person() {
-        return Err(people_only("forgetting a project"));
+impl Operation for Forget {
+    const NAME: &'static str = "forget";
+    const ABOUT: &'static str = "Forgets a project and everything in it";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Admin);
+    type Answer = shape::Forgotten;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Forgotten> {
+        if !unit.call.actor.is_person() {
+            return Err(people_only("forgetting a project"));
+        }
+        if self.key != unit.project.key {
+            return Err(Error::refused(
+                Kind::Conflict,
+                "other_project",
+                format!("the request is to forget `{}`, and this is {}", excerpt(&self.key), unit.project.key),
+            )
+            .entity(excerpt(&self.key)));
+        }
+        let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now, &[])?;
+        let holders = hold::page(unit.tx, &unit.project.id, "", (unit.now, ""), BLOCKERS_MAX)?;
+        if held > 0 && !self.force {
+            let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
+            let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
+            return Err(Error::refused(
+                Kind::Conflict,
+                "project_in_use",
+                format!("agents are at work in {}: holds that live: {held}", unit.project.label),
+            )
+            .entity(&self.key)
+            .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
+            .attempt("tenure project list")
+            .person("A person may say --force: what is held is forgotten with the rest.")
+            .detail("blockers", json!(blockers))
+            .detail("total", held));
+        }
+        let overrode: Vec<String> = holders.iter().map(|hold| hold.holder.clone()).collect();
+        let row = &mut unit.project;
+        let forgotten = shape::Forgotten {
+            events: row.events,
+            key: row.key.clone(),
+            label: row.label.clone(),
+            overrode,
+            tasks: row.counts.iter().sum(),
+        };
+        row.counts = [0; 7];
+        row.events = 0;
+        row.off_until = Time(0);
+        row.off_by.clear();
+        row.waiting = 0;
+        // One number is left out, so that a reader at the end is told too.
+        row.last_event += 1;
+        row.first_event = row.last_event + 1;
+        project::empty(unit.tx, &row.id)?;
+        Ok(forgotten)
     }
-    if request.key != unit.project.key {
-        return Err(Error::refused(
-            Kind::Conflict,
-            "other_project",
-            format!("the request is to forget `{}`, and this is {}", excerpt(&request.key), unit.project.key),
-        )
-        .entity(excerpt(&request.key)));
-    }
-    let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now, &[])?;
-    let holders = hold::page(unit.tx, &unit.project.id, "", (unit.now, ""), BLOCKERS_MAX)?;
-    if held > 0 && !request.force {
-        let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
-        let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
-        return Err(Error::refused(
-            Kind::Conflict,
-            "project_in_use",
-            format!("agents are at work in {}: holds that live: {held}", unit.project.label),
-        )
-        .entity(&request.key)
-        .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
-        .attempt("tenure project list")
-        .person("A person may say --force: what is held is forgotten with the rest.")
-        .detail("blockers", json!(blockers))
-        .detail("total", held));
-    }
-    let overrode: Vec<String> = holders.iter().map(|hold| hold.holder.clone()).collect();
-    let row = &mut unit.project;
-    let forgotten = json!({ "key": row.key, "label": row.label, "tasks": row.counts.iter().sum::<i64>(), "events": row.events,
-                "overrode": overrode });
-    row.counts = [0; 7];
-    row.events = 0;
-    row.off_until = Time(0);
-    row.off_by.clear();
-    row.waiting = 0;
-    // One number is left out, so that a reader at the end is told too.
-    row.last_event += 1;
-    row.first_event = row.last_event + 1;
-    project::empty(unit.tx, &row.id)?;
-    Ok(forgotten)
 }

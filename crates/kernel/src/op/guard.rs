@@ -8,6 +8,7 @@ use tenure_core::hold::{GUARD_TTL, Mode};
 use tenure_core::pattern::GLOB;
 use tenure_core::{Error, Result};
 
+use super::operation::{Access, Door, Operation, Role};
 use super::reserve::{self, Taking};
 use super::tool_used;
 use crate::checkouts::Checkouts;
@@ -23,18 +24,24 @@ pub(crate) const ELSEWHERE_MAX: usize = 100;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Guard {
     /// The files, relative to the top of the checkout, at most 2,048: paths as they are, never globs.
     pub paths: Vec<String>,
     /// Whether the checkout's file system does not tell `A` from `a`.
     #[serde(default)]
     pub fold_case: bool,
     /// What the hook has to say besides.
-    pub says: tool_used::Request,
+    pub says: tool_used::ToolUsed,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Guard {
+    const NAME: &'static str = "guard";
+    const ABOUT: &'static str = "Takes the files that an edit is about to change, all or none; the edit guard calls it";
+    const DOORS: &'static [Door] = &[Door::Hook];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = Guarded;
+
+    fn check(&self) -> Result<()> {
         self.says.check()?;
         if let Some(glob) = self.paths.iter().find(|path| path.starts_with(GLOB)) {
             let shown = tenure_core::text::excerpt(glob);
@@ -42,34 +49,35 @@ impl Request {
         }
         paths::read_up_to(&self.paths, self.fold_case, FILES_MAX).map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guarded> {
-    let patterns = paths::read_up_to(&request.paths, request.fold_case, FILES_MAX)?;
-    tool_used::apply(unit, &request.says)?;
-    let taking = Taking {
-        mode: Mode::Exclusive,
-        here: reserve::place(unit, false)?,
-        ttl: None,
-        alone: GUARD_TTL,
-        reason: "",
-        by_session: false,
-        force: false,
-        data: json!({ "by": "guard", "sub_agent": request.says.sub_agent }),
-    };
-    let first = unit.project.last_event;
-    let taken = match reserve::take(unit, &patterns, &taking)? {
-        Ok(taken) => taken,
-        Err(in_the_way) => {
-            let refusal = reserve::refusal(unit, &patterns, &taking, &in_the_way)?;
-            return Err(refusal.detail("uses_tools", unit.uses_tools()));
-        }
-    };
-    let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
-    let me = unit.me();
-    let checkouts = Checkouts::of(unit)?;
-    let sight = elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
-    let mut elsewhere = elsewhere::of_agent(unit.tx, &sight, me)?;
-    elsewhere.truncate(ELSEWHERE_MAX);
-    Ok(Guarded { agent: me.to_owned(), granted, elsewhere, at: unit.now.to_string() })
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<Guarded> {
+        let patterns = paths::read_up_to(&self.paths, self.fold_case, FILES_MAX)?;
+        self.says.apply(unit)?;
+        let taking = Taking {
+            mode: Mode::Exclusive,
+            here: reserve::place(unit, false)?,
+            ttl: None,
+            alone: GUARD_TTL,
+            reason: "",
+            by_session: false,
+            force: false,
+            data: json!({ "by": "guard", "sub_agent": self.says.sub_agent }),
+        };
+        let first = unit.project.last_event;
+        let taken = match reserve::take(unit, &patterns, &taking)? {
+            Ok(taken) => taken,
+            Err(in_the_way) => {
+                let refusal = reserve::refusal(unit, &patterns, &taking, &in_the_way)?;
+                return Err(refusal.detail("uses_tools", unit.uses_tools()));
+            }
+        };
+        let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
+        let me = unit.me();
+        let checkouts = Checkouts::of(unit)?;
+        let sight =
+            elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
+        let mut elsewhere = elsewhere::of_agent(unit.tx, &sight, me)?;
+        elsewhere.truncate(ELSEWHERE_MAX);
+        Ok(Guarded { agent: me.to_owned(), granted, elsewhere, at: unit.now.to_string() })
+    }
 }

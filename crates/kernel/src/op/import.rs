@@ -16,6 +16,7 @@ use tenure_store::table::{agent, dep, event as log, label, note, task};
 use self::plan::Plan;
 pub use self::read::BYTES_MAX;
 use super::note as noting;
+use super::operation::{Access, Decision, Door, Operation, Role};
 use crate::call::Call;
 use crate::json_lines;
 use crate::kernel::Kernel;
@@ -37,7 +38,7 @@ const ROWS: usize = 5_000;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Import {
     /// The tasks, in the order in which they get their numbers.
     #[serde(default)]
     pub tasks: Vec<Task>,
@@ -53,13 +54,9 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
     json_lines::on_line(line, "Nothing was imported.")
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        self.prepare().map(|_| ())
-    }
-
+impl Import {
     /// Everything that needs no store: this happens before the lock, so no other writer waits for it.
-    pub(crate) fn prepare(&self) -> Result<Batch> {
+    fn batch(&self) -> Result<Batch> {
         if self.tasks.len() > TASKS_MAX {
             return Err(too_many(self.tasks.len(), "tasks", TASKS_MAX));
         }
@@ -237,8 +234,8 @@ fn instant(given: &str) -> Result<Time> {
 
 impl Kernel {
     /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
-    pub fn import_plan(&self, call: &Call, request: &Request) -> Result<Imported> {
-        let batch = request.prepare()?;
+    pub fn import_plan(&self, call: &Call, request: &Import) -> Result<Imported> {
+        let batch = request.batch()?;
         self.ask(call, |tx, scene| {
             let plan = plan::make(tx, scene.project_id(), &batch)?;
             let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
@@ -247,7 +244,37 @@ impl Kernel {
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, batch: &Batch) -> Result<Imported> {
+impl Operation for Import {
+    const NAME: &'static str = "import";
+    const ABOUT: &'static str = "Takes tasks and notes in that were exported elsewhere, all or none";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Operator);
+    type Answer = Imported;
+
+    fn check(&self) -> Result<()> {
+        self.batch().map(drop)
+    }
+
+    fn prepare(&self) -> Result<Option<Decision<Imported>>> {
+        let batch = self.batch()?;
+        Ok(Some(Box::new(move |unit| write(unit, &batch))))
+    }
+
+    fn lines(&self) -> Vec<usize> {
+        self.tasks.iter().map(|task| task.line).chain(self.notes.iter().map(|note| note.line)).collect()
+    }
+
+    fn set_lines(&mut self, lines: &[usize]) {
+        let tasks = self.tasks.iter_mut().map(|task| &mut task.line);
+        tasks.chain(self.notes.iter_mut().map(|note| &mut note.line)).zip(lines).for_each(|(to, line)| *to = *line);
+    }
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<Imported> {
+        write(unit, &self.batch()?)
+    }
+}
+
+fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<Imported> {
     let project = unit.project.id.clone();
     let plan = plan::make(unit.tx, &project, batch)?;
     let agents = meet(unit, &plan)?;

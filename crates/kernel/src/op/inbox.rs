@@ -9,6 +9,7 @@ use tenure_core::message::{self, ACKS_MAX};
 use tenure_core::{Error, Result, Time, event, id};
 use tenure_store::table::{delivery, mail};
 
+use super::operation::{Access, Door, Offered, Operation, Role};
 use crate::query::mail::look;
 use crate::shape;
 use crate::unit::Unit;
@@ -16,7 +17,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Inbox {
     /// How many messages at the most, 1 to 100; 20 without it.
     #[serde(default)]
     pub limit: Option<usize>,
@@ -25,8 +26,15 @@ pub struct Request {
     pub ack: Vec<String>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Inbox {
+    const NAME: &'static str = "inbox";
+    const ABOUT: &'static str = "Offers new mail, and acknowledges what was read";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    const OFFERED: Option<fn(&shape::Inbox) -> Offered> = Some(|answer| Offered { events: None, mail: answer.offered });
+    type Answer = shape::Inbox;
+
+    fn check(&self) -> Result<()> {
         message::limit(self.limit)?;
         if self.ack.len() > ACKS_MAX {
             let text = format!("{} messages to acknowledge, at most {ACKS_MAX} fit", self.ack.len());
@@ -34,25 +42,25 @@ impl Request {
         }
         self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Inbox> {
-    let limit = message::limit(request.limit)?;
-    for id in &request.ack {
-        acknowledge(unit, id)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Inbox> {
+        let limit = message::limit(self.limit)?;
+        for id in &self.ack {
+            acknowledge(unit, id)?;
+        }
+        let me = unit.me().to_owned();
+        let found = look(unit.tx, &unit.project.id, &me, limit)?;
+        // Who reads its mail before it ever asked what happened has missed nothing until now.
+        let last = unit.project.last_event;
+        let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
+        let mut place = found.cursors.unwrap_or(first);
+        let found = found.offered();
+        if let Some(number) = found.offered.filter(|number| *number > place.mail_offered) {
+            place.mail_offered = number;
+            delivery::put(unit.tx, &unit.project.id, &me, &place)?;
+        }
+        Ok(shape::Inbox { acked: self.ack.clone(), ..found })
     }
-    let me = unit.me().to_owned();
-    let found = look(unit.tx, &unit.project.id, &me, limit)?;
-    // Who reads its mail before it ever asked what happened has missed nothing until now.
-    let last = unit.project.last_event;
-    let first = delivery::Row { offered: last, confirmed: last, ..delivery::Row::default() };
-    let mut place = found.cursors.unwrap_or(first);
-    let found = found.offered();
-    if let Some(number) = found.offered.filter(|number| *number > place.mail_offered) {
-        place.mail_offered = number;
-        delivery::put(unit.tx, &unit.project.id, &me, &place)?;
-    }
-    Ok(shape::Inbox { acked: request.ack.clone(), ..found })
 }
 
 /// Takes note of a message. A request that is about no hold has what it asked for.

@@ -2,24 +2,34 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use tenure_core::{Error, Kind, Result, event};
 
+use super::operation::{Access, Door, Operation, Role};
+use crate::shape;
 use crate::unit::{Unit, people_only};
 
 /// The request. The checkout is the one the call comes from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {}
+pub struct Join {}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, _: &Request) -> Result<Value> {
-    if !unit.call.actor.is_person() {
-        return Err(people_only("joining a copy to a project"));
+impl Operation for Join {
+    const NAME: &'static str = "join";
+    const ABOUT: &'static str = "Makes a copy of the repository a checkout of the project";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Admin);
+    type Answer = shape::Joined;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Joined> {
+        if !unit.call.actor.is_person() {
+            return Err(people_only("joining a copy to a project"));
+        }
+        let Some(here) = unit.call.checkout.as_ref() else {
+            return Err(Error::refused(Kind::Usage, "no_checkout", "there is no repository here to join"));
+        };
+        // The checkout itself was written down when the unit registered what it sees for the first time.
+        unit.append(event::kind::CHECKOUT_JOINED, &here.path, "", None, &json!({ "host": here.host }))?;
+        Ok(shape::Joined { checkout: here.path.clone(), project: unit.project.key.clone() })
     }
-    let Some(here) = unit.call.checkout.as_ref() else {
-        return Err(Error::refused(Kind::Usage, "no_checkout", "there is no repository here to join"));
-    };
-    // The checkout itself was written down when the unit registered what it sees for the first time.
-    unit.append(event::kind::CHECKOUT_JOINED, &here.path, "", None, &json!({ "host": here.host }))?;
-    Ok(json!({ "project": unit.project.key, "checkout": here.path }))
 }

@@ -7,6 +7,7 @@ use tenure_core::memory::{self, Kind, Scope};
 use tenure_core::{Result, Time, event};
 use tenure_store::table::{event as log, memory as table, touched};
 
+use super::operation::{Access, Door, Operation, Role};
 use super::remember::{Item, Reach, write_from};
 use crate::shape::{self, Outcome};
 use crate::unit::Unit;
@@ -18,11 +19,19 @@ const TOUCHES: usize = 2_000;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {}
+pub struct Lessons {}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, _: &Request) -> Result<shape::Remembered> {
-    let items = learn(unit)?;
-    Ok(shape::Remembered { count: items.len(), items })
+impl Operation for Lessons {
+    const NAME: &'static str = "lessons";
+    const ABOUT: &'static str = "Draws lessons from what happened, as the end of a session does";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Remembered;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Remembered> {
+        let items = learn(unit)?;
+        Ok(shape::Remembered { count: items.len(), items })
+    }
 }
 
 /// Writes down what is new. A lesson that is known already is no event and is not counted.

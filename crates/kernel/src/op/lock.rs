@@ -9,7 +9,8 @@ use tenure_core::text::{self, cut};
 use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::{hold, lock as table};
 
-use super::release_paths::stale_fence;
+use super::operation::{Access, Door, Input, Operation, Role};
+use super::release::held_paths::stale_fence;
 use crate::access::overrides;
 use crate::limit;
 use crate::line::{self, Asking, InTheWay, Want};
@@ -30,7 +31,7 @@ pub enum Renewal {
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Lock {
     /// The name: 1 to 128 characters on one line.
     pub name: String,
     /// How long the lock lives without being renewed, 1 second to 24 hours; without it 10 minutes, or 60 seconds where a
@@ -61,8 +62,22 @@ pub struct Request {
     pub offer_ttl_s: Option<i64>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Lock {
+    fn ttl(&self) -> Option<Span> {
+        self.ttl_s.map(Span::seconds)
+    }
+}
+
+impl Operation for Lock {
+    const NAME: &'static str = "lock";
+    const ABOUT: &'static str = "Takes a named lock, or renews it for whoever shows its fence";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    // With `force` any worker takes over from a dead holder; taking from a live one needs an operator, which `apply` checks.
+    const ACCESS: Access = Access::project(Role::Worker);
+    const INPUTS: &'static [Input] = &[Input::DeadAgents];
+    type Answer = shape::Locked;
+
+    fn check(&self) -> Result<()> {
         lock::name(&self.name)?;
         for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
             rule::ttl(Span::seconds(seconds))?;
@@ -70,44 +85,40 @@ impl Request {
         text::body(&self.reason, "reason").map(|_| ())
     }
 
-    fn ttl(&self) -> Option<Span> {
-        self.ttl_s.map(Span::seconds)
-    }
-}
-
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Locked> {
-    let reason = text::body(&request.reason, "reason")?;
-    let live = locks::live(unit, &request.name)?;
-    let step = may_have(unit, request, live.as_ref());
-    match (step, live) {
-        (Step::Stale, live) => Err(stale(unit, request, live.as_ref())?),
-        // Whether its fence is shown or not: what is only offered is taken before it is renewed.
-        (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
-            take(unit, request, row, &reason).map(shape::Locked::Held)
-        }
-        (Step::Renew, Some(row)) => renew(unit, request, row, &reason).map(shape::Locked::Held),
-        (_, live) => {
-            let me = unit.me();
-            let (tx, sight) = unit.look();
-            if let Some(in_the_way) = line::decide_name(tx, &sight, (me, &request.name), live.as_ref())? {
-                // Force takes what others hold; only a person passes those who wait.
-                let may_force = in_the_way.places.is_empty() || overrides(unit);
-                if !request.force || !may_force {
-                    return blocked(unit, request, &reason, &in_the_way);
-                }
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Locked> {
+        let reason = text::body(&self.reason, "reason")?;
+        let live = locks::live(unit, &self.name)?;
+        let step = may_have(unit, self, live.as_ref());
+        match (step, live) {
+            (Step::Stale, live) => Err(stale(unit, self, live.as_ref())?),
+            // Whether its fence is shown or not: what is only offered is taken before it is renewed.
+            (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
+                take(unit, self, row, &reason).map(shape::Locked::Held)
             }
-            limit::locks(unit)?;
-            let overrode = live.as_ref().map(|row| row.holder.clone());
-            steal::end(unit, live.as_slice(), &reason)?;
-            let held = grant(unit, request, &reason, overrode.as_deref())?;
-            line::take(unit, &Want::Name { agent: me, name: &request.name })?;
-            Ok(shape::Locked::Held(held))
+            (Step::Renew, Some(row)) => renew(unit, self, row, &reason).map(shape::Locked::Held),
+            (_, live) => {
+                let me = unit.me();
+                let (tx, sight) = unit.look();
+                if let Some(in_the_way) = line::decide_name(tx, &sight, (me, &self.name), live.as_ref())? {
+                    // Force takes what others hold; only a person passes those who wait.
+                    let may_force = in_the_way.places.is_empty() || overrides(unit);
+                    if !self.force || !may_force {
+                        return blocked(unit, self, &reason, &in_the_way);
+                    }
+                }
+                limit::locks(unit)?;
+                let overrode = live.as_ref().map(|row| row.holder.clone());
+                steal::end(unit, live.as_slice(), &reason)?;
+                let held = grant(unit, self, &reason, overrode.as_deref())?;
+                line::take(unit, &Want::Name { agent: me, name: &self.name })?;
+                Ok(shape::Locked::Held(held))
+            }
         }
     }
 }
 
 /// Somebody has it or waits for it: a place in the line, or the refusal.
-fn blocked(unit: &mut Unit<'_>, request: &Request, reason: &str, in_the_way: &InTheWay) -> Result<shape::Locked> {
+fn blocked(unit: &mut Unit<'_>, request: &Lock, reason: &str, in_the_way: &InTheWay) -> Result<shape::Locked> {
     if !request.wait {
         return Err(locks::waited_for(unit, &request.name, in_the_way)?);
     }
@@ -117,7 +128,7 @@ fn blocked(unit: &mut Unit<'_>, request: &Request, reason: &str, in_the_way: &In
 }
 
 /// Takes what was offered: the fence stays, the time begins.
-fn take(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+fn take(unit: &mut Unit<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
     (row.renewal, row.ttl) = how(request);
     row.expires_at = unit.now + row.ttl;
     if !reason.is_empty() {
@@ -135,7 +146,7 @@ fn take(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str
 }
 
 /// What renews a lock, and how long it lives without that.
-fn how(request: &Request) -> (rule::Renewal, Span) {
+fn how(request: &Lock) -> (rule::Renewal, Span) {
     let (renewal, ttl) = match request.renewal {
         Renewal::Session => (rule::Renewal::Session, TTL),
         Renewal::Runner => (rule::Renewal::Explicit, RUNNER_TTL),
@@ -144,11 +155,11 @@ fn how(request: &Request) -> (rule::Renewal, Span) {
 }
 
 /// What becomes of the request: the one place that knows who stands in its way.
-fn may_have(unit: &Unit<'_>, request: &Request, live: Option<&hold::Row>) -> Step {
+fn may_have(unit: &Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Step {
     decide(unit.me(), request.fence, live.map(|row| Held { holder: &row.holder, fence: row.fence }))
 }
 
-fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<&str>) -> Result<shape::Hold> {
+fn grant(unit: &mut Unit<'_>, request: &Lock, reason: &str, overrode: Option<&str>) -> Result<shape::Hold> {
     let (renewal, ttl) = how(request);
     let expires_at = unit.now + ttl;
     let me = unit.me();
@@ -177,7 +188,7 @@ fn grant(unit: &mut Unit<'_>, request: &Request, reason: &str, overrode: Option<
 }
 
 /// The same lock under the same fence, with a new end.
-fn renew(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
+fn renew(unit: &mut Unit<'_>, request: &Lock, mut row: hold::Row, reason: &str) -> Result<shape::Hold> {
     row.ttl = request.ttl().unwrap_or(row.ttl);
     row.expires_at = unit.now + row.ttl;
     if !reason.is_empty() {
@@ -188,7 +199,7 @@ fn renew(unit: &mut Unit<'_>, request: &Request, mut row: hold::Row, reason: &st
 }
 
 /// The refusal of a fence under which there is no lock any more.
-fn stale(unit: &mut Unit<'_>, request: &Request, live: Option<&hold::Row>) -> Result<Error> {
+fn stale(unit: &mut Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Result<Error> {
     if let Some(row) = live {
         return Ok(stale_fence(row, request.fence));
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure_core::{Error, Result, access, event};
 use tenure_store::table::{principal, web_session};
 
+use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{in_store, of_store, unknown_principal};
 use crate::shape;
 use crate::unit::Unit;
@@ -13,7 +14,7 @@ use crate::unit::Unit;
 /// The request: one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct LoginClose {
     /// The SHA-256 of what the cookie of one session says: having it is the right to close it.
     #[serde(default)]
     pub session: Option<String>,
@@ -22,38 +23,45 @@ pub struct Request {
     pub principal: Option<String>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for LoginClose {
+    const NAME: &'static str = "login_close";
+    const ABOUT: &'static str = "Closes sessions of browsers: one, or all of a principal";
+    const DOORS: &'static [Door] = &[];
+    const ACCESS: Access = Access::store(Role::Admin);
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::LoginsClosed;
+
+    fn check(&self) -> Result<()> {
         match (&self.session, &self.principal) {
             (Some(session), None) => access::hash(session).map(drop),
             (None, Some(principal)) => access::principal(principal).map(drop),
             _ => Err(Error::usage("bad_login_close", "name one session, or one principal")),
         }
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::LoginsClosed> {
-    let (whose, closed) = match (&request.session, &request.principal) {
-        (Some(session), _) => {
-            in_store(unit, "closing a session")?;
-            let found = web_session::get(unit.tx, session)?;
-            let closed = web_session::close(unit.tx, session, unit.now)?;
-            // Of a session that never was, it is as closed as it can be; nothing is said about whose it was.
-            (found.map(|row| row.principal).unwrap_or_default(), closed)
-        }
-        (None, Some(name)) => {
-            // Everybody may leave everywhere; for others it takes who may disable them.
-            if unit.me() != name {
-                of_store(unit, "closing the sessions of others")?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginsClosed> {
+        let (whose, closed) = match (&self.session, &self.principal) {
+            (Some(session), _) => {
+                in_store(unit, "closing a session")?;
+                let found = web_session::get(unit.tx, session)?;
+                let closed = web_session::close(unit.tx, session, unit.now)?;
+                // Of a session that never was, it is as closed as it can be; nothing is said about whose it was.
+                (found.map(|row| row.principal).unwrap_or_default(), closed)
             }
-            in_store(unit, "closing sessions")?;
-            principal::get(unit.tx, name)?.ok_or_else(|| unknown_principal(name))?;
-            (name.clone(), web_session::close_all(unit.tx, name, unit.now)?)
+            (None, Some(name)) => {
+                // Everybody may leave everywhere; for others it takes who may disable them.
+                if unit.me() != name {
+                    of_store(unit, "closing the sessions of others")?;
+                }
+                in_store(unit, "closing sessions")?;
+                principal::get(unit.tx, name)?.ok_or_else(|| unknown_principal(name))?;
+                (name.clone(), web_session::close_all(unit.tx, name, unit.now)?)
+            }
+            (None, None) => return Err(Error::bug("a request that was checked names nothing")),
+        };
+        if closed > 0 {
+            unit.append(event::kind::LOGIN_CLOSED, &whose, "", None, &json!({ "closed": closed }))?;
         }
-        (None, None) => return Err(Error::bug("a request that was checked names nothing")),
-    };
-    if closed > 0 {
-        unit.append(event::kind::LOGIN_CLOSED, &whose, "", None, &json!({ "closed": closed }))?;
+        Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
     }
-    Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
 }

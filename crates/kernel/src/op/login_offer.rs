@@ -7,6 +7,7 @@ use tenure_core::access::{self, Sort};
 use tenure_core::{Error, Kind, Result, Span, Time, event};
 use tenure_store::table::{login, web_session};
 
+use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{known, of_store};
 use crate::shape;
 use crate::unit::Unit;
@@ -17,7 +18,7 @@ const KEPT: Span = Span::days(7);
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct LoginOffer {
     /// Whom it signs in: `person:NAME`.
     pub principal: String,
     /// The SHA-256 of the link's secret, in hexadecimal.
@@ -27,8 +28,21 @@ pub struct Request {
     pub expires_in_s: Option<i64>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl LoginOffer {
+    fn lifetime(&self) -> Result<Span> {
+        access::lifetime(self.expires_in_s, access::LOGIN_TTL, access::LOGIN_MAX)
+    }
+}
+
+impl Operation for LoginOffer {
+    const NAME: &'static str = "login_offer";
+    const ABOUT: &'static str = "Offers a person a one-time link to sign in";
+    const DOORS: &'static [Door] = &[];
+    const ACCESS: Access = Access::store(Role::Admin);
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::LoginOffered;
+
+    fn check(&self) -> Result<()> {
         access::outsider(&self.principal)?;
         access::hash(&self.hash)?;
         self.lifetime()?;
@@ -39,29 +53,25 @@ impl Request {
         Ok(())
     }
 
-    fn lifetime(&self) -> Result<Span> {
-        access::lifetime(self.expires_in_s, access::LOGIN_TTL, access::LOGIN_MAX)
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginOffered> {
+        of_store(unit, "offering links")?;
+        if login::get(unit.tx, &self.hash)?.is_some() {
+            return Err(Error::refused(Kind::Conflict, "login_known", "there is a link with this secret already")
+                .hint("Draw another secret."));
+        }
+        known(unit, &self.principal)?;
+        login::prune(unit.tx, unit.now - KEPT)?;
+        web_session::prune(unit.tx, unit.now - KEPT)?;
+        let row = login::Row {
+            principal: self.principal.clone(),
+            created_at: unit.now,
+            created_by: unit.me().to_owned(),
+            expires_at: unit.now + self.lifetime()?,
+            used_at: Time(0),
+        };
+        login::insert(unit.tx, &self.hash, &row)?;
+        let data = json!({ "expires_at": row.expires_at });
+        unit.append(event::kind::LOGIN_OFFERED, &row.principal, "", None, &data)?;
+        Ok(shape::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
-}
-
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::LoginOffered> {
-    of_store(unit, "offering links")?;
-    if login::get(unit.tx, &request.hash)?.is_some() {
-        return Err(Error::refused(Kind::Conflict, "login_known", "there is a link with this secret already")
-            .hint("Draw another secret."));
-    }
-    known(unit, &request.principal)?;
-    login::prune(unit.tx, unit.now - KEPT)?;
-    web_session::prune(unit.tx, unit.now - KEPT)?;
-    let row = login::Row {
-        principal: request.principal.clone(),
-        created_at: unit.now,
-        created_by: unit.me().to_owned(),
-        expires_at: unit.now + request.lifetime()?,
-        used_at: Time(0),
-    };
-    login::insert(unit.tx, &request.hash, &row)?;
-    let data = json!({ "expires_at": row.expires_at });
-    unit.append(event::kind::LOGIN_OFFERED, &row.principal, "", None, &data)?;
-    Ok(shape::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
 }

@@ -8,6 +8,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, Time, access, event};
 use tenure_store::table::{login, principal, web_session};
 
+use super::operation::{Access, Domain, Door, Operation};
 use crate::access::in_store;
 use crate::shape;
 use crate::unit::Unit;
@@ -18,7 +19,7 @@ const FROM: usize = 200;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct LoginTake {
     /// The SHA-256 of the link's secret, in hexadecimal.
     pub link: String,
     /// The SHA-256 of what the cookie will say.
@@ -33,12 +34,7 @@ pub struct Request {
     pub from: String,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        [&self.link, &self.session, &self.csrf].into_iter().try_for_each(|hash| access::hash(hash).map(drop))?;
-        self.lifetime().map(drop)
-    }
-
+impl LoginTake {
     fn lifetime(&self) -> Result<Span> {
         access::lifetime(self.expires_in_s, access::SESSION_TTL, access::SESSION_MAX)
     }
@@ -46,30 +42,45 @@ impl Request {
 
 /// Writers of the whole store take turns, so between the look at `used_at` and its writing nobody else comes: of any number
 /// who take one link at once, one has it.
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::LoginTaken> {
-    in_store(unit, "taking a link")?;
-    let link = login::get(unit.tx, &request.link)?;
-    let link = link.filter(|link| link.is_good(unit.now)).ok_or_else(refused)?;
-    let whose = principal::get(unit.tx, &link.principal)?;
-    whose.filter(|row| row.disabled_at.0 == 0).ok_or_else(refused)?;
-    if web_session::get(unit.tx, &request.session)?.is_some() {
-        return Err(refused());
+impl Operation for LoginTake {
+    const NAME: &'static str = "login_take";
+    const ABOUT: &'static str = "Turns a one-time link into a session of a browser, once; doors call it";
+    const DOORS: &'static [Door] = &[];
+    // The door's own: no principal may request it.
+    const ACCESS: Access = Access::NONE;
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::LoginTaken;
+
+    fn check(&self) -> Result<()> {
+        [&self.link, &self.session, &self.csrf].into_iter().try_for_each(|hash| access::hash(hash).map(drop))?;
+        self.lifetime().map(drop)
     }
-    login::used(unit.tx, &request.link, unit.now)?;
-    let row = web_session::Row {
-        principal: link.principal,
-        csrf: request.csrf.clone(),
-        created_at: unit.now,
-        expires_at: unit.now + request.lifetime()?,
-        revoked_at: Time(0),
-    };
-    web_session::insert(unit.tx, &request.session, &row)?;
-    let mut data = json!({ "expires_at": row.expires_at });
-    if !request.from.is_empty() {
-        data["from"] = cut(&request.from, FROM).into();
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginTaken> {
+        in_store(unit, "taking a link")?;
+        let link = login::get(unit.tx, &self.link)?;
+        let link = link.filter(|link| link.is_good(unit.now)).ok_or_else(refused)?;
+        let whose = principal::get(unit.tx, &link.principal)?;
+        whose.filter(|row| row.disabled_at.0 == 0).ok_or_else(refused)?;
+        if web_session::get(unit.tx, &self.session)?.is_some() {
+            return Err(refused());
+        }
+        login::used(unit.tx, &self.link, unit.now)?;
+        let row = web_session::Row {
+            principal: link.principal,
+            csrf: self.csrf.clone(),
+            created_at: unit.now,
+            expires_at: unit.now + self.lifetime()?,
+            revoked_at: Time(0),
+        };
+        web_session::insert(unit.tx, &self.session, &row)?;
+        let mut data = json!({ "expires_at": row.expires_at });
+        if !self.from.is_empty() {
+            data["from"] = cut(&self.from, FROM).into();
+        }
+        unit.append(event::kind::LOGIN_TAKEN, &row.principal, "", None, &data)?;
+        Ok(shape::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
-    unit.append(event::kind::LOGIN_TAKEN, &row.principal, "", None, &data)?;
-    Ok(shape::LoginTaken { principal: row.principal, expires_at: row.expires_at.to_string() })
 }
 
 /// One answer for a link that never was, one that is over and one that was used: nobody learns which.

@@ -7,6 +7,7 @@ use tenure_core::access::{self, Role};
 use tenure_core::{Result, event};
 use tenure_store::table::member;
 
+use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store, unknown_principal};
 use crate::shape;
 use crate::unit::Unit;
@@ -14,7 +15,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct MemberSet {
     /// Who: `person:NAME`, `service:NAME` or the name of an agent.
     pub principal: String,
     /// The key of the project, or `*` for every project that has no row of its own.
@@ -24,8 +25,15 @@ pub struct Request {
     pub role: Option<Role>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for MemberSet {
+    const NAME: &'static str = "member_set";
+    const ABOUT: &'static str = "Gives a principal a role in a project, or takes it away";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::store(Role::Admin);
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::Membership;
+
+    fn check(&self) -> Result<()> {
         // A role can be taken away from whoever has one.
         match self.role {
             Some(_) => access::outsider(&self.principal)?,
@@ -33,36 +41,36 @@ impl Request {
         };
         access::project(&self.project).map(drop)
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Membership> {
-    of_store(unit, "saying who may do what")?;
-    let before = member::of(unit.tx, &request.principal)?.into_iter().find(|row| row.key == request.project);
-    match request.role {
-        Some(_) => drop(known(unit, &request.principal)?),
-        None if tenure_store::table::principal::get(unit.tx, &request.principal)?.is_none() => {
-            return Err(unknown_principal(&request.principal));
-        }
-        None => {}
-    }
-    if before.as_ref().map(|row| row.role) != request.role {
-        match request.role {
-            Some(role) => {
-                let (principal, key) = (request.principal.clone(), request.project.clone());
-                let row = member::Row { principal, key, role, set_at: unit.now, set_by: unit.me().to_owned() };
-                member::put(unit.tx, &row)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Membership> {
+        of_store(unit, "saying who may do what")?;
+        let before = member::of(unit.tx, &self.principal)?.into_iter().find(|row| row.key == self.project);
+        match self.role {
+            Some(_) => drop(known(unit, &self.principal)?),
+            None if tenure_store::table::principal::get(unit.tx, &self.principal)?.is_none() => {
+                return Err(unknown_principal(&self.principal));
             }
-            None => member::delete(unit.tx, &request.principal, &request.project)?,
+            None => {}
         }
-        let data = json!({
-            "project": request.project, "role": request.role, "before": before.as_ref().map(|row| row.role),
-        });
-        unit.append(event::kind::MEMBER_SET, &request.principal, "", None, &data)?;
+        if before.as_ref().map(|row| row.role) != self.role {
+            match self.role {
+                Some(role) => {
+                    let (principal, key) = (self.principal.clone(), self.project.clone());
+                    let row = member::Row { principal, key, role, set_at: unit.now, set_by: unit.me().to_owned() };
+                    member::put(unit.tx, &row)?;
+                }
+                None => member::delete(unit.tx, &self.principal, &self.project)?,
+            }
+            let data = json!({
+                "project": self.project, "role": self.role, "before": before.as_ref().map(|row| row.role),
+            });
+            unit.append(event::kind::MEMBER_SET, &self.principal, "", None, &data)?;
+        }
+        Ok(shape::Membership {
+            principal: self.principal.clone(),
+            project: self.project.clone(),
+            role: self.role,
+            before: before.map(|row| row.role),
+        })
     }
-    Ok(shape::Membership {
-        principal: request.principal.clone(),
-        project: request.project.clone(),
-        role: request.role,
-        before: before.map(|row| row.role),
-    })
 }

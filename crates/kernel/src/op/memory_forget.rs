@@ -7,6 +7,7 @@ use tenure_core::memory::Scope;
 use tenure_core::{Result, event, id};
 use tenure_store::table::memory as table;
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
 use crate::shape;
 use crate::unit::{Unit, people_only};
@@ -14,24 +15,33 @@ use crate::unit::{Unit, people_only};
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct MemoryForget {
     /// The memory.
     pub memory: String,
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Memory> {
-    let row = own(unit, &request.memory)?;
-    // What everybody is always shown is put there by people, and taken away by them.
-    if row.pinned && row.scope.is_shared() && !unit.call.actor.is_person() {
-        return Err(people_only("forgetting what is pinned for everybody"));
+impl Operation for MemoryForget {
+    const NAME: &'static str = "memory_forget";
+    const ABOUT: &'static str = "Forgets a memory";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    // A memory that every agent is shown needs an operator, which `apply` checks.
+    const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
+    type Answer = shape::Memory;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Memory> {
+        let row = own(unit, &self.memory)?;
+        // What everybody is always shown is put there by people, and taken away by them.
+        if row.pinned && row.scope.is_shared() && !unit.call.actor.is_person() {
+            return Err(people_only("forgetting what is pinned for everybody"));
+        }
+        if row.pinned && row.scope.is_shared() {
+            operator(unit, "memory_forget")?;
+        }
+        table::delete(unit.tx, &unit.project.id, &row)?;
+        let data = json!({ "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(), "kind": row.kind, "text": row.text });
+        unit.append(event::kind::MEMORY_FORGOTTEN, &row.id, "", None, &data)?;
+        Ok(shape::Memory::of(&row))
     }
-    if row.pinned && row.scope.is_shared() {
-        operator(unit, "memory_forget")?;
-    }
-    table::delete(unit.tx, &unit.project.id, &row)?;
-    let data = json!({ "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(), "kind": row.kind, "text": row.text });
-    unit.append(event::kind::MEMORY_FORGOTTEN, &row.id, "", None, &data)?;
-    Ok(shape::Memory::of(&row))
 }
 
 /// A memory that the actor may see: those of other agents are as if they did not exist.

@@ -7,6 +7,7 @@ use tenure_core::hold::Right;
 use tenure_core::{Error, Result, event, id, text};
 use tenure_store::table::{artifact as table, note};
 
+use super::operation::{Access, Door, Input, Operation, Role};
 use super::remember;
 use crate::shape;
 use crate::unit::Unit;
@@ -14,7 +15,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Note {
     /// The task; without it the one in focus. With it anyone may note, and no hold is touched.
     #[serde(default)]
     pub task: Option<String>,
@@ -68,19 +69,6 @@ fn artifact(given: &Artifact) -> Result<Artifact> {
     }
     let kind = text::label(given.kind.as_deref().unwrap_or("file"))?;
     Ok(Artifact { kind: Some(kind), sha256: given.sha256.to_ascii_lowercase(), ..given.clone() })
-}
-
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        text::required(&self.text, "note")?;
-        remember::check(&self.memories)?;
-        if self.artifacts.len() > ARTIFACTS_MAX {
-            let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
-            return Err(Error::usage("too_many_artifacts", message));
-        }
-        self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;
-        data(self.data.as_ref()).map(|_| ())
-    }
 }
 
 /// How deep data may be nested. Readers of JSON give up at 128 levels, and answers put some around it.
@@ -139,51 +127,71 @@ fn has_nul(value: &Value) -> bool {
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Noted> {
-    let task = unit.meant(request.task.as_deref())?;
-    let (loaded, fresh) = unit.load_and_draw(&task, id::Sort::Note)?;
-    let right = unit.right(&loaded, request.fence);
-    // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
-    let late = match right {
-        Ok(right) => right == Right::Late,
-        Err(_) if request.task.is_some() && request.fence.is_none() => false,
-        Err(error) => return Err(error),
-    };
-    let words = text::required(&request.text, "note")?;
-    let artifacts = request.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
-    let mut event = json!({ "note": fresh, "text": words, "late": late });
-    if let (false, Some(event)) = (artifacts.is_empty(), event.as_object_mut()) {
-        event.insert("artifacts".into(), json!(artifacts));
+impl Operation for Note {
+    const NAME: &'static str = "note";
+    const ABOUT: &'static str = "Notes progress on a task";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    const INPUTS: &'static [Input] = &[Input::Head];
+    type Answer = shape::Noted;
+
+    fn check(&self) -> Result<()> {
+        text::required(&self.text, "note")?;
+        remember::check(&self.memories)?;
+        if self.artifacts.len() > ARTIFACTS_MAX {
+            let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
+            return Err(Error::usage("too_many_artifacts", message));
+        }
+        self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;
+        data(self.data.as_ref()).map(|_| ())
     }
-    let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
-    let row = note::Row {
-        id: fresh,
-        task: task.clone(),
-        number,
-        agent: unit.me().to_owned(),
-        at: unit.now,
-        text: words,
-        data: data(request.data.as_ref())?,
-        late,
-        head: unit.call.checkout.as_ref().map_or(String::new(), |here| here.tree.head.clone()),
-    };
-    note::insert(unit.tx, &unit.project.id, &row)?;
-    let files: Vec<table::Row> = (0..)
-        .zip(artifacts)
-        .map(|(position, file)| table::Row {
-            note: row.id.clone(),
-            position,
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Noted> {
+        let task = unit.meant(self.task.as_deref())?;
+        let (loaded, fresh) = unit.load_and_draw(&task, id::Sort::Note)?;
+        let right = unit.right(&loaded, self.fence);
+        // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
+        let late = match right {
+            Ok(right) => right == Right::Late,
+            Err(_) if self.task.is_some() && self.fence.is_none() => false,
+            Err(error) => return Err(error),
+        };
+        let words = text::required(&self.text, "note")?;
+        let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
+        let mut event = json!({ "note": fresh, "text": words, "late": late });
+        if let (false, Some(event)) = (artifacts.is_empty(), event.as_object_mut()) {
+            event.insert("artifacts".into(), json!(artifacts));
+        }
+        let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
+        let row = note::Row {
+            id: fresh,
             task: task.clone(),
             number,
-            path: file.path,
-            kind: file.kind.unwrap_or_default(),
-            sha256: file.sha256,
-            size: file.size,
-        })
-        .collect();
-    table::insert_many(unit.tx, &unit.project.id, &files)?;
-    let memories = remember::write(unit, &request.memories, Some(&task))?;
-    Ok(shape::Noted { id: row.id, task, late, memories, artifacts: files.len() })
+            agent: unit.me().to_owned(),
+            at: unit.now,
+            text: words,
+            data: data(self.data.as_ref())?,
+            late,
+            head: unit.call.checkout.as_ref().map_or(String::new(), |here| here.tree.head.clone()),
+        };
+        note::insert(unit.tx, &unit.project.id, &row)?;
+        let files: Vec<table::Row> = (0..)
+            .zip(artifacts)
+            .map(|(position, file)| table::Row {
+                note: row.id.clone(),
+                position,
+                task: task.clone(),
+                number,
+                path: file.path,
+                kind: file.kind.unwrap_or_default(),
+                sha256: file.sha256,
+                size: file.size,
+            })
+            .collect();
+        table::insert_many(unit.tx, &unit.project.id, &files)?;
+        let memories = remember::write(unit, &self.memories, Some(&task))?;
+        Ok(shape::Noted { id: row.id, task, late, memories, artifacts: files.len() })
+    }
 }
 
 #[cfg(test)]

@@ -6,23 +6,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::{Result, Span, Time, event, guard};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape::Guards;
 use crate::unit::{Unit, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Off {
     /// For how long, up to 24 hours; one hour without it; 0 switches them on again.
     #[serde(default)]
     pub for_s: Option<i64>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        self.span().map(|_| ())
-    }
-
+impl Off {
     fn span(&self) -> Result<Span> {
         // Counted in microseconds, more would not fit.
         let seconds = self.for_s.map(|seconds| seconds.clamp(-1, guard::OFF_MAX.as_seconds() + 1));
@@ -30,26 +27,38 @@ impl Request {
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<Guards> {
-    let project = unit.project.id.clone();
-    if !unit.call.actor.is_person() {
-        return Err(people_only("switching the guards off"));
+impl Operation for Off {
+    const NAME: &'static str = "off";
+    const ABOUT: &'static str = "Switches the guards of a project off for a while, or on again";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Operator);
+    type Answer = Guards;
+
+    fn check(&self) -> Result<()> {
+        self.span().map(|_| ())
     }
-    let span = request.span()?;
-    let before = guard::off_until(unit.now, unit.project.off_until);
-    let (until, by) = if span == Span(0) { (Time(0), "") } else { (unit.now + span, unit.me()) };
-    unit.project.off_until = until;
-    by.clone_into(&mut unit.project.off_by);
-    if span > Span(0) {
-        unit.append(
-            event::kind::GUARDS_OFF,
-            &project,
-            "",
-            None,
-            &json!({ "until": until, "for_s": span.as_seconds() }),
-        )?;
-    } else if before.is_some() {
-        unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<Guards> {
+        let project = unit.project.id.clone();
+        if !unit.call.actor.is_person() {
+            return Err(people_only("switching the guards off"));
+        }
+        let span = self.span()?;
+        let before = guard::off_until(unit.now, unit.project.off_until);
+        let (until, by) = if span == Span(0) { (Time(0), "") } else { (unit.now + span, unit.me()) };
+        unit.project.off_until = until;
+        by.clone_into(&mut unit.project.off_by);
+        if span > Span(0) {
+            unit.append(
+                event::kind::GUARDS_OFF,
+                &project,
+                "",
+                None,
+                &json!({ "until": until, "for_s": span.as_seconds() }),
+            )?;
+        } else if before.is_some() {
+            unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
+        }
+        Ok(Guards::of(&unit.project, unit.now))
     }
-    Ok(Guards::of(&unit.project, unit.now))
 }

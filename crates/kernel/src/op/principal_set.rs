@@ -7,6 +7,7 @@ use serde_json::json;
 use tenure_core::{Result, Time, access, event};
 use tenure_store::table::{principal, web_session};
 
+use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{of_store, unknown_principal};
 use crate::shape;
 use crate::unit::Unit;
@@ -14,32 +15,39 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct PrincipalSet {
     /// Who.
     pub principal: String,
     /// Whether it is disabled from now on.
     pub disabled: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for PrincipalSet {
+    const NAME: &'static str = "principal_set";
+    const ABOUT: &'static str = "Disables a principal, or lets it count again";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::store(Role::Admin);
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::Principal;
+
+    fn check(&self) -> Result<()> {
         access::principal(&self.principal).map(drop)
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Principal> {
-    of_store(unit, "disabling access")?;
-    let found = principal::get(unit.tx, &request.principal)?;
-    let mut row = found.ok_or_else(|| unknown_principal(&request.principal))?;
-    if (row.disabled_at.0 != 0) != request.disabled {
-        row.disabled_at = if request.disabled { unit.now } else { Time(0) };
-        principal::set_disabled(unit.tx, &row.name, row.disabled_at)?;
-        let closed = if request.disabled { web_session::close_all(unit.tx, &row.name, unit.now)? } else { 0 };
-        let (kind, data) = match request.disabled {
-            true => (event::kind::PRINCIPAL_DISABLED, json!({ "closed": closed })),
-            false => (event::kind::PRINCIPAL_ENABLED, json!({})),
-        };
-        unit.append(kind, &row.name, "", None, &data)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Principal> {
+        of_store(unit, "disabling access")?;
+        let found = principal::get(unit.tx, &self.principal)?;
+        let mut row = found.ok_or_else(|| unknown_principal(&self.principal))?;
+        if (row.disabled_at.0 != 0) != self.disabled {
+            row.disabled_at = if self.disabled { unit.now } else { Time(0) };
+            principal::set_disabled(unit.tx, &row.name, row.disabled_at)?;
+            let closed = if self.disabled { web_session::close_all(unit.tx, &row.name, unit.now)? } else { 0 };
+            let (kind, data) = match self.disabled {
+                true => (event::kind::PRINCIPAL_DISABLED, json!({ "closed": closed })),
+                false => (event::kind::PRINCIPAL_ENABLED, json!({})),
+            };
+            unit.append(kind, &row.name, "", None, &data)?;
+        }
+        Ok(shape::Principal::of(&row))
     }
-    Ok(shape::Principal::of(&row))
 }

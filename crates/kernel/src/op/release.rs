@@ -1,5 +1,8 @@
 //! Gives a task, paths or a lock back.
 
+pub(super) mod held_paths;
+mod named_lock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -8,8 +11,8 @@ use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, lock, text};
 use tenure_store::table::task;
 
-use super::leaving::{Acting, Leaving};
-use super::{release_lock, release_paths};
+use super::operation::{Access, Door, Operation, Role};
+use crate::end_task::{Acting, Leaving};
 use crate::paths;
 use crate::shape;
 use crate::unit::Unit;
@@ -17,7 +20,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Release {
     /// The task; without it, and without a hold, paths or a lock, the one in focus.
     #[serde(default)]
     pub task: Option<String>,
@@ -44,8 +47,18 @@ pub struct Request {
     pub force: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Release {
+    const NAME: &'static str = "release";
+    const ABOUT: &'static str = "Gives a task, paths or a lock back";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Released;
+
+    fn access(&self) -> Access {
+        Access::forced(self.force)
+    }
+
+    fn check(&self) -> Result<()> {
         text::body(&self.reason, "reason")?;
         let named = [self.task.is_some(), self.hold.is_some(), !self.paths.is_empty(), self.lock.is_some()];
         if named.into_iter().filter(|named| *named).count() > 1 {
@@ -58,27 +71,27 @@ impl Request {
         self.lock.as_deref().map(lock::name).transpose()?;
         if self.paths.is_empty() { Ok(()) } else { paths::read(&self.paths, self.fold_case).map(|_| ()) }
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Released> {
-    if !request.paths.is_empty() {
-        return release_paths::by_pattern(unit, request).map(Box::new).map(shape::Released::Paths);
-    }
-    if let Some(name) = &request.lock {
-        return release_lock::by_name(unit, name, request).map(Box::new).map(shape::Released::Paths);
-    }
-    let mut task = request.task.clone();
-    if let Some(named) = &request.hold {
-        match release_paths::by_id(unit, named, request)? {
-            Ok(its) => task = Some(its),
-            Err(ended) => return Ok(shape::Released::Paths(Box::new(ended))),
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Released> {
+        if !self.paths.is_empty() {
+            return held_paths::by_pattern(unit, self).map(Box::new).map(shape::Released::Paths);
         }
+        if let Some(name) = &self.lock {
+            return named_lock::by_name(unit, name, self).map(Box::new).map(shape::Released::Paths);
+        }
+        let mut task = self.task.clone();
+        if let Some(named) = &self.hold {
+            match held_paths::by_id(unit, named, self)? {
+                Ok(its) => task = Some(its),
+                Err(ended) => return Ok(shape::Released::Paths(Box::new(ended))),
+            }
+        }
+        let acting = Acting { task: task.as_deref(), fence: self.fence, force: self.force };
+        let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
+        let reason = text::body(&self.reason, "reason")?;
+        leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
+        Ok(shape::Released::Task(Box::new(leaving.view(unit))))
     }
-    let acting = Acting { task: task.as_deref(), fence: request.fence, force: request.force };
-    let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
-    let reason = text::body(&request.reason, "reason")?;
-    leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
-    Ok(shape::Released::Task(Box::new(leaving.view(unit))))
 }
 
 /// What is over cannot be given back: finishing late is allowed, this is not.

@@ -7,13 +7,14 @@ use tenure_core::memory::{self, Kind, Scope};
 use tenure_core::{Error, Result, Span, Time, event, id, words};
 use tenure_store::table::{memory as table, project, task};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape::{self, Outcome};
 use crate::unit::{Unit, people_only};
 
 /// The request: all or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Remember {
     /// At most 50.
     pub items: Vec<Item>,
 }
@@ -55,16 +56,6 @@ pub enum Reach {
     Global,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        check(&self.items)?;
-        if self.items.is_empty() {
-            return Err(Error::usage("nothing_to_remember", "there is nothing to remember"));
-        }
-        Ok(())
-    }
-}
-
 /// Checks what can be checked without the store.
 pub(crate) fn check(items: &[Item]) -> Result<()> {
     if items.len() > memory::BATCH_MAX {
@@ -82,9 +73,26 @@ pub(crate) fn check(items: &[Item]) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Remembered> {
-    let items = write(unit, &request.items, None)?;
-    Ok(shape::Remembered { count: items.len(), items })
+impl Operation for Remember {
+    const NAME: &'static str = "remember";
+    const ABOUT: &'static str = "Remembers facts, directives and lessons, all or none";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    // A memory that every agent is shown needs an operator, which `apply` checks.
+    const ACCESS: Access = Access { project: Some(Role::Worker), store: Some(Role::Admin) };
+    type Answer = shape::Remembered;
+
+    fn check(&self) -> Result<()> {
+        check(&self.items)?;
+        if self.items.is_empty() {
+            return Err(Error::usage("nothing_to_remember", "there is nothing to remember"));
+        }
+        Ok(())
+    }
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Remembered> {
+        let items = write(unit, &self.items, None)?;
+        Ok(shape::Remembered { count: items.len(), items })
+    }
 }
 
 /// Writes memories down, in their order: a later one under the same key changes an earlier one.

@@ -6,13 +6,14 @@ use serde_json::json;
 use tenure_core::task::{Status, Verb, transition};
 use tenure_core::{Result, Time, event, text};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Reopen {
     /// The task.
     pub task: String,
     /// Why.
@@ -20,36 +21,42 @@ pub struct Request {
     pub reason: String,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Reopen {
+    const NAME: &'static str = "reopen";
+    const ABOUT: &'static str = "Opens a finished or cancelled task again";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Task;
+
+    fn check(&self) -> Result<()> {
         text::body(&self.reason, "reason").map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let task = request.task.clone();
-    let mut loaded = unit.load(&task)?;
-    let full = &mut loaded.full;
-    let status = transition(&task, full.task.status, Verb::Reopen)?;
-    let was_done = full.task.status == Status::Done;
-    let before = full.task.class();
-    let reason = text::body(&request.reason, "reason")?;
-    let number = unit.append(event::kind::TASK_REOPENED, &task, "", None, &json!({ "reason": reason }))?;
-    full.task.set_status(status);
-    full.task.reason.clear();
-    full.task.version += 1;
-    full.task.updated_at = unit.now;
-    full.task.finished_by.clear();
-    full.task.finished_at = Time(0);
-    // A hold that lapsed before the task was finished says nothing about the task as it is opened again; its fence
-    // stays the newest, so whoever had it is judged by it.
-    full.task.lapsed = false;
-    unit.reserve_for(&full.task.assignee)?;
-    unit.store_task(before, &full.task)?;
-    if was_done {
-        unit.shift(&task, 1, 0, number)?;
-    } else {
-        unit.shift(&task, 0, -1, number)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+        let task = self.task.clone();
+        let mut loaded = unit.load(&task)?;
+        let full = &mut loaded.full;
+        let status = transition(&task, full.task.status, Verb::Reopen)?;
+        let was_done = full.task.status == Status::Done;
+        let before = full.task.class();
+        let reason = text::body(&self.reason, "reason")?;
+        let number = unit.append(event::kind::TASK_REOPENED, &task, "", None, &json!({ "reason": reason }))?;
+        full.task.set_status(status);
+        full.task.reason.clear();
+        full.task.version += 1;
+        full.task.updated_at = unit.now;
+        full.task.finished_by.clear();
+        full.task.finished_at = Time(0);
+        // A hold that lapsed before the task was finished says nothing about the task as it is opened again; its fence
+        // stays the newest, so whoever had it is judged by it.
+        full.task.lapsed = false;
+        unit.reserve_for(&full.task.assignee)?;
+        unit.store_task(before, &full.task)?;
+        if was_done {
+            unit.shift(&task, 1, 0, number)?;
+        } else {
+            unit.shift(&task, 0, -1, number)?;
+        }
+        Ok(unit.view(&loaded.full, &loaded.edges))
     }
-    Ok(unit.view(&loaded.full, &loaded.edges))
 }

@@ -10,6 +10,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
+use super::operation::{Access, Door, Input, Operation, Role};
 use crate::access::overrides;
 use crate::checkouts::Checkouts;
 use crate::limit;
@@ -23,7 +24,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Reserve {
     /// Patterns relative to the top of the checkout, at most 256: a path as it is, a directory with a trailing `/`, or a
     /// glob after `glob:`.
     pub paths: Vec<String>,
@@ -58,15 +59,7 @@ pub struct Request {
     pub force: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
-            rule::ttl(Span::seconds(seconds))?;
-        }
-        text::body(&self.reason, "reason")?;
-        paths::read(&self.paths, self.fold_case).map(|_| ())
-    }
-
+impl Reserve {
     fn mode(&self) -> Mode {
         if self.shared { Mode::Shared } else { Mode::Exclusive }
     }
@@ -104,36 +97,54 @@ struct Bound {
     until: Option<(Time, Span)>,
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Reserved> {
-    let patterns = paths::read(&request.paths, request.fold_case)?;
-    let reason = text::body(&request.reason, "reason")?;
-    let taking = Taking {
-        mode: request.mode(),
-        here: place(unit, request.all_checkouts)?,
-        ttl: request.ttl_s.map(Span::seconds),
-        alone: rule::PATH_TTL,
-        reason: &reason,
-        by_session: true,
-        force: request.force,
-        data: json!({}),
-    };
-    let taken = match take(unit, &patterns, &taking)? {
-        Ok(taken) => taken,
-        Err(in_the_way) if request.wait => {
-            limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
-            let asking = Asking::of(&reason, request.place_ttl_s, request.offer_ttl_s);
-            let site = paths::site(unit, &taking.here)?;
-            let want = Want::Paths(taking.wanted(unit.me(), &patterns), &site);
-            return line::wait(unit, &want, &asking, &in_the_way);
+impl Operation for Reserve {
+    const NAME: &'static str = "reserve";
+    const ABOUT: &'static str = "Takes paths, all or none";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    // With `force` any worker takes over from a dead holder; taking from a live one needs an operator, which `apply` checks.
+    const ACCESS: Access = Access::project(Role::Worker);
+    const INPUTS: &'static [Input] = &[Input::DeadAgents];
+    type Answer = shape::Reserved;
+
+    fn check(&self) -> Result<()> {
+        for seconds in [self.ttl_s, self.place_ttl_s, self.offer_ttl_s].into_iter().flatten() {
+            rule::ttl(Span::seconds(seconds))?;
         }
-        Err(in_the_way) => return Err(refusal(unit, &patterns, &taking, &in_the_way)?),
-    };
-    let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
-    let mut elsewhere = elsewhere(unit, &patterns, &taking, &taken)?;
-    let total = elsewhere.len();
-    elsewhere.truncate(paths::BLOCKERS_MAX);
-    let elsewhere_total = (total > elsewhere.len()).then_some(total);
-    Ok(shape::Reserved { holds, elsewhere, elsewhere_total, ..shape::Reserved::default() })
+        text::body(&self.reason, "reason")?;
+        paths::read(&self.paths, self.fold_case).map(|_| ())
+    }
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Reserved> {
+        let patterns = paths::read(&self.paths, self.fold_case)?;
+        let reason = text::body(&self.reason, "reason")?;
+        let taking = Taking {
+            mode: self.mode(),
+            here: place(unit, self.all_checkouts)?,
+            ttl: self.ttl_s.map(Span::seconds),
+            alone: rule::PATH_TTL,
+            reason: &reason,
+            by_session: true,
+            force: self.force,
+            data: json!({}),
+        };
+        let taken = match take(unit, &patterns, &taking)? {
+            Ok(taken) => taken,
+            Err(in_the_way) if self.wait => {
+                limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
+                let asking = Asking::of(&reason, self.place_ttl_s, self.offer_ttl_s);
+                let site = paths::site(unit, &taking.here)?;
+                let want = Want::Paths(taking.wanted(unit.me(), &patterns), &site);
+                return line::wait(unit, &want, &asking, &in_the_way);
+            }
+            Err(in_the_way) => return Err(refusal(unit, &patterns, &taking, &in_the_way)?),
+        };
+        let holds = taken.iter().map(|row| paths::shown(unit, row)).collect::<Result<_>>()?;
+        let mut elsewhere = elsewhere(unit, &patterns, &taking, &taken)?;
+        let total = elsewhere.len();
+        elsewhere.truncate(paths::BLOCKERS_MAX);
+        let elsewhere_total = (total > elsewhere.len()).then_some(total);
+        Ok(shape::Reserved { holds, elsewhere, elsewhere_total, ..shape::Reserved::default() })
+    }
 }
 
 /// What others hold of the same files in other checkouts.

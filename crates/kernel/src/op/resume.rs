@@ -9,6 +9,7 @@ use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, event as log, task};
 
 use super::claim::{choose, counts, renew, take};
+use super::operation::{Access, Door, Input, Offered, Operation, Role};
 use super::unblock::go_on;
 use crate::brief::{self, Ask};
 use crate::call::Tree;
@@ -30,7 +31,7 @@ const LOOKED_THROUGH: usize = 2_000;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Resume {
     /// Only tasks that have all of these labels.
     #[serde(default)]
     pub labels: Vec<String>,
@@ -45,86 +46,97 @@ pub struct Request {
     pub limit: Option<usize>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
-        self.bytes()?;
-        crate::query::limit(self.limit.unwrap_or(EVENTS))?;
-        text::labels(&self.labels).map(|_| ())
-    }
-
+impl Resume {
     /// The budget in bytes.
     pub(crate) fn bytes(&self) -> Result<usize> {
         budget::budget(self.budget.unwrap_or_else(|| i64::try_from(budget::DEFAULT).unwrap_or(i64::MAX)))
     }
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Resumed> {
-    let labels = text::labels(&request.labels)?;
-    let (project, me) = (unit.project.id.clone(), unit.me());
-    let focus = unit.focus().to_owned();
-    let (now, dead) = (unit.now, unit.dead.clone());
-    let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-    let lost = lost(unit.tx, &project, me, &focus, &over)?;
-    let claimed = go_on_with(unit, request, &labels)?;
-    let task = claimed.task.as_ref().map(|task| task.id.clone());
-    if task.is_none() && !focus.is_empty() {
-        agent::clear_focus(unit.tx, &project, me, &focus)?;
+impl Operation for Resume {
+    const NAME: &'static str = "resume";
+    const ABOUT: &'static str = "Chooses what to work on, takes it, and says everything that is needed to go on";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    const INPUTS: &'static [Input] = &[Input::DeadAgents, Input::WorkingTree];
+    const OFFERED: Option<fn(&shape::Resumed) -> Offered> =
+        Some(|answer| Offered { events: answer.events.offered, mail: answer.mail.offered });
+    type Answer = shape::Resumed;
+
+    fn check(&self) -> Result<()> {
+        self.ttl_s.map(|seconds| rule::ttl(Span::seconds(seconds))).transpose()?;
+        self.bytes()?;
+        crate::query::limit(self.limit.unwrap_or(EVENTS))?;
+        text::labels(&self.labels).map(|_| ())
     }
 
-    // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
-    let start = unit.first_event;
-    let mail = look(unit.tx, &project, me, MAIL)?;
-    let mut place =
-        mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
-    let first_kept = unit.project.first_event;
-    let (items, reached) = news(unit.tx, &project, me, &place, request.limit.unwrap_or(EVENTS))?;
-    // What this op appended itself is no news to its actor.
-    let more = reached.is_some();
-    let offered = reached.unwrap_or(unit.project.last_event).max(place.confirmed);
-    place.offered = offered.max(place.offered);
-    let mail = mail.offered();
-    place.mail_offered = mail.offered.unwrap_or(0).max(place.mail_offered);
-    delivery::put(unit.tx, &project, me, &place)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Resumed> {
+        let labels = text::labels(&self.labels)?;
+        let (project, me) = (unit.project.id.clone(), unit.me());
+        let focus = unit.focus().to_owned();
+        let (now, dead) = (unit.now, unit.dead.clone());
+        let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
+        let lost = lost(unit.tx, &project, me, &focus, &over)?;
+        let claimed = go_on_with(unit, self, &labels)?;
+        let task = claimed.task.as_ref().map(|task| task.id.clone());
+        if task.is_none() && !focus.is_empty() {
+            agent::clear_focus(unit.tx, &project, me, &focus)?;
+        }
 
-    let nowhere = Tree::default();
-    let ask = Ask {
-        project: &project,
-        me,
-        checkout: &unit.checkout,
-        host: unit.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
-        dead: &unit.dead,
-        now: unit.now,
-        tools: unit.uses_tools(),
-        tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
-        budget: request.bytes()?,
-        task: task.as_deref().map(|task| (task, true)),
-        nothing: &claimed.reason,
-        lost: lost.as_deref(),
-        lost_paths: &claimed.lost_paths,
-        news: &items,
-        offered: Some(offered),
-        mail: &mail,
-        in_line: unit.project.waiting,
-    };
-    let brief = brief::of(unit.tx, &ask)?;
-    Ok(shape::Resumed {
-        focus: task,
-        task: claimed.task,
-        hold: claimed.hold,
-        rule: claimed.rule,
-        reason: claimed.reason,
-        lost,
-        paths: claimed.paths,
-        lost_paths: claimed.lost_paths,
-        brief,
-        events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
-        mail,
-    })
+        // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
+        let start = unit.first_event;
+        let mail = look(unit.tx, &project, me, MAIL)?;
+        let mut place =
+            mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
+        let first_kept = unit.project.first_event;
+        let (items, reached) = news(unit.tx, &project, me, &place, self.limit.unwrap_or(EVENTS))?;
+        // What this op appended itself is no news to its actor.
+        let more = reached.is_some();
+        let offered = reached.unwrap_or(unit.project.last_event).max(place.confirmed);
+        place.offered = offered.max(place.offered);
+        let mail = mail.offered();
+        place.mail_offered = mail.offered.unwrap_or(0).max(place.mail_offered);
+        delivery::put(unit.tx, &project, me, &place)?;
+
+        let nowhere = Tree::default();
+        let ask = Ask {
+            project: &project,
+            me,
+            checkout: &unit.checkout,
+            host: unit.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
+            dead: &unit.dead,
+            now: unit.now,
+            tools: unit.uses_tools(),
+            tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
+            budget: self.bytes()?,
+            task: task.as_deref().map(|task| (task, true)),
+            nothing: &claimed.reason,
+            lost: lost.as_deref(),
+            lost_paths: &claimed.lost_paths,
+            news: &items,
+            offered: Some(offered),
+            mail: &mail,
+            in_line: unit.project.waiting,
+        };
+        let brief = brief::of(unit.tx, &ask)?;
+        Ok(shape::Resumed {
+            focus: task,
+            task: claimed.task,
+            hold: claimed.hold,
+            rule: claimed.rule,
+            reason: claimed.reason,
+            lost,
+            paths: claimed.paths,
+            lost_paths: claimed.lost_paths,
+            brief,
+            events: shape::Offered { items, more, offered: Some(offered), kept_from: kept_from(first_kept, &place) },
+            mail,
+        })
+    }
 }
 
 /// Chooses and takes. Whatever was chosen is loaded again with its hold settled, so it is taken as it is.
-fn go_on_with(unit: &mut Unit<'_>, request: &Request, labels: &[String]) -> Result<shape::Claimed> {
+fn go_on_with(unit: &mut Unit<'_>, request: &Resume, labels: &[String]) -> Result<shape::Claimed> {
     let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
     let (me, dead) = (unit.me(), unit.dead.clone());
     let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);

@@ -7,6 +7,7 @@ use tenure_core::message::{RECIPIENTS_MAX, Urgency};
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::query::ids::sort;
 use crate::shape;
 use crate::unit::Unit;
@@ -14,7 +15,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Send {
     /// The agents it is for, at most 20; without them whoever holds what it is about.
     #[serde(default)]
     pub to: Vec<String>,
@@ -31,8 +32,23 @@ pub struct Request {
     pub request: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+/// What a message is about.
+#[derive(Default)]
+struct About {
+    /// As it was named.
+    named: String,
+    /// The hold there is now, with its holder.
+    held: Option<(String, String)>,
+}
+
+impl Operation for Send {
+    const NAME: &'static str = "send";
+    const ABOUT: &'static str = "Sends a message: to agents, or to whoever holds a task";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Mcp, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Sent;
+
+    fn check(&self) -> Result<()> {
         message::text(&self.text)?;
         if self.to.is_empty() && self.about.is_none() {
             return Err(Error::usage("no_recipient", "nobody is named to send it to")
@@ -46,69 +62,60 @@ impl Request {
         self.to.iter().try_for_each(|to| name::check(to).map(|_| ()))?;
         self.about.as_deref().map_or(Ok(()), |about| id::named(about, sort(about)))
     }
-}
 
-/// What a message is about.
-#[derive(Default)]
-struct About {
-    /// As it was named.
-    named: String,
-    /// The hold there is now, with its holder.
-    held: Option<(String, String)>,
-}
-
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Sent> {
-    let text = message::text(&request.text)?;
-    let about = request.about.as_deref().map_or_else(|| Ok(About::default()), |about| find(unit, about))?;
-    let mut to = request.to.clone();
-    to.sort();
-    to.dedup();
-    // To others a task is only named; to its holder, and where a hold is named, it is about that hold.
-    let mut hold = String::new();
-    match &about.held {
-        Some((held, holder)) if to.is_empty() => {
-            hold.clone_from(held);
-            to.push(holder.clone());
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Sent> {
+        let text = message::text(&self.text)?;
+        let about = self.about.as_deref().map_or_else(|| Ok(About::default()), |about| find(unit, about))?;
+        let mut to = self.to.clone();
+        to.sort();
+        to.dedup();
+        // To others a task is only named; to its holder, and where a hold is named, it is about that hold.
+        let mut hold = String::new();
+        match &about.held {
+            Some((held, holder)) if to.is_empty() => {
+                hold.clone_from(held);
+                to.push(holder.clone());
+            }
+            Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold.clone_from(held),
+            Some(_) => {}
+            None if to.is_empty() => return Err(nobody(&about.named)),
+            None => {}
         }
-        Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold.clone_from(held),
-        Some(_) => {}
-        None if to.is_empty() => return Err(nobody(&about.named)),
-        None => {}
-    }
-    if to.iter().any(|to| to == unit.me()) {
-        return Err(Error::refused(Kind::Conflict, "to_yourself", "that would be a message to yourself")
+        if to.iter().any(|to| to == unit.me()) {
+            return Err(Error::refused(Kind::Conflict, "to_yourself", "that would be a message to yourself")
             .entity(unit.me())
             .hint(
                 "`tenure remember --scope agent` keeps something for you; `tenure note` says it to whoever comes next.",
             ));
+        }
+        let (id, agents, longest) = known(unit, &to)?;
+        let data = json!({ "to": to, "about": about.named, "urgency": self.urgency, "request": self.request });
+        let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
+        let row = table::Row {
+            id,
+            number,
+            author: unit.me().to_owned(),
+            recipients: to,
+            about: about.named,
+            hold,
+            urgency: self.urgency,
+            request: self.request,
+            text,
+            at: unit.now,
+            ended_at: Time(0),
+            ended_how: String::new(),
+            ended_by: String::new(),
+        };
+        let project = &unit.project.id;
+        table::insert(unit.tx, project, &row)?;
+        for to in &row.recipients {
+            mail::insert(unit.tx, project, to, number, &row.id, mail::What::Message)?;
+        }
+        if !row.hold.is_empty() {
+            hold::ask(unit.tx, project, &row.hold)?;
+        }
+        Ok(shape::Sent::of(&row, &agents, &longest, unit.now))
     }
-    let (id, agents, longest) = known(unit, &to)?;
-    let data = json!({ "to": to, "about": about.named, "urgency": request.urgency, "request": request.request });
-    let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
-    let row = table::Row {
-        id,
-        number,
-        author: unit.me().to_owned(),
-        recipients: to,
-        about: about.named,
-        hold,
-        urgency: request.urgency,
-        request: request.request,
-        text,
-        at: unit.now,
-        ended_at: Time(0),
-        ended_how: String::new(),
-        ended_by: String::new(),
-    };
-    let project = &unit.project.id;
-    table::insert(unit.tx, project, &row)?;
-    for to in &row.recipients {
-        mail::insert(unit.tx, project, to, number, &row.id, mail::What::Message)?;
-    }
-    if !row.hold.is_empty() {
-        hold::ask(unit.tx, project, &row.hold)?;
-    }
-    Ok(shape::Sent::of(&row, &agents, &longest, unit.now))
 }
 
 /// Finds what a message is about, and its holder.

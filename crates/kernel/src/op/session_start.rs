@@ -7,6 +7,7 @@ use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
 use tenure_core::{Error, Kind, Result, Time, event};
 use tenure_store::table::{event as log, hold, path, session as table, task};
 
+use super::operation::{Access, Door, Operation, Role};
 use super::tool_used::{check_word, fired};
 use crate::unit::Unit;
 use crate::{session, settle, shape};
@@ -15,7 +16,7 @@ use crate::{session, settle, shape};
 /// another process was quicker, is refused and looks again.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct SessionStart {
     /// The tool.
     pub tool: String,
     /// The id of the session.
@@ -30,62 +31,68 @@ pub struct Request {
     pub event: String,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for SessionStart {
+    const NAME: &'static str = "session_start";
+    const ABOUT: &'static str = "Registers a session of an agent tool and its process; takes nothing";
+    const DOORS: &'static [Door] = &[Door::Hook];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::SessionStarted;
+
+    fn check(&self) -> Result<()> {
         check_word(&self.tool)?;
         check_word(&self.event)?;
         rule::id(&self.session).map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::SessionStarted> {
-    let project = unit.project.id.clone();
-    let process = session::process(unit.call);
-    let known = session::known(unit.tx, unit.call, &project, (&request.tool, &request.session))?;
-    let asking = Asking { tool: &request.tool, session: &request.session, start: request.source, process: &process };
-    let proofs = &unit.call.proven_dead;
-    let dead = |seen: &Seen| proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process);
-    let seen: Vec<Seen> = known.iter().map(|row| row.seen.clone()).collect();
-    let answer = if request.given {
-        Answer { agent: unit.me().to_owned(), second_of: None }
-    } else {
-        session::decided(unit.tx, unit.call, &unit.project, &asking, (&seen, unit.now), dead)?
-    };
-    if answer.agent != unit.me() {
-        return Err(other_session(&answer.agent));
-    }
-    // What this agent was in processes that are over, this one is now.
-    let rows = table::of_agent(unit.tx, &project, &answer.agent)?;
-    let ended = rows.iter().filter(|row| row.seen.ended).map(|row| row.seen.began_at).max();
-    let left_behind = match ended {
-        Some(began_at) => left_behind(unit, began_at)?,
-        None => None,
-    };
-    for row in rows {
-        if row.seen.process != process && (row.seen.ended || dead(&row.seen)) {
-            table::forget(unit.tx, &project, &row)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::SessionStarted> {
+        let project = unit.project.id.clone();
+        let process = session::process(unit.call);
+        let known = session::known(unit.tx, unit.call, &project, (&self.tool, &self.session))?;
+        let asking = Asking { tool: &self.tool, session: &self.session, start: self.source, process: &process };
+        let proofs = &unit.call.proven_dead;
+        let dead = |seen: &Seen| proofs.iter().any(|proof| proof.agent == seen.agent && proof.process == seen.process);
+        let seen: Vec<Seen> = known.iter().map(|row| row.seen.clone()).collect();
+        let answer = if self.given {
+            Answer { agent: unit.me().to_owned(), second_of: None }
+        } else {
+            session::decided(unit.tx, unit.call, &unit.project, &asking, (&seen, unit.now), dead)?
+        };
+        if answer.agent != unit.me() {
+            return Err(other_session(&answer.agent));
         }
+        // What this agent was in processes that are over, this one is now.
+        let rows = table::of_agent(unit.tx, &project, &answer.agent)?;
+        let ended = rows.iter().filter(|row| row.seen.ended).map(|row| row.seen.began_at).max();
+        let left_behind = match ended {
+            Some(began_at) => left_behind(unit, began_at)?,
+            None => None,
+        };
+        for row in rows {
+            if row.seen.process != process && (row.seen.ended || dead(&row.seen)) {
+                table::forget(unit.tx, &project, &row)?;
+            }
+        }
+        unit.be_present()?;
+        let row = Seen {
+            process,
+            session: self.session.clone(),
+            agent: answer.agent.clone(),
+            began_at: unit.now,
+            ended: false,
+            last_seen: unit.now,
+        };
+        let again = known.iter().any(|known| known.seen.process == row.process);
+        if !session::is_others(unit.tx, unit.call, &project, (&self.tool, &self.session))? {
+            table::put(unit.tx, &project, &self.tool, &row, again)?;
+        }
+        let me = unit.me();
+        for agent in unit.dead.clone().iter().filter(|agent| *agent != me).take(DEAD_AT_MOST) {
+            settle::died(unit, agent)?;
+        }
+        fired(unit, &self.tool, &self.event)?;
+        let focus = unit.focus().to_owned();
+        Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus, left_behind })
     }
-    unit.be_present()?;
-    let row = Seen {
-        process,
-        session: request.session.clone(),
-        agent: answer.agent.clone(),
-        began_at: unit.now,
-        ended: false,
-        last_seen: unit.now,
-    };
-    let again = known.iter().any(|known| known.seen.process == row.process);
-    if !session::is_others(unit.tx, unit.call, &project, (&request.tool, &request.session))? {
-        table::put(unit.tx, &project, &request.tool, &row, again)?;
-    }
-    let me = unit.me();
-    for agent in unit.dead.clone().iter().filter(|agent| *agent != me).take(DEAD_AT_MOST) {
-        settle::died(unit, agent)?;
-    }
-    fired(unit, &request.tool, &request.event)?;
-    let focus = unit.focus().to_owned();
-    Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus, left_behind })
 }
 
 /// How many agents that were proven dead one start settles at the most.

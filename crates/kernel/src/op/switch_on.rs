@@ -2,18 +2,27 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tenure_core::Result;
 
+use super::operation::{Access, Door, Operation, Role};
+use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {}
+pub struct SwitchOn {}
 
 // Being an op is what does it: the events of the project's making and of the caller's first op were appended when the
 // unit began, and a project with an event is switched on.
-pub(crate) fn apply(unit: &mut Unit<'_>, _: &Request) -> Result<Value> {
-    Ok(json!({ "project": unit.project.key, "switched_on": true }))
+impl Operation for SwitchOn {
+    const NAME: &'static str = "switch_on";
+    const ABOUT: &'static str = "Switches a project on, so that hooks act in it";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::SwitchedOn;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::SwitchedOn> {
+        Ok(shape::SwitchedOn { project: unit.project.key.clone(), switched_on: true })
+    }
 }

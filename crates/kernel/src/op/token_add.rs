@@ -7,6 +7,7 @@ use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
 use tenure_core::{Error, Kind, Result, Span, Time, event, id, text};
 use tenure_store::table::token;
 
+use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store};
 use crate::shape;
 use crate::unit::Unit;
@@ -14,7 +15,7 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct TokenAdd {
     /// Whose it is: `person:NAME`, `service:NAME` or the name of an agent.
     pub principal: String,
     /// The SHA-256 of the secret, in hexadecimal.
@@ -33,8 +34,21 @@ pub struct Request {
     pub expires_in_s: Option<i64>,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl TokenAdd {
+    fn lifetime(&self) -> Result<Span> {
+        access::lifetime(self.expires_in_s, access::TOKEN_TTL, access::TOKEN_MAX)
+    }
+}
+
+impl Operation for TokenAdd {
+    const NAME: &'static str = "token_add";
+    const ABOUT: &'static str = "Gives a principal a token; its secret is never in the request";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::store(Role::Admin);
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::Token;
+
+    fn check(&self) -> Result<()> {
         access::outsider(&self.principal)?;
         access::hash(&self.hash)?;
         self.lifetime()?;
@@ -52,39 +66,35 @@ impl Request {
         Ok(())
     }
 
-    fn lifetime(&self) -> Result<Span> {
-        access::lifetime(self.expires_in_s, access::TOKEN_TTL, access::TOKEN_MAX)
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
+        of_store(unit, "giving tokens")?;
+        if token::of_hash(unit.tx, &self.hash)?.is_some() {
+            return Err(Error::refused(Kind::Conflict, "token_known", "there is a token with this secret already")
+                .hint("Draw another secret."));
+        }
+        known(unit, &self.principal)?;
+        let projects = self.projects.clone().map(|mut keys| {
+            keys.sort();
+            keys.dedup();
+            keys
+        });
+        let row = token::Row {
+            id: unit.redraw(id::Sort::Token)?,
+            principal: self.principal.clone(),
+            label: self.label.clone(),
+            scope: Scope { role: self.role, projects },
+            created_at: unit.now,
+            created_by: unit.me().to_owned(),
+            expires_at: unit.now + self.lifetime()?,
+            revoked_at: Time(0),
+            revoked_by: String::new(),
+        };
+        token::insert(unit.tx, &row, &self.hash)?;
+        let data = json!({
+            "principal": row.principal, "label": row.label, "role": row.scope.role, "projects": row.scope.projects,
+            "expires_at": row.expires_at,
+        });
+        unit.append(event::kind::TOKEN_ADDED, &row.id, "", None, &data)?;
+        Ok(shape::Token::of(&row, unit.now))
     }
-}
-
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Token> {
-    of_store(unit, "giving tokens")?;
-    if token::of_hash(unit.tx, &request.hash)?.is_some() {
-        return Err(Error::refused(Kind::Conflict, "token_known", "there is a token with this secret already")
-            .hint("Draw another secret."));
-    }
-    known(unit, &request.principal)?;
-    let projects = request.projects.clone().map(|mut keys| {
-        keys.sort();
-        keys.dedup();
-        keys
-    });
-    let row = token::Row {
-        id: unit.redraw(id::Sort::Token)?,
-        principal: request.principal.clone(),
-        label: request.label.clone(),
-        scope: Scope { role: request.role, projects },
-        created_at: unit.now,
-        created_by: unit.me().to_owned(),
-        expires_at: unit.now + request.lifetime()?,
-        revoked_at: Time(0),
-        revoked_by: String::new(),
-    };
-    token::insert(unit.tx, &row, &request.hash)?;
-    let data = json!({
-        "principal": row.principal, "label": row.label, "role": row.scope.role, "projects": row.scope.projects,
-        "expires_at": row.expires_at,
-    });
-    unit.append(event::kind::TOKEN_ADDED, &row.id, "", None, &data)?;
-    Ok(shape::Token::of(&row, unit.now))
 }

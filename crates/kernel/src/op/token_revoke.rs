@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure_core::{Result, event, id};
 use tenure_store::table::token;
 
+use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::of_store;
 use crate::shape;
 use crate::unit::Unit;
@@ -13,28 +14,35 @@ use crate::unit::Unit;
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct TokenRevoke {
     /// The token's id.
     pub token: String,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for TokenRevoke {
+    const NAME: &'static str = "token_revoke";
+    const ABOUT: &'static str = "Revokes a token";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::store(Role::Admin);
+    const DOMAIN: Domain = Domain::Store;
+    type Answer = shape::Token;
+
+    fn check(&self) -> Result<()> {
         id::named(&self.token, id::Sort::Token)
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Token> {
-    of_store(unit, "revoking tokens")?;
-    let found = token::get(unit.tx, &request.token)?;
-    let mut row = found.ok_or_else(|| id::unknown(&request.token, id::Sort::Token))?;
-    // One that is revoked stays revoked since when it was: whoever wants it gone has it gone.
-    if row.revoked_at.0 == 0 {
-        row.revoked_at = unit.now;
-        unit.me().clone_into(&mut row.revoked_by);
-        token::revoke(unit.tx, &row.id, row.revoked_at, &row.revoked_by)?;
-        let data = json!({ "principal": row.principal, "label": row.label });
-        unit.append(event::kind::TOKEN_REVOKED, &row.id, "", None, &data)?;
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
+        of_store(unit, "revoking tokens")?;
+        let found = token::get(unit.tx, &self.token)?;
+        let mut row = found.ok_or_else(|| id::unknown(&self.token, id::Sort::Token))?;
+        // One that is revoked stays revoked since when it was: whoever wants it gone has it gone.
+        if row.revoked_at.0 == 0 {
+            row.revoked_at = unit.now;
+            unit.me().clone_into(&mut row.revoked_by);
+            token::revoke(unit.tx, &row.id, row.revoked_at, &row.revoked_by)?;
+            let data = json!({ "principal": row.principal, "label": row.label });
+            unit.append(event::kind::TOKEN_REVOKED, &row.id, "", None, &data)?;
+        }
+        Ok(shape::Token::of(&row, unit.now))
     }
-    Ok(shape::Token::of(&row, unit.now))
 }

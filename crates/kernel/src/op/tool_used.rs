@@ -8,6 +8,7 @@ use tenure_core::{Error, Result, Span, Time, event, redact, session};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, fired as hooks, session as table, touched};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::unit::Unit;
 use crate::{session as sessions, shape};
 
@@ -23,7 +24,7 @@ pub const FIRED_EVERY: Span = Span::minutes(1);
 /// The request. Without the name of a tool it is presence alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct ToolUsed {
     /// The agent tool.
     pub tool: String,
     /// The id of the session.
@@ -72,26 +73,6 @@ pub struct Request {
     pub first: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
-        session::id(&self.session)?;
-        for word in [&self.tool, &self.event, &self.tool_name] {
-            check_word(word)?;
-        }
-        self.sub_agent.as_deref().map(check_word).transpose()?;
-        self.told_as_of.as_deref().map(Time::parse).transpose()?;
-        if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
-            let shown = tenure_core::text::excerpt(program);
-            return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
-        }
-        if self.paths.len() > PATHS_MAX {
-            let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
-            return Err(Error::usage("too_many_paths", message));
-        }
-        self.paths.iter().try_for_each(|path| check_path(path))
-    }
-}
-
 /// Checks a short word of a tool's own: at most 128 bytes, one line, or empty.
 pub(crate) fn check_word(word: &str) -> Result<()> {
     if word.len() <= 128 && !word.chars().any(char::is_control) {
@@ -110,44 +91,70 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
     Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::ToolUsed> {
-    let project = unit.project.id.clone();
-    let me = unit.me();
-    let focus = unit.focus().to_owned();
-    fired(unit, &request.tool, &request.event)?;
-    let process = sessions::process(unit.call);
-    let one = table::One { agent: me, process: &process, tool: &request.tool, session: &request.session };
-    if !request.first && !process.host.is_empty() {
-        one.again(unit.tx, &project, unit.now)?;
+impl Operation for ToolUsed {
+    const NAME: &'static str = "tool_used";
+    const ABOUT: &'static str = "Says what a tool call did: presence, files changed, failures";
+    const DOORS: &'static [Door] = &[Door::Hook];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::ToolUsed;
+
+    fn check(&self) -> Result<()> {
+        session::id(&self.session)?;
+        for word in [&self.tool, &self.event, &self.tool_name] {
+            check_word(word)?;
+        }
+        self.sub_agent.as_deref().map(check_word).transpose()?;
+        self.told_as_of.as_deref().map(Time::parse).transpose()?;
+        if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
+            let shown = tenure_core::text::excerpt(program);
+            return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
+        }
+        if self.paths.len() > PATHS_MAX {
+            let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
+            return Err(Error::usage("too_many_paths", message));
+        }
+        self.paths.iter().try_for_each(|path| check_path(path))
     }
-    if request.told {
-        let found = request.told_as_of.as_deref().map(Time::parse).transpose()?;
-        one.told(unit.tx, &project, found.map_or(unit.now, |found| found.min(unit.now)))?;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::ToolUsed> {
+        let project = unit.project.id.clone();
+        let me = unit.me();
+        let focus = unit.focus().to_owned();
+        fired(unit, &self.tool, &self.event)?;
+        let process = sessions::process(unit.call);
+        let one = table::One { agent: me, process: &process, tool: &self.tool, session: &self.session };
+        if !self.first && !process.host.is_empty() {
+            one.again(unit.tx, &project, unit.now)?;
+        }
+        if self.told {
+            let found = self.told_as_of.as_deref().map(Time::parse).transpose()?;
+            one.told(unit.tx, &project, found.map_or(unit.now, |found| found.min(unit.now)))?;
+        }
+        let shortened_at = match self.context {
+            session::Context::Kept => None,
+            session::Context::Shortened => Some(Some(unit.now)),
+            // An instant before all times says that nothing at all is left.
+            session::Context::Cleared => Some(Some(Time(-unit.now.0))),
+            session::Context::Shown => Some(None),
+        };
+        if let Some(at) = shortened_at {
+            one.shortened(unit.tx, &project, at)?;
+        }
+        if !self.paths.is_empty() {
+            let checkout = unit.checkout.clone();
+            let place = touched::Place { task: &focus, checkout: &checkout, agent: me };
+            touched::put(unit.tx, &project, &place, &self.paths, unit.now)?;
+        }
+        let number = match said(unit.tx, &project, me, self)? {
+            None => None,
+            Some(remark) => Some(remember(unit, self, remark, &focus)?),
+        };
+        Ok(shape::ToolUsed { agent: me.to_owned(), number })
     }
-    let shortened_at = match request.context {
-        session::Context::Kept => None,
-        session::Context::Shortened => Some(Some(unit.now)),
-        // An instant before all times says that nothing at all is left.
-        session::Context::Cleared => Some(Some(Time(-unit.now.0))),
-        session::Context::Shown => Some(None),
-    };
-    if let Some(at) = shortened_at {
-        one.shortened(unit.tx, &project, at)?;
-    }
-    if !request.paths.is_empty() {
-        let checkout = unit.checkout.clone();
-        let place = touched::Place { task: &focus, checkout: &checkout, agent: me };
-        touched::put(unit.tx, &project, &place, &request.paths, unit.now)?;
-    }
-    let number = match said(unit.tx, &project, me, request)? {
-        None => None,
-        Some(remark) => Some(remember(unit, request, remark, &focus)?),
-    };
-    Ok(shape::ToolUsed { agent: me.to_owned(), number })
 }
 
 /// What is to be said about a call, by what was said before.
-pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &Request) -> Result<Option<Remark>> {
+pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &ToolUsed) -> Result<Option<Remark>> {
     if request.tool_name.is_empty() {
         return Ok(None);
     }
@@ -160,7 +167,7 @@ pub(crate) fn said(tx: &mut dyn Tx, project: &str, agent: &str, request: &Reques
     Ok(tool::remark(&past, &request.tool_name, request.program.as_deref().unwrap_or_default(), !request.failed))
 }
 
-fn remember(unit: &mut Unit<'_>, request: &Request, remark: Remark, focus: &str) -> Result<i64> {
+fn remember(unit: &mut Unit<'_>, request: &ToolUsed, remark: Remark, focus: &str) -> Result<i64> {
     let mut data = json!({ "tool": request.tool_name, "kind": request.kind });
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -207,11 +214,11 @@ mod tests {
 
     #[test]
     fn inv_m5_a_command_line_is_refused_as_a_program() {
-        let request = |program: &str| Request {
+        let request = |program: &str| ToolUsed {
             tool: "claude".into(),
             session: "s".into(),
             program: Some(program.into()),
-            ..Request::default()
+            ..ToolUsed::default()
         };
         assert!(request("cargo test").check().is_ok());
         for more in ["cargo test --secret", "curl -H x", "A=b c", "/bin/ls", "", "a\nb"] {

@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::{Error, Kind, Result, event, id, name};
 
+use super::operation::{Access, Door, Operation, Role};
 use crate::paths;
 use crate::shape;
 use crate::unit::{Grant, Unit};
@@ -13,7 +14,7 @@ use crate::unit::{Grant, Unit};
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Transfer {
     /// The task; without it the one in focus.
     #[serde(default)]
     pub task: Option<String>,
@@ -27,55 +28,65 @@ pub struct Request {
     pub force: bool,
 }
 
-impl Request {
-    pub(crate) fn check(&self) -> Result<()> {
+impl Operation for Transfer {
+    const NAME: &'static str = "transfer";
+    const ABOUT: &'static str = "Hands a held task to another agent";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Transferred;
+
+    fn access(&self) -> Access {
+        Access::forced(self.force)
+    }
+
+    fn check(&self) -> Result<()> {
         name::check(&self.to).map(|_| ())
     }
-}
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Transferred> {
-    let task = unit.meant(request.task.as_deref())?;
-    let (mut loaded, fresh) = unit.load_and_draw(&task, id::Sort::Hold)?;
-    let (right, overrode) = unit.right_or_force(&loaded, request.fence, request.force)?;
-    if right == Right::Late {
-        return Err(Error::refused(
-            Kind::Stale,
-            "lapsed",
-            format!("your hold on {task} has lapsed: there is nothing to hand over"),
-        )
-        .entity(&task)
-        .attempt(format!("tenure claim {task}")));
-    }
-    let Some(held) = loaded.full.held.clone() else {
-        return Err(Error::refused(
-            Kind::NotFound,
-            "nothing_to_transfer",
-            format!("{task} is not held by anyone: nothing to hand over"),
-        )
-        .entity(&task)
-        .attempt(format!("tenure claim {task}")));
-    };
-    let to = unit.known_agent(&request.to)?.name;
-    if to == held.holder {
-        return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already"))
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Transferred> {
+        let task = unit.meant(self.task.as_deref())?;
+        let (mut loaded, fresh) = unit.load_and_draw(&task, id::Sort::Hold)?;
+        let (right, overrode) = unit.right_or_force(&loaded, self.fence, self.force)?;
+        if right == Right::Late {
+            return Err(Error::refused(
+                Kind::Stale,
+                "lapsed",
+                format!("your hold on {task} has lapsed: there is nothing to hand over"),
+            )
             .entity(&task)
-            .attempt(format!("tenure show {task}")));
+            .attempt(format!("tenure claim {task}")));
+        }
+        let Some(held) = loaded.full.held.clone() else {
+            return Err(Error::refused(
+                Kind::NotFound,
+                "nothing_to_transfer",
+                format!("{task} is not held by anyone: nothing to hand over"),
+            )
+            .entity(&task)
+            .attempt(format!("tenure claim {task}")));
+        };
+        let to = unit.known_agent(&self.to)?.name;
+        if to == held.holder {
+            return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already"))
+                .entity(&task)
+                .attempt(format!("tenure show {task}")));
+        }
+        paths::refuse_split(unit, &task, &loaded.bound, &to)?;
+        let full = &mut loaded.full;
+        let before = full.task.class();
+        let next_number = unit.project.last_event + 1;
+        unit.end_hold(full, Ending::Transferred, next_number, overrode.as_deref())?;
+        let grant = Grant {
+            kind: event::kind::HOLD_TRANSFERRED,
+            data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
+        };
+        // A new row for the new grant: the old one keeps its own story.
+        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), &grant)?;
+        full.task.version += 1;
+        full.task.updated_at = unit.now;
+        unit.store_task(before, &full.task)?;
+        let mut holds = vec![shape::Hold::granted(&hold, unit.now)];
+        holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_deref())?);
+        Ok(shape::Transferred { holds })
     }
-    paths::refuse_split(unit, &task, &loaded.bound, &to)?;
-    let full = &mut loaded.full;
-    let before = full.task.class();
-    let next_number = unit.project.last_event + 1;
-    unit.end_hold(full, Ending::Transferred, next_number, overrode.as_deref())?;
-    let grant = Grant {
-        kind: event::kind::HOLD_TRANSFERRED,
-        data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
-    };
-    // A new row for the new grant: the old one keeps its own story.
-    let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), &grant)?;
-    full.task.version += 1;
-    full.task.updated_at = unit.now;
-    unit.store_task(before, &full.task)?;
-    let mut holds = vec![shape::Hold::granted(&hold, unit.now)];
-    holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_deref())?);
-    Ok(shape::Transferred { holds })
 }

@@ -8,21 +8,30 @@ use tenure_core::{Result, event};
 use tenure_store::table::task;
 
 use super::claim::finished;
+use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
 use crate::unit::Unit;
 
 /// The request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct Unblock {
     /// The task.
     pub task: String,
 }
 
-pub(crate) fn apply(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Task> {
-    let mut loaded = unit.load(&request.task)?;
-    go_on(unit, &mut loaded.full, false)?;
-    Ok(unit.view(&loaded.full, &loaded.edges))
+impl Operation for Unblock {
+    const NAME: &'static str = "unblock";
+    const ABOUT: &'static str = "Says that a blocked task can go on";
+    const DOORS: &'static [Door] = &[Door::Cli, Door::Http];
+    const ACCESS: Access = Access::project(Role::Worker);
+    type Answer = shape::Task;
+
+    fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
+        let mut loaded = unit.load(&self.task)?;
+        go_on(unit, &mut loaded.full, false)?;
+        Ok(unit.view(&loaded.full, &loaded.edges))
+    }
 }
 
 /// Opens a blocked task; `met` says that what it was blocked on is done.

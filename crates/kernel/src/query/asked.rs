@@ -170,7 +170,7 @@ pub struct Next {
 #[serde(deny_unknown_fields)]
 pub struct Beginning {
     /// As for `resume`.
-    pub request: resume::Request,
+    pub request: resume::Resume,
     /// Most ready tasks.
     pub ready: usize,
 }
@@ -202,7 +202,7 @@ pub struct Files {
 #[serde(deny_unknown_fields)]
 pub struct Standing {
     /// What it is about to say.
-    pub says: tool_used::Request,
+    pub says: tool_used::ToolUsed,
     /// The agent's name, where a person gave it.
     #[serde(default)]
     pub given: Option<String>,

@@ -21,6 +21,7 @@ pub mod next;
 pub mod peek;
 pub mod projects;
 pub mod question;
+pub mod role;
 pub mod session;
 pub mod show;
 pub mod status;

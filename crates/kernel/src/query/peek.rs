@@ -15,7 +15,8 @@ use crate::brief::{self, Ask};
 use crate::call::{Call, Door, Tree};
 use crate::focus::{Seeker, in_focus, own};
 use crate::kernel::Kernel;
-use crate::op::resume::{EVENTS, MAIL, Request, kept_from, lost, news};
+use crate::op::Operation;
+use crate::op::resume::{EVENTS, MAIL, Resume, kept_from, lost, news};
 use crate::shape;
 
 /// What a session is shown when it begins.
@@ -35,7 +36,7 @@ pub enum Beginning {
 
 impl Kernel {
     /// What `resume` would answer now.
-    pub fn peek(&self, call: &Call, request: &Request) -> Result<shape::Resumed> {
+    pub fn peek(&self, call: &Call, request: &Resume) -> Result<shape::Resumed> {
         request.check()?;
         let labels = text::labels(&request.labels)?;
         self.ask(call, |tx, scene| peek(tx, scene, request, &labels))
@@ -43,14 +44,14 @@ impl Kernel {
 
     /// What a session is shown when it begins: the brief of the task in its focus, or up to some ready tasks. One snapshot,
     /// and nothing is gathered that is not shown.
-    pub fn beginning(&self, call: &Call, request: &Request, ready: usize) -> Result<Beginning> {
+    pub fn beginning(&self, call: &Call, request: &Resume, ready: usize) -> Result<Beginning> {
         request.check()?;
         let labels = text::labels(&request.labels)?;
         self.ask(call, |tx, scene| beginning(tx, scene, request, &labels, ready))
     }
 }
 
-fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Request, labels: &[String]) -> Result<shape::Resumed> {
+fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Resume, labels: &[String]) -> Result<shape::Resumed> {
     let project = scene.project_id();
     let me = scene.call.actor.name.as_str();
     let row = agent::get(tx, project, me)?;
@@ -105,7 +106,7 @@ struct Told {
 fn told(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    request: &Request,
+    request: &Resume,
     row: Option<&agent::Row>,
     about: &About<'_>,
 ) -> Result<Told> {
@@ -145,7 +146,7 @@ fn told(
 fn beginning(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    request: &Request,
+    request: &Resume,
     labels: &[String],
     most: usize,
 ) -> Result<Beginning> {

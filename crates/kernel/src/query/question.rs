@@ -6,7 +6,7 @@ use serde_json::Value;
 use tenure_core::{Error, Kind, Result, Stage, text};
 
 use super::{asked, check, commit, list, log, memory};
-use crate::op::{import, resume};
+use crate::op::{Operation, import, resume};
 use crate::read::request;
 
 /// A request that changes nothing.
@@ -57,7 +57,7 @@ pub enum Query {
     /// What `claim` would choose now, and why.
     Next(asked::Next),
     /// What `resume` would answer now.
-    Peek(resume::Request),
+    Peek(resume::Resume),
     /// Agents by name, or those seen lately.
     Agents(asked::Agents),
     /// The projects of the store.
@@ -81,7 +81,7 @@ pub enum Query {
     /// Reads every row of the project, for doctors.
     ReadThrough(asked::Nothing),
     /// What an import would do.
-    ImportPlan(import::Request),
+    ImportPlan(import::Import),
     /// Everything of the project, as lines.
     Export(asked::Export),
     /// Who else holds anything in the checkout of the call.
@@ -160,7 +160,7 @@ pub const ALL: [About; 50] = [
     }),
     public("memory", "One memory", || schema_for!(asked::Id)),
     public("next", "What `claim` would choose now, and why", || schema_for!(asked::Next)),
-    public("peek", "What `resume` would answer now", || schema_for!(resume::Request)),
+    public("peek", "What `resume` would answer now", || schema_for!(resume::Resume)),
     public("agents", "Agents by name, or those seen lately", || schema_for!(asked::Agents)),
     public("projects", "The projects of the store", || schema_for!(asked::Paged)),
     public("project_called", "The one project that has a key or is called a name", || schema_for!(asked::Called)),
@@ -172,7 +172,7 @@ pub const ALL: [About; 50] = [
     public("fired", "When each hook last ran", || schema_for!(asked::Nothing)),
     public("health", "Whether the rows of the project fit together", || schema_for!(asked::Nothing)),
     internal("read_through", "Reads every row of the project, for doctors", || schema_for!(asked::Nothing)),
-    public("import_plan", "What an import would do", || schema_for!(import::Request)),
+    public("import_plan", "What an import would do", || schema_for!(import::Import)),
     public("export", "Everything of the project, as lines", || schema_for!(asked::Export)),
     internal("others_here", "Who else holds anything in the checkout of the call", || schema_for!(asked::Nothing)),
     internal("in_the_way", "The refusal that an edit of files would meet", || schema_for!(asked::Files)),
@@ -304,6 +304,21 @@ impl Query {
             Query::Principals(r) => serde_json::to_string(r),
         };
         json.map_err(|error| Error::bug(format!("a question has no JSON: {error}")))
+    }
+
+    /// The lines of a batch; see [`Operation::lines`].
+    pub fn lines(&self) -> Vec<usize> {
+        match self {
+            Query::ImportPlan(batch) => batch.lines(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// See [`Operation::set_lines`].
+    pub fn set_lines(&mut self, lines: &[usize]) {
+        if let Query::ImportPlan(batch) = self {
+            batch.set_lines(lines);
+        }
     }
 
     /// The query of a name with what it is asked with. Fields that it does not have are refused by their names.

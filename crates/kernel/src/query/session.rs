@@ -27,7 +27,7 @@ const TOUCHED_ENOUGH: Span = Span::minutes(1);
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
     /// What it is about to say.
-    pub says: &'a tool_used::Request,
+    pub says: &'a tool_used::ToolUsed,
     /// The agent's name, where a person gave it.
     pub given: Option<&'a str>,
     /// How much it must know.
@@ -210,7 +210,7 @@ fn would_be(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>, known: &[Seen])
 }
 
 /// Whether all that a tool call says is stored, and no hold waits for a sign of life.
-fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool_used::Request) -> Result<bool> {
+fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool_used::ToolUsed) -> Result<bool> {
     let project = scene.project_id();
     if hold::renewal_due(tx, project, &agent.name, scene.now)? {
         return Ok(false);

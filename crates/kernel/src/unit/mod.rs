@@ -19,7 +19,7 @@ use crate::line::Sight;
 use crate::mail::Over;
 
 /// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
-pub(crate) struct Unit<'a> {
+pub struct Unit<'a> {
     pub(crate) tx: &'a mut dyn Tx,
     pub(crate) call: &'a Call,
     pub(crate) now: Time,

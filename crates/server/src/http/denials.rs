@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenure_kernel::op::access_denied::Request;
+use tenure_kernel::op::access_denied::AccessDenied;
 
 /// What is counted together.
 const EVERY: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ struct Same {
     /// How many were written since.
     written: usize,
     left_out: i64,
-    request: Request,
+    request: AccessDenied,
 }
 
 impl Lately {
@@ -58,7 +58,7 @@ impl Lately {
 
 impl Denials {
     /// What of a denial is to be written down now: itself with how many were left out before it, or nothing.
-    pub(crate) fn admit(&self, mut request: Request, now: Instant) -> Option<Request> {
+    pub(crate) fn admit(&self, mut request: AccessDenied, now: Instant) -> Option<AccessDenied> {
         let (who, what) = (who(&request), what(&request));
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let strangers: usize = match request.principal.is_empty() {
@@ -92,13 +92,13 @@ impl Denials {
             return None;
         }
         request.left_out = std::mem::take(&mut lately.beyond) + std::mem::take(untold);
-        let first = Request { left_out: 0, ..request.clone() };
+        let first = AccessDenied { left_out: 0, ..request.clone() };
         lately.same.insert(what, Same { at: now, written: 1, left_out: 0, request: first });
         Some(request)
     }
 
     /// What was left out and not followed by another of its kind for a minute: it is told now. Forgets what is over.
-    pub(crate) fn due(&self, now: Instant) -> Vec<Request> {
+    pub(crate) fn due(&self, now: Instant) -> Vec<AccessDenied> {
         let mut due = Vec::new();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let All { who: of, untold } = &mut *all;
@@ -113,7 +113,7 @@ impl Denials {
                     return false;
                 }
                 // The event is one of them.
-                due.push(Request { left_out: left_out - 1, ..same.request.clone() });
+                due.push(AccessDenied { left_out: left_out - 1, ..same.request.clone() });
                 (same.at, same.written, same.left_out) = (now, 1, 0);
                 true
             });
@@ -128,14 +128,14 @@ impl Denials {
 }
 
 /// Who was denied: a principal, or an address.
-fn who(request: &Request) -> String {
+fn who(request: &AccessDenied) -> String {
     match request.principal.as_str() {
         "" => format!("@{}", request.from),
         principal => principal.to_owned(),
     }
 }
 
-fn what(request: &Request) -> [String; 4] {
+fn what(request: &AccessDenied) -> [String; 4] {
     [&request.agent, &request.what, &request.project, &request.code].map(String::clone)
 }
 
@@ -143,13 +143,13 @@ fn what(request: &Request) -> [String; 4] {
 mod tests {
     use super::*;
 
-    fn denied(principal: &str, what: &str, from: &str) -> Request {
-        Request {
+    fn denied(principal: &str, what: &str, from: &str) -> AccessDenied {
+        AccessDenied {
             principal: principal.into(),
             what: what.into(),
             code: "c".into(),
             from: from.into(),
-            ..Request::default()
+            ..AccessDenied::default()
         }
     }
 

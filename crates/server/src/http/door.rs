@@ -276,7 +276,7 @@ impl Server {
         project: &str,
         from: &str,
     ) {
-        let request = access_denied::Request {
+        let request = access_denied::AccessDenied {
             principal: principal.unwrap_or_default().to_owned(),
             agent: agent.to_owned(),
             what: text::excerpt(what),
@@ -297,8 +297,8 @@ impl Server {
         }
     }
 
-    async fn write_down(&self, request: access_denied::Request) {
-        if let Err(failure) = self.run(ours(), Op::AccessDenied(request)).await {
+    async fn write_down(&self, request: access_denied::AccessDenied) {
+        if let Err(failure) = self.run(ours(), Op::new(request)).await {
             self.log.line("error", &[("message", "a denial could not be written down"), ("code", failure.code())]);
         }
     }

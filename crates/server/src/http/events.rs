@@ -10,9 +10,9 @@ use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use tenure_core::access::Role;
 use tenure_core::{Error, Result, Time};
-use tenure_kernel::op::role;
 use tenure_kernel::query::asked;
 use tenure_kernel::query::log::Since;
+use tenure_kernel::query::role;
 use tenure_kernel::{Call, Query};
 use tokio::sync::mpsc;
 

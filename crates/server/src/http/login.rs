@@ -101,14 +101,14 @@ async fn sign_in(
     if !is_good {
         server.count_sign_in(asked)?;
     }
-    let op = login_take::Request {
+    let op = login_take::LoginTake {
         link: link?,
         session: session.hash(),
         csrf: csrf.hash(),
         expires_in_s: None,
         from: asked.from.clone(),
     };
-    server.run(ours(), Op::LoginTake(op)).await.map(drop)
+    server.run(ours(), Op::new(op)).await.map(drop)
 }
 
 /// The hash of the link in a form.
@@ -131,8 +131,8 @@ pub(super) async fn close(State(server): Shared, caller: Caller) -> Answer {
         server.audit(&error, Some(&caller.grants.principal), &caller.name, "sign out", "", &caller.from).await;
         return Err(error.into());
     };
-    let op = login_close::Request { session: Some(session), principal: None };
-    server.run(ours(), Op::LoginClose(op)).await?;
+    let op = login_close::LoginClose { session: Some(session), principal: None };
+    server.run(ours(), Op::new(op)).await?;
     let mut response = empty(StatusCode::SEE_OTHER);
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
     response.headers_mut().append(header::SET_COOKIE, cookie(COOKIE, "", "HttpOnly; Max-Age=0; ")?);

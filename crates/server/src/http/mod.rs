@@ -40,7 +40,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::op::role;
+use tenure_kernel::query::role;
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tokio::sync::{Semaphore, watch};
 
@@ -154,7 +154,7 @@ impl Server {
     pub(crate) async fn run_as(&self, caller: &Caller, call: Call, op: Op) -> Result<Reply> {
         let (what, project) = (op.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
-        self.allow(caller, &project, what, role::needs(&op, &project)).await?;
+        self.allow(caller, &project, what, op.needs(&project)).await?;
         let outcome = self.run(call, op).await;
         self.noted(caller, what, &project, outcome).await
     }

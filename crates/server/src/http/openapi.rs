@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json as value};
 use tenure_kernel::Door;
-use tenure_kernel::op;
+use tenure_kernel::op::{Entry, OPS};
 
 use super::door::{AGENT, CHECKOUT, IDEMPOTENCY, PROJECT};
 use super::reads::{RESOURCES, Resource, Sort};
@@ -24,8 +24,8 @@ pub(super) async fn serve() -> Answer {
 pub(super) fn document() -> Value {
     let mut parts = Parts::default();
     let mut paths = Map::new();
-    for about in op::ALL.iter().filter(|about| about.doors.contains(&Door::Http)) {
-        paths.insert(format!("/api/v1/ops/{}", about.name), value!({ "post": parts.op(about) }));
+    for entry in OPS.iter().filter(|entry| entry.doors.contains(&Door::Http)) {
+        paths.insert(format!("/api/v1/ops/{}", entry.name), value!({ "post": parts.op(entry) }));
     }
     let project_list = parts.schema("projects", &value!({
         "type": "object",
@@ -81,8 +81,9 @@ struct Parts {
 }
 
 impl Parts {
-    fn op(&mut self, about: &op::About) -> Value {
-        let request = self.schema(&format!("{}_request", about.name), (about.schema)().as_value());
+    fn op(&mut self, entry: &Entry) -> Value {
+        let request = self.schema(&format!("{}_request", entry.name), (entry.request)().as_value());
+        let answer = self.schema(&format!("{}_answer", entry.name), (entry.answer)().as_value());
         let mut parameters = value!([
             { "name": "project", "in": "query", "schema": { "type": "string", "minLength": 1 },
               "description": "The project, by its name or key; needed by whoever belongs to several" },
@@ -91,14 +92,14 @@ impl Parts {
             header(PROJECT, "The project, where the address does not name it", "^[!-~]{1,500}$"),
             such_as("here:/work/web", header(CHECKOUT, "The working tree that paths are in, as HOST:PATH", TREE)),
         ]);
-        if let Some(parameters) = parameters.as_array_mut().filter(|_| about.name == TAKES_VERSION) {
+        if let Some(parameters) = parameters.as_array_mut().filter(|_| entry.name == TAKES_VERSION) {
             let what = "The ETag that the task was read with: refused (412) where its version is another";
             let pattern = r#"^(\*|"[0-9]{1,18}(-[0-9a-f]{1,16})?")$"#;
             parameters.push(such_as("*", header("if-match", what, pattern)));
         }
         value!({
-            "operationId": about.name,
-            "summary": about.what,
+            "operationId": entry.name,
+            "summary": entry.about,
             "tags": ["ops"],
             "parameters": parameters,
             "requestBody": { "required": true, "content": { "application/json": { "schema": request } } },
@@ -111,7 +112,7 @@ impl Parts {
                         },
                         "etag": { "schema": { "type": "string" }, "description": "\"VERSION-MARK\" of the task in the answer" },
                     },
-                    "content": { "application/json": { "schema": { "type": ["object", "null"] } } },
+                    "content": { "application/json": { "schema": answer } },
                 },
                 "default": { "$ref": "#/components/responses/problem" },
             },
@@ -271,6 +272,19 @@ mod tests {
             }
         });
         assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn every_op_has_a_typed_answer() {
+        let document = document();
+        for entry in OPS.iter().filter(|entry| entry.doors.contains(&Door::Http)) {
+            let content =
+                &document["paths"][format!("/api/v1/ops/{}", entry.name)]["post"]["responses"]["200"]["content"];
+            let target = content["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
+            let answer = document.pointer(target.trim_start_matches('#')).cloned().unwrap_or_default();
+            let is_typed = ["properties", "anyOf", "oneOf"].iter().any(|key| answer.get(key).is_some());
+            assert!(is_typed, "{}: {answer}", entry.name);
+        }
     }
 
     #[test]

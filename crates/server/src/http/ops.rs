@@ -14,7 +14,7 @@ use super::reads::Given;
 use super::segments::Segments;
 use super::tags::{if_match, tagged};
 use super::{Answer, Server, Shared, body};
-use crate::delivery::{Offered, offered};
+use crate::delivery::Offered;
 use crate::shares::Bounds;
 
 /// Most answers whose offers wait to be confirmed, of all principals and of one.
@@ -41,14 +41,16 @@ pub(super) async fn run(
     let named = project_named(&asked, &given, &caller)?;
     let project = server.project(&caller, &named, true).await?;
     let call = server.call(&caller, project, Some(&asked))?;
-    let op_name = op.name();
+    let offered = op.entry().offered;
     let is_retryable = asked.header(IDEMPOTENCY)?.is_some();
     server.confirm(&caller, &call, &op, progress, is_retryable).await;
     let reply = server.run_as(&caller, call.clone(), op).await?;
-    let offered = if reply.replayed { Offered::default() } else { offered(op_name, &reply.body) };
-    if offered != Offered::default() {
-        let request = Some(call.request_id.as_str().to_owned());
-        server.offers().answered(request, recipient(&caller, &call), &caller.grants.principal, offered);
+    if let Some(offered) = offered.filter(|_| !reply.replayed) {
+        let offered = offered(&reply.body)?;
+        if offered != Offered::default() {
+            let request = Some(call.request_id.as_str().to_owned());
+            server.offers().answered(request, recipient(&caller, &call), &caller.grants.principal, offered);
+        }
     }
     let mut response = tagged(reply.body);
     if reply.replayed {
@@ -92,7 +94,7 @@ impl Server {
             }
         }
         let call = Call { request_id: RequestId::draw(&OsEntropy), ..call.clone() };
-        let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
+        let op = Op::new(confirm::Confirm { events: seen.events, mail: seen.mail });
         // The next request tries again where it fails.
         if self.queue.run(call, op, Arc::new(|| true), self.deadline()).await.is_ok() {
             self.offers().confirmed(&recipient, progress, request);

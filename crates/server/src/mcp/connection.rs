@@ -52,13 +52,13 @@ struct Shared {
 
 /// Writes down that an agent is over.
 fn end(own: &Who, desk: &dyn Desk) {
-    let over = session_end::Request {
+    let over = session_end::SessionEnd {
         tool: if own.tool.is_empty() { "mcp".to_owned() } else { own.tool.clone() },
         session: own.name.clone(),
         reason: "other".to_owned(),
         event: String::new(),
     };
-    let ended = desk.run(own, None, &Op::SessionEnd(over));
+    let ended = desk.run(own, None, &Op::new(over));
     desk.log(&match ended {
         Ok(_) => format!("{} is over", own.name),
         Err(error) => format!("{} is over, which could not be written down: {error}", own.name),
@@ -156,7 +156,7 @@ impl Connection {
     /// Whoever makes this call has read the answers that were given before it came in.
     fn confirm(&self, who: &Who, origin: &Origin) {
         let Some(seen) = self.delivery().seen(&who.name, origin.progress, None) else { return };
-        let op = Op::Confirm(confirm::Request { events: seen.events, mail: seen.mail });
+        let op = Op::new(confirm::Confirm { events: seen.events, mail: seen.mail });
         match origin.desk.run(who, None, &op) {
             Ok(_) => self.delivery().confirmed(&who.name, origin.progress, None),
             // The next call tries again; at worst the same is told twice, marked.
@@ -242,7 +242,7 @@ impl ServerHandler for Connection {
         let look = |_: &Connection, who: &Who, origin: &Origin| {
             let desk = &origin.desk;
             let labels = desk.defaults()?.labels;
-            desk.peek(who, &resume::Request { labels, ..resume::Request::default() })
+            desk.peek(who, &resume::Resume { labels, ..resume::Resume::default() })
         };
         match self.in_turn(&context, origin, look).await {
             Some((_, Ok(seen))) => {

@@ -78,7 +78,7 @@ pub trait Desk: Send + Sync + 'static {
     fn ask(&self, who: &Who, query: &Query<'_>) -> Result<Value>;
 
     /// What `resume` would answer somebody now. Nothing is taken, offered or confirmed.
-    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed>;
+    fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed>;
 
     /// A file of the checkout as it is now: where it is, its sum and its size.
     fn artifact(&self, path: &str) -> Result<Artifact>;

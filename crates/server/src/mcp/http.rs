@@ -284,13 +284,13 @@ impl Door {
             return Ok(());
         }
         let agent = call.actor.name.clone();
-        let over = session_end::Request {
+        let over = session_end::SessionEnd {
             tool: call.actor.tool.clone(),
             session: agent.clone(),
             reason: "other".to_owned(),
             event: String::new(),
         };
-        self.server.run_as(&visitor.caller, call, Op::SessionEnd(over)).await?;
+        self.server.run_as(&visitor.caller, call, Op::new(over)).await?;
         self.server.log.line("info", &[("mcp", &format!("{agent} is over"))]);
         Ok(())
     }

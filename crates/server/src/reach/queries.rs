@@ -96,7 +96,7 @@ impl Reach {
     }
 
     /// What `resume` would answer now.
-    pub fn peek(&self, call: &Call, request: &resume::Request) -> Result<Resumed> {
+    pub fn peek(&self, call: &Call, request: &resume::Resume) -> Result<Resumed> {
         self.ask(call, |kernel| kernel.peek(call, request), || Query::Peek(request.clone()))
     }
 
@@ -116,7 +116,7 @@ impl Reach {
     }
 
     /// What an import would do.
-    pub fn import_plan(&self, call: &Call, request: &import::Request) -> Result<Imported> {
+    pub fn import_plan(&self, call: &Call, request: &import::Import) -> Result<Imported> {
         self.ask(call, |kernel| kernel.import_plan(call, request), || Query::ImportPlan(request.clone()))
     }
 }
@@ -330,7 +330,7 @@ impl Reach {
     }
 
     /// What a session is shown when it begins.
-    pub fn beginning(&self, call: &Call, request: &resume::Request, ready: usize) -> Result<Beginning> {
+    pub fn beginning(&self, call: &Call, request: &resume::Resume, ready: usize) -> Result<Beginning> {
         self.ask(
             call,
             |kernel| kernel.beginning(call, request, ready),

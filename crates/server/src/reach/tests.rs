@@ -141,7 +141,7 @@ fn call(request_id: &str) -> Call {
 }
 
 fn adding() -> Op {
-    Op::Add(add::Request::titled("first"))
+    Op::new(add::Add::titled("first"))
 }
 
 fn titles(area: &Area) -> Vec<String> {
@@ -236,10 +236,10 @@ fn a_server_that_does_not_carry_it_out_is_left_alone_from_then_on() {
         assert_eq!(seen.recv().unwrap(), Saw::Request("add".to_owned()));
         // The connection is closed before the op is carried out here, and no other is made.
         assert_eq!(seen.recv().unwrap(), Saw::HangUp);
-        let noting = Op::Note(note::Request {
+        let noting = Op::new(note::Note {
             task: Some(area.kernel().list(&call("q"), &list::Filter::default()).unwrap().items[0].id.clone()),
             text: "n".into(),
-            ..note::Request::default()
+            ..note::Note::default()
         });
         reach.run(&call("r2"), &noting).unwrap();
         reach.list(&call("q"), &list::Filter::default()).unwrap();

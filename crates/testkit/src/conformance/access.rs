@@ -44,21 +44,21 @@ pub(super) const ANN: &str = "person:ann";
 /// Gives a token and returns its id.
 pub(super) fn token(world: &World, principal: &str, secret: &str) -> String {
     let (principal, hash) = (principal.to_owned(), hash(secret));
-    id(&world.in_store(ANN, Op::TokenAdd(token_add::Request { principal, hash, ..Default::default() })).unwrap())
+    id(&world.in_store(ANN, Op::new(token_add::TokenAdd { principal, hash, ..Default::default() })).unwrap())
 }
 
 pub(super) fn member(world: &World, principal: &str, project: &str, role: Option<Role>) -> Value {
-    let request = member_set::Request { principal: principal.into(), project: project.into(), role };
-    world.in_store(ANN, Op::MemberSet(request)).unwrap()
+    let request = member_set::MemberSet { principal: principal.into(), project: project.into(), role };
+    world.in_store(ANN, Op::new(request)).unwrap()
 }
 
 fn reserved(world: &World) {
     let principal = access::OURS.to_owned();
-    let role = |role| Op::MemberSet(member_set::Request { principal: principal.clone(), project: "*".into(), role });
+    let role = |role| Op::new(member_set::MemberSet { principal: principal.clone(), project: "*".into(), role });
     let (secret, link) = (hash("a"), hash("b"));
-    let token = token_add::Request { principal: principal.clone(), hash: secret, ..Default::default() };
-    let login = login_offer::Request { principal: principal.clone(), hash: link, expires_in_s: None };
-    for op in [Op::TokenAdd(token), role(Some(Role::Viewer)), Op::LoginOffer(login)] {
+    let token = token_add::TokenAdd { principal: principal.clone(), hash: secret, ..Default::default() };
+    let login = login_offer::LoginOffer { principal: principal.clone(), hash: link, expires_in_s: None };
+    for op in [Op::new(token), role(Some(Role::Viewer)), Op::new(login)] {
         assert_eq!(code_of(world.in_store(ANN, op.clone())), "reserved_name", "{}", op.name());
     }
     // What somebody was given before that can be taken away.
@@ -89,16 +89,16 @@ pub(super) fn run(world: &World, call: &Call, op: Op) -> Result<Value> {
 }
 
 pub(super) fn adding() -> Op {
-    Op::Add(add::Request::titled("x"))
+    Op::new(add::Add::titled("x"))
 }
 
 fn disable(world: &World, principal: &str, disabled: bool) {
-    let op = Op::PrincipalSet(principal_set::Request { principal: principal.into(), disabled });
+    let op = Op::new(principal_set::PrincipalSet { principal: principal.into(), disabled });
     world.in_store(ANN, op).unwrap();
 }
 
 fn expires(world: &World) {
-    let request = token_add::Request {
+    let request = token_add::TokenAdd {
         principal: "service:ci".into(),
         hash: hash("s"),
         expires_in_s: Some(600),
@@ -106,7 +106,7 @@ fn expires(world: &World) {
         projects: Some(words(&["name:p"])),
         ..Default::default()
     };
-    world.in_store(ANN, Op::TokenAdd(request)).unwrap();
+    world.in_store(ANN, Op::new(request)).unwrap();
     let scope = Scope { role: Some(Role::Viewer), projects: Some(words(&["name:p"])) };
     let grants = Grants { principal: "service:ci".into(), members: BTreeMap::new(), scope };
     assert_eq!(who(world, "s"), Some(grants.clone()));
@@ -121,8 +121,8 @@ fn expires(world: &World) {
     assert_eq!(code_of(world.kernel.who_is("s")), "bad_hash");
     for (expires_in_s, code) in [(0, "bad_lifetime"), (366 * 86_400, "bad_lifetime"), (i64::MAX, "bad_lifetime")] {
         let (principal, hash) = (ANN.into(), hash("u"));
-        let request = token_add::Request { principal, hash, expires_in_s: Some(expires_in_s), ..Default::default() };
-        assert_eq!(code_of(world.in_store(ANN, Op::TokenAdd(request))), code);
+        let request = token_add::TokenAdd { principal, hash, expires_in_s: Some(expires_in_s), ..Default::default() };
+        assert_eq!(code_of(world.in_store(ANN, Op::new(request))), code);
     }
 }
 
@@ -131,7 +131,7 @@ fn revoked(world: &World) {
     token(world, ANN, "t");
     let elsewhere = world.another();
     assert!(elsewhere.who_is(&hash("s")).unwrap().is_some());
-    let revoke = Op::TokenRevoke(token_revoke::Request { token: first.clone() });
+    let revoke = Op::new(token_revoke::TokenRevoke { token: first.clone() });
     let answer = world.in_store(ANN, revoke.clone()).unwrap();
     assert_eq!((answer["state"].as_str(), answer["revoked_by"].as_str()), (Some("revoked"), Some(ANN)));
     assert_eq!(elsewhere.who_is(&hash("s")).unwrap(), None, "on every server at once");
@@ -140,11 +140,11 @@ fn revoked(world: &World) {
     let before = dump(&world.kernel);
     assert_eq!(world.in_store(ANN, revoke).unwrap()["revoked_at"], answer["revoked_at"]);
     assert_eq!(dump(&world.kernel)["token"], before["token"]);
-    let unknown = Op::TokenRevoke(token_revoke::Request { token: "k-00000".into() });
+    let unknown = Op::new(token_revoke::TokenRevoke { token: "k-00000".into() });
     assert_eq!(code_of(world.in_store(ANN, unknown)), "not_found");
     // The secret of a revoked one does not come back either.
-    let again = token_add::Request { principal: ANN.into(), hash: hash("s"), ..Default::default() };
-    assert_eq!(code_of(world.in_store(ANN, Op::TokenAdd(again))), "token_known");
+    let again = token_add::TokenAdd { principal: ANN.into(), hash: hash("s"), ..Default::default() };
+    assert_eq!(code_of(world.in_store(ANN, Op::new(again))), "token_known");
     assert_eq!(world.kernel.token_id(&world.call(ANN), &first[2..6]).unwrap(), first);
 }
 
@@ -160,7 +160,7 @@ fn disabled(world: &World) {
     disable(world, "person:bob", false);
     assert!(who(world, "s").is_some());
     assert!(!signed_in(world, "cookie"), "a session that was closed stays closed");
-    let unknown = Op::PrincipalSet(principal_set::Request { principal: "person:eve".into(), disabled: true });
+    let unknown = Op::new(principal_set::PrincipalSet { principal: "person:eve".into(), disabled: true });
     assert_eq!(code_of(world.in_store(ANN, unknown)), "unknown_principal");
 }
 
@@ -171,7 +171,7 @@ fn no_role(world: &World) {
     let before = dump(&world.kernel);
     let there = call(world, "person:bob", &bob);
     let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
-    for op in [adding(), Op::Claim(claim::Request { task: Some(task.clone()), ..Default::default() })] {
+    for op in [adding(), Op::new(claim::Claim { task: Some(task.clone()), ..Default::default() })] {
         assert_eq!(refusal(run(world, &there, op.clone())).to_json(), unknown_project("name:p").to_json());
         assert_eq!(refusal(run(world, &nowhere, op)).to_json(), unknown_project("name:none").to_json());
     }
@@ -197,11 +197,11 @@ fn failing_lookup(world: &World) {
 fn who_gives(world: &World) {
     let ops = || {
         [
-            Op::TokenAdd(token_add::Request { principal: "a".into(), hash: hash("s"), ..Default::default() }),
-            Op::MemberSet(member_set::Request { principal: "a".into(), project: "*".into(), role: Some(Role::Admin) }),
-            Op::PrincipalSet(principal_set::Request { principal: ANN.into(), disabled: true }),
-            Op::LoginOffer(login_offer::Request { principal: ANN.into(), hash: hash("s"), expires_in_s: None }),
-            Op::LoginClose(login_close::Request { session: None, principal: Some(ANN.into()) }),
+            Op::new(token_add::TokenAdd { principal: "a".into(), hash: hash("s"), ..Default::default() }),
+            Op::new(member_set::MemberSet { principal: "a".into(), project: "*".into(), role: Some(Role::Admin) }),
+            Op::new(principal_set::PrincipalSet { principal: ANN.into(), disabled: true }),
+            Op::new(login_offer::LoginOffer { principal: ANN.into(), hash: hash("s"), expires_in_s: None }),
+            Op::new(login_close::LoginClose { session: None, principal: Some(ANN.into()) }),
         ]
     };
     for op in ops() {
@@ -239,7 +239,7 @@ fn who_gives(world: &World) {
 
 fn audit(world: &World) {
     let long = "x\u{202e}\n".repeat(10_000);
-    let request = access_denied::Request {
+    let request = access_denied::AccessDenied {
         principal: "person:bob".into(),
         agent: long.clone(),
         what: long.clone(),
@@ -248,9 +248,10 @@ fn audit(world: &World) {
         from: long,
         left_out: 7,
     };
-    world.in_store("service:tenure", Op::AccessDenied(request)).unwrap();
-    let unknown = access_denied::Request { what: "GET /".into(), code: "not_signed_in".into(), ..Default::default() };
-    world.in_store("service:tenure", Op::AccessDenied(unknown)).unwrap();
+    world.in_store("service:tenure", Op::new(request)).unwrap();
+    let unknown =
+        access_denied::AccessDenied { what: "GET /".into(), code: "not_signed_in".into(), ..Default::default() };
+    world.in_store("service:tenure", Op::new(unknown)).unwrap();
     let filter = log::Filter { kind: Some("access.denied".into()), limit: 10, ..Default::default() };
     let page = world.kernel.log(&Call { project: project::whole_store(), ..world.call(ANN) }, &filter).unwrap();
     let [first, second] = &page.items[..] else { panic!("{page:?}") };
@@ -260,7 +261,7 @@ fn audit(world: &World) {
     // Nobody writes it down for themselves.
     let admin = Grants { members: BTreeMap::from([("*".into(), Role::Admin)]), ..worker(ANN) };
     let call = Call { project: project::whole_store(), ..call(world, ANN, &admin) };
-    assert_eq!(code_of(run(world, &call, Op::AccessDenied(access_denied::Request::default()))), "not_offered");
+    assert_eq!(code_of(run(world, &call, Op::new(access_denied::AccessDenied::default()))), "not_offered");
 }
 
 fn others_projects(world: &World) {
@@ -322,8 +323,8 @@ fn secrets(world: &World) {
     }
     // Neither is in a refusal of what was meant to be a hash.
     let request =
-        token_add::Request { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
-    let error = refusal(world.in_store(ANN, Op::TokenAdd(request)));
+        token_add::TokenAdd { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
+    let error = refusal(world.in_store(ANN, Op::new(request)));
     assert!(!format!("{}{error:?}", error.to_json()).contains(token_secret.expose()));
 }
 
@@ -336,7 +337,7 @@ fn restored(world: &World) {
     offer(world, ANN, "unused");
     let path = world.dir.path().join("b.db");
     world.kernel.backup(&world.call(ANN), &path, Existing::Keep, &|_| {}).unwrap();
-    world.in_store(ANN, Op::TokenRevoke(token_revoke::Request { token: first })).unwrap();
+    world.in_store(ANN, Op::new(token_revoke::TokenRevoke { token: first })).unwrap();
     disable(world, "person:eve", true);
     token(world, "person:bob", "later");
     let backup = Backup::open(&path).unwrap();
@@ -388,8 +389,8 @@ fn members(world: &World) {
     for (principal, project, code) in
         [("person:eve", "name:p", "unknown_principal"), ("Bob", "*", "bad_name"), ("bob", "_", "bad_project_key")]
     {
-        let request = member_set::Request { principal: principal.into(), project: project.into(), role: None };
-        assert_eq!(code_of(world.in_store(ANN, Op::MemberSet(request))), code);
+        let request = member_set::MemberSet { principal: principal.into(), project: project.into(), role: None };
+        assert_eq!(code_of(world.in_store(ANN, Op::new(request))), code);
     }
 }
 

@@ -20,13 +20,13 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 pub(super) fn offer(world: &World, principal: &str, link: &str) {
-    let request = login_offer::Request { principal: principal.into(), hash: hash(link), expires_in_s: None };
-    world.in_store(ANN, Op::LoginOffer(request)).unwrap();
+    let request = login_offer::LoginOffer { principal: principal.into(), hash: hash(link), expires_in_s: None };
+    world.in_store(ANN, Op::new(request)).unwrap();
 }
 
 fn taking(link: &str, cookie: &str) -> Op {
     let (link, session, csrf) = (hash(link), hash(cookie), hash("form"));
-    Op::LoginTake(login_take::Request { link, session, csrf, expires_in_s: Some(3_600), from: String::new() })
+    Op::new(login_take::LoginTake { link, session, csrf, expires_in_s: Some(3_600), from: String::new() })
 }
 
 pub(super) fn take(world: &World, link: &str, cookie: &str) -> Result<Value> {
@@ -75,8 +75,8 @@ fn links(world: &World) {
     // A cookie that is somebody's is nobody else's.
     offer(world, "person:bob", "third");
     assert_eq!(code_of(take(world, "third", "b")), "login_refused");
-    let service = login_offer::Request { principal: "service:ci".into(), hash: hash("x"), expires_in_s: None };
-    assert_eq!(code_of(world.in_store(ANN, Op::LoginOffer(service))), "not_a_person");
+    let service = login_offer::LoginOffer { principal: "service:ci".into(), hash: hash("x"), expires_in_s: None };
+    assert_eq!(code_of(world.in_store(ANN, Op::new(service))), "not_a_person");
     // What has long been over is dropped, and is refused as before.
     world.advance(Span::days(8));
     offer(world, ANN, "fourth");
@@ -96,7 +96,7 @@ fn sessions(world: &World) {
     assert!(!is_secret_of("another form", &found.csrf));
     let close = |actor: &str, session: Option<&str>, principal: Option<&str>| {
         let (session, principal) = (session.map(hash), principal.map(str::to_owned));
-        world.in_store(actor, Op::LoginClose(login_close::Request { session, principal }))
+        world.in_store(actor, Op::new(login_close::LoginClose { session, principal }))
     };
     assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 1);
     assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 0);

@@ -27,8 +27,8 @@ pub(super) const CASES: &[Case] = &[
 fn ownership(world: &World) {
     let (ann, bob) = (worker(ANN), worker("person:bob"));
     run(world, &call(world, "claude-1", &ann), adding()).unwrap();
-    let mail = send::Request { to: words(&["claude-1"]), text: "for you".into(), ..Default::default() };
-    run(world, &call(world, ANN, &ann), Op::Send(mail)).unwrap();
+    let mail = send::Send { to: words(&["claude-1"]), text: "for you".into(), ..Default::default() };
+    run(world, &call(world, ANN, &ann), Op::new(mail)).unwrap();
     let before = dump(&world.kernel);
     let filter = memory::Filter { limit: 5, ..Default::default() };
     let denied = |error: tenure_core::Error| {
@@ -136,7 +136,7 @@ fn behind_force(world: &World) {
     let task = world.add("held");
     world.claim("a", &task).unwrap();
     let ann = Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) };
-    let forced = |force| Op::Done(done::Request { task: Some(task.clone()), fence: None, force });
+    let forced = |force| Op::new(done::Done { task: Some(task.clone()), fence: None, force });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forced(true))), "role_too_low");
     run(world, &call(world, ANN, &ann), forced(true)).unwrap();
     let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
@@ -144,16 +144,16 @@ fn behind_force(world: &World) {
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("a")));
     // Behind an agent stands its principal.
     let noted = world.add("noted");
-    let note = note::Request { task: Some(noted), text: "x".into(), ..Default::default() };
-    run(world, &call(world, "claude-1", &ann), Op::Note(note)).unwrap();
+    let note = note::Note { task: Some(noted), text: "x".into(), ..Default::default() };
+    run(world, &call(world, "claude-1", &ann), Op::new(note)).unwrap();
     assert_eq!(last("task.noted").data["principal"], ANN);
     // What everybody is always shown is for operators.
     let item =
         remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
-    let said = world.run(ANN, Op::Remember(remember::Request { items: vec![item] })).unwrap();
+    let said = world.run(ANN, Op::new(remember::Remember { items: vec![item] })).unwrap();
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-    let pin = || Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true });
-    let forget = || Op::MemoryForget(memory_forget::Request { memory: memory.clone() });
+    let pin = || Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true });
+    let forget = || Op::new(memory_forget::MemoryForget { memory: memory.clone() });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), pin())), "role_too_low");
     run(world, &call(world, ANN, &ann), pin()).unwrap();
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forget())), "role_too_low");
@@ -163,7 +163,7 @@ fn behind_force(world: &World) {
 fn stealing(world: &World) {
     let (worker, operator) =
         (worker(ANN), Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) });
-    let lock = |force| Op::Lock(lock::Request { name: "deploy".into(), force, ..Default::default() });
+    let lock = |force| Op::new(lock::Lock { name: "deploy".into(), force, ..Default::default() });
     world.run("b", lock(false)).unwrap();
     // From the living: an operator, as a person.
     assert_eq!(code_of(run(world, &call(world, "claude-1", &worker), lock(true))), "not_gone");
@@ -174,15 +174,14 @@ fn stealing(world: &World) {
     let event = world.events().into_iter().rfind(|event| event.kind == "lock.taken").unwrap();
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("b")));
     // From somebody who is gone: whoever works.
-    let path = |force| {
-        Op::Reserve(reserve::Request { paths: words(&["a"]), all_checkouts: true, force, ..Default::default() })
-    };
+    let path =
+        |force| Op::new(reserve::Reserve { paths: words(&["a"]), all_checkouts: true, force, ..Default::default() });
     world.run("c", path(false)).unwrap();
     let end =
-        session_end::Request { tool: "x".into(), session: "S".into(), reason: "other".into(), event: String::new() };
+        session_end::SessionEnd { tool: "x".into(), session: "S".into(), reason: "other".into(), event: String::new() };
     let held = |holder: &str| world.kernel.holds(&world.call(ANN), Some(holder), 10, None).unwrap().items.len();
     assert_eq!(held("c"), 1);
-    world.run("c", Op::SessionEnd(end)).unwrap();
+    world.run("c", Op::new(end)).unwrap();
     run(world, &call(world, "claude-1", &worker), path(true)).unwrap();
     assert_eq!((held("c"), held("claude-1")), (0, 1));
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tenure_core::access::{Grants, Role, Scope, WHOLE_STORE};
-use tenure_kernel::op::role::{QUERIES, STORE_QUERIES, needs, query_needs};
+use tenure_kernel::op::OPS;
 use tenure_kernel::query::question;
-use tenure_kernel::{Actor, Call, op};
+use tenure_kernel::query::role::{QUERIES, STORE_QUERIES, query_needs};
+use tenure_kernel::{Actor, Call};
 use tenure_store::table::project;
 
 use super::Case;
@@ -101,12 +102,12 @@ const TURNED_AWAY: [&str; 3] = ["unknown_project", "not_offered", "role_too_low"
 
 fn ops(_: &World) {
     let named: BTreeSet<&str> = IN_PROJECT.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(named, op::ALL.iter().map(|about| about.name).collect(), "every op has a row, and no other has");
+    assert_eq!(named, OPS.iter().map(|about| about.name).collect(), "every op has a row, and no other has");
     for (name, special, body, in_project) in IN_PROJECT {
         let op = fuzz::request(name, body).unwrap_or_else(|| panic!("not a request: {name} {body}"));
         let in_store = IN_STORE.contains(name).then_some(Role::Admin);
         for (key, needed) in [("name:p", *in_project), (WHOLE_STORE, in_store)] {
-            assert_eq!(needs(&op, key), needed, "{name} {special} in {key}");
+            assert_eq!(op.needs(key), needed, "{name} {special} in {key}");
             for role in [None].into_iter().chain(Role::ALL.map(Some)) {
                 // Each on a store of its own: what is let through changes something.
                 let world = World::new(Engine::Memory);

@@ -44,7 +44,7 @@ fn mine(world: &World, grants: &Grants, session: &str) -> Option<Mine> {
 
 fn starting(session: &str, given: bool) -> Op {
     let (tool, session) = ("claude".into(), session.into());
-    Op::SessionStart(session_start::Request { tool, session, source: Start::Startup, given, event: String::new() })
+    Op::new(session_start::SessionStart { tool, session, source: Start::Startup, given, event: String::new() })
 }
 
 /// Starts a session as a door does, and says which agent it is.
@@ -105,8 +105,8 @@ fn takes_nothing(world: &World) {
     let (ann, bob) = (worker(ANN), worker(BOB));
     let task = sessions_of_ann(world);
     let told = |session: &str| {
-        let facts = tool_used::Request { told: true, context: Context::Shortened, ..presence(session) };
-        Op::ToolUsed(tool_used::Request { tool_name: "Bash".into(), failed: true, ..facts })
+        let facts = tool_used::ToolUsed { told: true, context: Context::Shortened, ..presence(session) };
+        Op::new(tool_used::ToolUsed { tool_name: "Bash".into(), failed: true, ..facts })
     };
     // As her agents he may nothing.
     let before = dump(&world.kernel);
@@ -166,8 +166,8 @@ fn forged(world: &World) {
     assert_eq!(found.agent.as_deref(), Some("claude-s.2"), "her name is taken, and nothing else is told");
     for agent in ["claude-s.2", "bob-bot"] {
         run(world, &there(agent, &bob), starting("s", agent == "bob-bot")).unwrap();
-        let told = tool_used::Request { told: true, context: Context::Shortened, ..presence("s") };
-        run(world, &there(agent, &bob), Op::ToolUsed(told)).unwrap();
+        let told = tool_used::ToolUsed { told: true, context: Context::Shortened, ..presence("s") };
+        run(world, &there(agent, &bob), Op::new(told)).unwrap();
         run(world, &there(agent, &bob), ending("s", "other")).unwrap();
         let hers = seen(&ann).mine.expect("hers goes on");
         assert_eq!((hers.agent.as_str(), hers.is_shortened, hers.told_at), ("claude-s", false, tenure_core::Time(0)));
@@ -182,14 +182,14 @@ fn one_agent(world: &World) {
     world.add("first");
     assert_eq!(start(world, &ann, "s"), "claude-s");
     for source in [Start::Compact, Start::Resume, Start::Clear, Start::Startup] {
-        let op = session_start::Request {
+        let op = session_start::SessionStart {
             tool: "claude".into(),
             session: "s".into(),
             source,
             given: false,
             event: String::new(),
         };
-        run(world, &hook(world, "claude-s", &ann), Op::SessionStart(op)).unwrap();
+        run(world, &hook(world, "claude-s", &ann), Op::new(op)).unwrap();
         assert_eq!(mine(world, &ann, "s").unwrap().agent, "claude-s");
     }
     run(world, &hook(world, "claude-s", &ann), ending("s", "other")).unwrap();

@@ -33,8 +33,8 @@ fn bad_names(world: &World) {
         world.unchanged(&task, || {
             assert_eq!(code_of(world.claim(bad, &task)), "bad_name", "{bad:?}");
             assert_eq!(code_of(world.transfer("a", &task, bad)), "bad_name", "{bad:?}");
-            let assigned = add::Request { assignee: Some(bad.into()), ..add::Request::titled("x") };
-            assert_eq!(code_of(world.run("person:ann", Op::Add(assigned))), "bad_name", "{bad:?}");
+            let assigned = add::Add { assignee: Some(bad.into()), ..add::Add::titled("x") };
+            assert_eq!(code_of(world.run("person:ann", Op::new(assigned))), "bad_name", "{bad:?}");
         });
         if !bad.is_empty() {
             let refused =
@@ -53,8 +53,8 @@ fn one_agent(world: &World) {
     let task = world.add("shared");
     let first = world.claim("a", &task).unwrap();
     world.race(4, |n, kernel| {
-        let note = note::Request { text: format!("process {n}"), ..note::Request::default() };
-        kernel.run(&world.call("a"), &Op::Note(note)).unwrap();
+        let note = note::Note { text: format!("process {n}"), ..note::Note::default() };
+        kernel.run(&world.call("a"), &Op::new(note)).unwrap();
     });
     assert_eq!(fence(&world.claim("a", &task).unwrap()), fence(&first));
     let registered: Vec<_> = world.events().into_iter().filter(|event| event.kind == "agent.registered").collect();
@@ -67,15 +67,15 @@ fn unknown_target(world: &World) {
     world.claim("a", &task).unwrap();
     world.unchanged(&task, || {
         assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
-        let assigned = add::Request { assignee: Some("nobody".into()), ..add::Request::titled("x") };
-        assert_eq!(code_of(world.run("a", Op::Add(assigned))), "unknown_agent");
+        let assigned = add::Add { assignee: Some("nobody".into()), ..add::Add::titled("x") };
+        assert_eq!(code_of(world.run("a", Op::new(assigned))), "unknown_agent");
         let refused = world.edit("a", &task, |request| request.assignee = Some("nobody".into()));
         assert_eq!(refusal(refused).kind().as_str(), "not_found");
     });
     assert!(world.agent("nobody").is_none());
     // Known from its first op on, and to itself at once.
-    let own = add::Request { assignee: Some("nobody".into()), ..add::Request::titled("mine") };
-    assert_eq!(world.run("nobody", Op::Add(own)).unwrap()["assignee"], "nobody");
+    let own = add::Add { assignee: Some("nobody".into()), ..add::Add::titled("mine") };
+    assert_eq!(world.run("nobody", Op::new(own)).unwrap()["assignee"], "nobody");
     world.transfer("a", &task, "nobody").unwrap();
 }
 
@@ -124,7 +124,7 @@ fn proof_in_a_choice(world: &World) {
     assert_eq!(world.next("b", &[]).task.unwrap().id, second);
     let next = world.kernel.next(&call, &[]).unwrap();
     assert_eq!(next.task.unwrap().id, first);
-    let claimed = world.run_call(&call, &Op::Claim(claim::Request::default())).unwrap();
+    let claimed = world.run_call(&call, &Op::new(claim::Claim::default())).unwrap();
     assert_eq!((taken(&claimed), claimed["rule"].as_str()), (first, Some("lapsed")));
     assert_eq!(claimed["reason"], next.reason);
     world.sound();
@@ -132,7 +132,7 @@ fn proof_in_a_choice(world: &World) {
 
 fn proof_in_views(world: &World) {
     let [dead, alive] = ["of the dead", "of the living"].map(|title| world.add(title));
-    world.add_with(add::Request { after: vec![dead.clone()], ..add::Request::titled("comes after") });
+    world.add_with(add::Add { after: vec![dead.clone()], ..add::Add::titled("comes after") });
     world.claim("a", &dead).unwrap();
     world.claim("c", &alive).unwrap();
     let before = world.events().len();
@@ -170,10 +170,10 @@ fn proof_in_views(world: &World) {
     // What is shown is what a choice takes.
     let next = kernel.next(&knowing, &[]).unwrap();
     assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.clone(), State::Ready)));
-    let peeked = kernel.peek(&knowing, &resume::Request::default()).unwrap().task.unwrap();
+    let peeked = kernel.peek(&knowing, &resume::Resume::default()).unwrap().task.unwrap();
     assert_eq!((&peeked.id, peeked.lapsed_from.as_deref()), (&dead, Some("a")));
     assert_eq!(world.events().len(), before, "a look ends nothing");
-    assert_eq!(taken(&world.run_call(&knowing, &Op::Claim(claim::Request::default())).unwrap()), dead);
+    assert_eq!(taken(&world.run_call(&knowing, &Op::new(claim::Claim::default())).unwrap()), dead);
     world.sound();
 }
 

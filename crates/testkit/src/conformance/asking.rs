@@ -50,9 +50,9 @@ fn known(world: &World) -> Known {
     let tasks = holds::Filter { kind: Some("task".into()), ..holds::Filter::default() };
     let held = kernel.holds_where(&call, &tasks, 1, None).unwrap().items.remove(0);
     let paths = words(&["lib/"]);
-    let request = reserve::Request { paths, all_checkouts: true, ..reserve::Request::default() };
-    world.run("person:ann", Op::Reserve(request.clone())).unwrap();
-    let waits = world.run("b", Op::Reserve(reserve::Request { wait: true, ..request })).unwrap();
+    let request = reserve::Reserve { paths, all_checkouts: true, ..reserve::Reserve::default() };
+    world.run("person:ann", Op::new(request.clone())).unwrap();
+    let waits = world.run("b", Op::new(reserve::Reserve { wait: true, ..request })).unwrap();
     Known { task: held.subject, hold: held.id, place: waits["id"].as_str().unwrap().to_owned() }
 }
 
@@ -71,9 +71,9 @@ fn asked_typed(kernel: &Kernel, call: &Call, known: &Known) -> Vec<(Query, Strin
     let bad_events = log::Filter { kind: Some("no.such".into()), limit: 5, ..log::Filter::default() };
     let memories = memory::Filter { limit: 5, ..memory::Filter::default() };
     let of_ann = holds::Filter { holder: Some("person:ann".into()), ..holds::Filter::default() };
-    let request = resume::Request::default();
+    let request = resume::Resume::default();
     let made = commit::Made { id: "c0ffee22".into(), at: tenure_core::Time(1), paths: words(&["src/main.rs"]) };
-    let says = tool_used::Request { tool: "claude".into(), session: "S".into(), ..tool_used::Request::default() };
+    let says = tool_used::ToolUsed { tool: "claude".into(), session: "S".into(), ..tool_used::ToolUsed::default() };
     let look = Look { says: &says, given: Some("claude-s"), depth: Depth::Loss };
     let here = Process { host: "h".into(), ..Process::default() };
     let turn = kernel.turn(call, &known.place, None).unwrap();

@@ -57,14 +57,14 @@ fn refusals_are_no_door(world: &World) {
     // By somebody who is known, at the same instant: nothing is due, so nothing at all may change.
     for op in [
         claiming("t-00000"),
-        Op::Edit(edit::Request {
+        Op::new(edit::Edit {
             task: task.clone(),
             expect_version: Some(9),
             title: Some("x".into()),
-            ..edit::Request::default()
+            ..edit::Edit::default()
         }),
-        Op::Add(add::Request { after: vec!["t-00000".into()], ..add::Request::titled("x") }),
-        Op::Done(done::Request { task: Some(task), fence: Some(1), ..done::Request::default() }),
+        Op::new(add::Add { after: vec!["t-00000".into()], ..add::Add::titled("x") }),
+        Op::new(done::Done { task: Some(task), fence: Some(1), ..done::Done::default() }),
     ] {
         world.run("a", op).unwrap_err();
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -86,11 +86,11 @@ fn race(world: &World) {
             body
         };
         for round in 0..ROUNDS {
-            send(Op::Add(add::Request::titled(&format!("task {round} of {n}"))));
-            let taken = send(Op::Claim(claim::Request::default()));
+            send(Op::new(add::Add::titled(&format!("task {round} of {n}"))));
+            let taken = send(Op::new(claim::Claim::default()));
             let task = Some(taken["task"]["id"].as_str().unwrap().to_owned());
-            send(Op::Note(note::Request { text: format!("{n} {round}"), ..note::Request::default() }));
-            send(Op::Done(done::Request { task, ..done::Request::default() }));
+            send(Op::new(note::Note { text: format!("{n} {round}"), ..note::Note::default() }));
+            send(Op::new(done::Done { task, ..done::Done::default() }));
         }
         own
     });

@@ -34,10 +34,10 @@ fn has_every_row(world: &World) {
         world
             .run(
                 "b",
-                Op::Add(add::Request {
+                Op::new(add::Add {
                     labels: vec![format!("l{n}"), "é\u{10348}".into()],
                     description: items.clone(),
-                    ..add::Request::titled(&format!("many {n} \"quoted\" \u{2028}"))
+                    ..add::Add::titled(&format!("many {n} \"quoted\" \u{2028}"))
                 }),
             )
             .unwrap();
@@ -189,7 +189,7 @@ fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknow
         Ok(serde_json::from_str(&reply.body).unwrap())
     };
     while !stop.load(Ordering::SeqCst) {
-        let claimed = match run(Op::Claim(claim::Request::default())) {
+        let claimed = match run(Op::new(claim::Claim::default())) {
             Ok(claimed) => claimed,
             Err(error) => {
                 assert_eq!(error.kind(), Kind::Busy, "{error}");
@@ -197,12 +197,12 @@ fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknow
             }
         };
         if claimed["task"].is_null() {
-            run(Op::Add(add::Request::titled("more"))).map_or_else(|error| assert_eq!(error.kind(), Kind::Busy), drop);
+            run(Op::new(add::Add::titled("more"))).map_or_else(|error| assert_eq!(error.kind(), Kind::Busy), drop);
             continue;
         }
         let (task, fence) = (id(&claimed["task"]), fence(&claimed));
-        let done = done::Request { task: Some(task.clone()), fence: Some(fence), ..done::Request::default() };
-        match run(Op::Done(done)) {
+        let done = done::Done { task: Some(task.clone()), fence: Some(fence), ..done::Done::default() };
+        match run(Op::new(done)) {
             Ok(_) => acknowledged.lock().unwrap().push((task, fence)),
             Err(error) => {
                 assert!(matches!(error.kind(), Kind::Stale | Kind::NotFound | Kind::Busy), "{agent}: {error}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tenure_core::task::State;
 use tenure_kernel::Op;
-use tenure_kernel::op::add_many::{self, Item, Request};
+use tenure_kernel::op::add_many::{self, AddMany, Item};
 use tenure_kernel::query::list;
 use tenure_store::Location;
 
@@ -43,7 +43,7 @@ fn item(title: &str) -> Item {
 /// A batch whose items know their lines.
 fn batch(items: Vec<Item>) -> Op {
     let items = items.into_iter().enumerate().map(|(n, item)| Item { line: n + 1, ..item }).collect();
-    Op::AddMany(Request { items })
+    Op::new(AddMany { items })
 }
 
 fn one_unit(world: &World) {
@@ -130,7 +130,7 @@ fn too_many(world: &World) {
     assert_eq!((error.get("given"), error.get("limit")), (Some(&json!(given)), Some(&json!(limit))));
     assert!(error.advice().unwrap().contains("Split the input"), "{error:?}");
     let lines = "{\"title\":\"one of many\"}\n".repeat(given);
-    assert_eq!(Request::parse(lines.as_bytes()).unwrap_err().message(), error.message());
+    assert_eq!(AddMany::parse(lines.as_bytes()).unwrap_err().message(), error.message());
     assert_eq!(world.kernel.store().round_trips(), trips);
     if let Location::File(path) = &world.location {
         assert!(!path.exists(), "a store was made for a batch that was refused");

@@ -35,7 +35,7 @@ fn race_for_tasks(world: &World) {
         let agent = format!("a{n}");
         let mut mine = Vec::new();
         loop {
-            let claim = Op::Claim(claim::Request::default());
+            let claim = Op::new(claim::Claim::default());
             let reply = kernel.run(&world.call(&agent), &claim).unwrap();
             let claimed: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
             if claimed["task"].is_null() {
@@ -62,7 +62,7 @@ fn race_for_tasks(world: &World) {
 fn contenders(world: &World) {
     let tasks: Vec<String> = (0..6).map(|n| world.add(&format!("task {n}"))).collect();
     let mut got = world.race(4, |n, kernel| {
-        let reply = kernel.run(&world.call(&format!("a{n}")), &Op::Claim(claim::Request::default())).unwrap();
+        let reply = kernel.run(&world.call(&format!("a{n}")), &Op::new(claim::Claim::default())).unwrap();
         taken(&serde_json::from_str(&reply.body).unwrap())
     });
     got.sort();
@@ -171,10 +171,10 @@ fn labels(world: &World) {
     let ui = world.add_ranked("ui", 1, &["ui"]);
     let both = world.add_ranked("both", 2, &["rust", "ui"]);
     let first = world.add_ranked("first", 0, &["db"]);
-    let waits = world.add_with(add::Request {
+    let waits = world.add_with(add::Add {
         labels: words(&["db", "rust"]),
         after: vec![first.clone()],
-        ..add::Request::titled("waits")
+        ..add::Add::titled("waits")
     });
     let listed = |labels: &[&str]| -> Vec<String> {
         let filter = list::Filter { labels: words(labels), ..list::Filter::default() };
@@ -205,14 +205,14 @@ fn labels(world: &World) {
     assert_eq!(world.next("c", &["ui"]).task.unwrap().id, both);
     assert_eq!(taken(&world.claim_labelled("c", &["ui"]).unwrap()), both);
     // By name the labels do not matter.
-    let named = claim::Request { task: Some(ui.clone()), labels: words(&["db"]), ..claim::Request::default() };
-    assert_eq!(taken(&world.run("c", Op::Claim(named)).unwrap()), ui);
+    let named = claim::Claim { task: Some(ui.clone()), labels: words(&["db"]), ..claim::Claim::default() };
+    assert_eq!(taken(&world.run("c", Op::new(named)).unwrap()), ui);
     world.sound();
 }
 
 /// A task for an agent that has been seen.
 fn add_for(world: &World, agent: &str, title: &str, priority: i64) -> String {
-    let request = add::Request { assignee: Some(agent.into()), priority, ..add::Request::titled(title) };
+    let request = add::Add { assignee: Some(agent.into()), priority, ..add::Add::titled(title) };
     world.add_with(request)
 }
 

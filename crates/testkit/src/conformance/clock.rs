@@ -212,7 +212,7 @@ fn database_time(world: &World) {
         tenure_kernel::Kernel::new(world.location.clone(), options).unwrap()
     };
     let (ahead, behind) = (host(Span::hours(5)), host(back(Span::hours(5))));
-    let add = tenure_kernel::Op::Add(tenure_kernel::op::add::Request::titled("first"));
+    let add = tenure_kernel::Op::new(tenure_kernel::op::add::Add::titled("first"));
     let added = ahead.run(&world.call("person:ann"), &add).unwrap();
     let task = id(&serde_json::from_str(&added.body).unwrap());
     let claim = super::shorthand::claiming(&task);

@@ -76,8 +76,8 @@ fn no_hold_is_frozen(world: &World) {
 
 fn no_token_is_refused(world: &World) {
     let world = on_its_own_clock(world);
-    let request = token_add::Request { principal: ANN.into(), hash: hash("secret"), ..Default::default() };
-    world.in_store(ANN, Op::TokenAdd(request)).unwrap();
+    let request = token_add::TokenAdd { principal: ANN.into(), hash: hash("secret"), ..Default::default() };
+    world.in_store(ANN, Op::new(request)).unwrap();
     sign_in(&world, ANN, "link", "cookie");
     offer(&world, ANN, "second");
     // One op of somebody else under the wrong clock, in the project that all tokens belong to.
@@ -108,8 +108,8 @@ fn access_lasts_its_time(world: &World) {
     let world = on_its_own_clock(world);
     let lasting = |secret: &str, expires_in_s| {
         let request =
-            token_add::Request { principal: ANN.into(), hash: hash(secret), expires_in_s, ..Default::default() };
-        world.in_store(ANN, Op::TokenAdd(request)).unwrap();
+            token_add::TokenAdd { principal: ANN.into(), hash: hash(secret), expires_in_s, ..Default::default() };
+        world.in_store(ANN, Op::new(request)).unwrap();
     };
     lasting("secret", Some(86_400));
     sign_in(&world, ANN, "link", "cookie");

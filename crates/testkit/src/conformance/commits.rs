@@ -44,13 +44,13 @@ impl World {
     }
 
     fn committed_in(&self, checkout: &str, agent: &str, commit: &str, paths: &[&str], clean: &[&str]) -> Value {
-        let request = committed::Request {
+        let request = committed::Committed {
             commit: commit.to_owned(),
             paths: words(paths),
             clean: words(clean),
-            ..committed::Request::default()
+            ..committed::Committed::default()
         };
-        self.run_call(&self.from(checkout, agent), &Op::Committed(request)).unwrap()
+        self.run_call(&self.from(checkout, agent), &Op::new(request)).unwrap()
     }
 
     fn may_push(&self, agent: &str, commits: &[(&str, Time, &[&str])]) -> Pushing {
@@ -61,10 +61,10 @@ impl World {
     }
 
     fn inbox(&self, agent: &str) -> Vec<Value> {
-        let found = self.run(agent, Op::Inbox(inbox::Request::default())).unwrap();
+        let found = self.run(agent, Op::new(inbox::Inbox::default())).unwrap();
         if let Some(number) = found["offered"].as_i64() {
-            let confirm = tenure_kernel::op::confirm::Request { events: None, mail: Some(number) };
-            self.run(agent, Op::Confirm(confirm)).unwrap();
+            let confirm = tenure_kernel::op::confirm::Confirm { events: None, mail: Some(number) };
+            self.run(agent, Op::new(confirm)).unwrap();
         }
         found["items"].as_array().unwrap().clone()
     }
@@ -141,8 +141,8 @@ fn served(world: &World) {
 fn forced(world: &World) {
     let held = world.reserve("a", &["x"]).unwrap();
     let hold = held["holds"][0]["id"].as_str().map(str::to_owned);
-    let request = release::Request { hold, force: true, ..release::Request::default() };
-    world.run_call(&world.from("main", "person:ann"), &Op::Release(request)).unwrap();
+    let request = release::Release { hold, force: true, ..release::Release::default() };
+    world.run_call(&world.from("main", "person:ann"), &Op::new(request)).unwrap();
     assert_eq!(names(&world.may_commit("a", &["x"])), NOTHING);
     world.reserve("b", &["glob:?"]).unwrap();
     world.release_paths("b", &["glob:?"]).unwrap();
@@ -152,26 +152,26 @@ fn forced(world: &World) {
     let task = world.add("one");
     world.claim("c", &task).unwrap();
     world.reserve("c", &["y"]).unwrap();
-    world.run("c", Op::Transfer(transfer::Request { to: "b".into(), ..transfer::Request::default() })).unwrap();
+    world.run("c", Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).0, ["y"]);
     world.claim("b", &task).unwrap();
-    world.run("b", Op::Release(release::Request { task: Some(task), ..release::Request::default() })).unwrap();
+    world.run("b", Op::new(release::Release { task: Some(task), ..release::Release::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).1, ["y"]);
 }
 
 fn changed(world: &World) {
     world.reserve("a", &["x", "y"]).unwrap();
     world.advance(Span::hours(2));
-    let used = |paths: &[&str]| tool_used::Request {
+    let used = |paths: &[&str]| tool_used::ToolUsed {
         tool: "claude".into(),
         session: "S".into(),
         paths: words(paths),
-        ..tool_used::Request::default()
+        ..tool_used::ToolUsed::default()
     };
-    world.run_call(&world.from("second", "b"), &Op::ToolUsed(used(&["x"]))).unwrap();
+    world.run_call(&world.from("second", "b"), &Op::new(used(&["x"]))).unwrap();
     assert_eq!(names(&world.may_commit("a", &["x", "y"])), NOTHING, "elsewhere");
-    world.run_call(&world.from("main", "a"), &Op::ToolUsed(used(&["y"]))).unwrap();
-    world.run_call(&world.from("main", "b"), &Op::ToolUsed(used(&["x"]))).unwrap();
+    world.run_call(&world.from("main", "a"), &Op::new(used(&["y"]))).unwrap();
+    world.run_call(&world.from("main", "b"), &Op::new(used(&["x"]))).unwrap();
     let found = world.may_commit("a", &["x", "y"]);
     assert_eq!((names(&found).1, found.lost[0].changed, found.lost[0].by.as_str()), (vec!["x"], true, "b"));
 }
@@ -234,13 +234,13 @@ fn ends(world: &World) {
 fn told(world: &World) {
     world.reserve("b", &["src/"]).unwrap();
     world.reserve("c", &["docs/"]).unwrap();
-    let elsewhere = tenure_kernel::op::reserve::Request {
+    let elsewhere = tenure_kernel::op::reserve::Reserve {
         paths: words(&["glob:**/*.rs", "src/"]),
-        ..tenure_kernel::op::reserve::Request::default()
+        ..tenure_kernel::op::reserve::Reserve::default()
     };
-    world.run_call(&world.from("second", "d"), &Op::Reserve(elsewhere)).unwrap();
+    world.run_call(&world.from("second", "d"), &Op::new(elsewhere)).unwrap();
     world.reserve("e", &["src"]).unwrap();
-    world.run("f", Op::Inbox(inbox::Request::default())).unwrap();
+    world.run("f", Op::new(inbox::Inbox::default())).unwrap();
     world.reserve("g", &["old/"]).unwrap();
     let said = world.committed("a", "abcd1234", &["src/x.rs", "src/$(y)\n.rs"], &[]);
     assert_eq!(said["told"], json!(["b", "d"]));
@@ -311,10 +311,10 @@ fn many(world: &World) {
 }
 
 fn checked(world: &World) {
-    let request = |commit: &str, paths: Vec<String>| committed::Request {
+    let request = |commit: &str, paths: Vec<String>| committed::Committed {
         commit: commit.to_owned(),
         paths,
-        ..committed::Request::default()
+        ..committed::Committed::default()
     };
     for (commit, paths, code) in [
         ("", Vec::new(), "bad_commit"),
@@ -322,7 +322,7 @@ fn checked(world: &World) {
         ("abcd", vec!["/etc/passwd".to_owned()], "bad_tool_path"),
         ("abcd", vec!["x".to_owned(); 10_001], "too_many_paths"),
     ] {
-        assert_eq!(code_of(world.run("a", Op::Committed(request(commit, paths)))), code);
+        assert_eq!(code_of(world.run("a", Op::new(request(commit, paths)))), code);
     }
-    assert_eq!(code_of(world.run("a", Op::Committed(request("abcd", words(&["x"]))))), "not_switched_on");
+    assert_eq!(code_of(world.run("a", Op::new(request("abcd", words(&["x"]))))), "not_switched_on");
 }

@@ -49,8 +49,7 @@ fn damaged_rows(world: &World) {
     let second = world.add_after("second", &[&first]);
     let lapsing = world.add("lapses");
     world.claim_for("a", &lapsing, 60).unwrap();
-    let edit =
-        |task: &str| Op::Edit(edit::Request { task: task.into(), title: Some("x".into()), ..edit::Request::default() });
+    let edit = |task: &str| Op::new(edit::Edit { task: task.into(), title: Some("x".into()), ..edit::Edit::default() });
     // What is damaged, how it is repaired, and an op that meets it half way: after settling, or deep in its own part.
     let cases = [
         ("labels = 'no json'", "labels = '[]'", &first, claiming(&first)),
@@ -61,7 +60,7 @@ fn damaged_rows(world: &World) {
             "status = 'odd'",
             "status = 'open'",
             &first,
-            Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("x") }),
+            Op::new(add::Add { after: vec![first.clone()], ..add::Add::titled("x") }),
         ),
         ("status = 'odd'", "status = 'open'", &second, super::shorthand::acting(Some(&first), None, false)[0].clone()),
     ];
@@ -76,7 +75,7 @@ fn damaged_rows(world: &World) {
     world.advance(tenure_core::Span::minutes(2));
     damage(&world.kernel, &format!("UPDATE task SET labels = 'no json' WHERE id = '{lapsing}'"));
     let before = dump(&world.kernel);
-    is_corrupt(world.run("b", Op::Add(add::Request::titled("third"))));
+    is_corrupt(world.run("b", Op::new(add::Add::titled("third"))));
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
     damage(&world.kernel, &format!("UPDATE task SET labels = '[]' WHERE id = '{lapsing}'"));
     world.claim("b", &first).unwrap();
@@ -114,7 +113,7 @@ pub(super) fn left_alone(world: &World, path: &Path, codes: &[&str]) {
         let call = world.call("a");
         let answers = [
             kernel.status(&call).map(drop),
-            kernel.run(&call, &Op::Add(add::Request::titled("x"))).map(drop),
+            kernel.run(&call, &Op::new(add::Add::titled("x"))).map(drop),
             kernel.list(&call, &list::Filter::default()).map(drop),
             kernel.store().identity().map(drop),
             kernel.store().create().map(drop),
@@ -202,7 +201,7 @@ fn torn(world: &World) {
     std::fs::write(&path, &whole[..whole.len() / 2 + 100]).unwrap();
     let cut = bytes(&path);
     let kernel = open(&path);
-    assert_eq!(refusal(kernel.run(&world.call("a"), &Op::Add(add::Request::titled("x")))).kind().as_str(), "storage");
+    assert_eq!(refusal(kernel.run(&world.call("a"), &Op::new(add::Add::titled("x")))).kind().as_str(), "storage");
     drop(kernel);
     assert_eq!(bytes(&path), cut);
     let mut bad = whole.clone();
@@ -240,7 +239,7 @@ fn modes(world: &World) {
     std::fs::set_permissions(&existing, PermissionsExt::from_mode(0o777)).unwrap();
     let path = existing.join("deep/er/tenure.db");
     let kernel = open(&path);
-    kernel.run(&world.call("a"), &Op::Add(add::Request::titled("x"))).unwrap();
+    kernel.run(&world.call("a"), &Op::new(add::Add::titled("x"))).unwrap();
     assert_eq!(query(&kernel, "PRAGMA journal_mode", "").len(), 1);
     let dir = path.parent().unwrap();
     for made in [dir, dir.parent().unwrap()] {

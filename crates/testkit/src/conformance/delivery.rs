@@ -23,7 +23,7 @@ fn told(answer: &Value) -> Vec<(i64, bool)> {
 }
 
 fn confirm_up_to(world: &World, agent: &str, number: Option<i64>) -> Result<Value> {
-    world.run(agent, Op::Confirm(confirm::Request { events: number, mail: None }))
+    world.run(agent, Op::new(confirm::Confirm { events: number, mail: None }))
 }
 
 fn delivery(world: &World) {
@@ -50,8 +50,8 @@ fn delivery(world: &World) {
     }
     let mut seen = Vec::new();
     loop {
-        let request = resume::Request { limit: Some(10), ..resume::Request::default() };
-        let page = world.run("a", Op::Resume(request)).unwrap();
+        let request = resume::Resume { limit: Some(10), ..resume::Resume::default() };
+        let page = world.run("a", Op::new(request)).unwrap();
         seen.extend(told(&page));
         confirm_up_to(world, "a", page["events"]["offered"].as_i64()).unwrap();
         if page["events"]["more"] == false {
@@ -71,9 +71,8 @@ fn more(world: &World) {
     world.note("b", &task, "one").unwrap();
     world.note("b", &task, "two").unwrap();
     world.note("a", &task, "its own").unwrap();
-    world.run("c", Op::Resume(resume::Request::default())).unwrap();
-    let page =
-        |limit| world.run("a", Op::Resume(resume::Request { limit: Some(limit), ..Default::default() })).unwrap();
+    world.run("c", Op::new(resume::Resume::default())).unwrap();
+    let page = |limit| world.run("a", Op::new(resume::Resume { limit: Some(limit), ..Default::default() })).unwrap();
     assert_eq!((told(&page(1)).len(), &page(1)["events"]["more"]), (1, &json!(true)));
     let all = page(2);
     assert_eq!((told(&all).len(), &all["events"]["more"]), (2, &json!(false)), "its own doings are not more to tell");
@@ -84,18 +83,18 @@ fn no_news(world: &World) {
     let task = world.add("work");
     world.add("other work");
     resume(world, "a");
-    world.run("b", Op::Resume(resume::Request::default())).unwrap();
+    world.run("b", Op::new(resume::Resume::default())).unwrap();
     let item = |scope, text: &str| remember::Item { scope: Some(scope), text: text.into(), ..Default::default() };
     let items = vec![
         item(remember::Reach::Agent, "between me and myself"),
         item(remember::Reach::Task, "for whoever does this"),
         item(remember::Reach::Project, "for all to know"),
     ];
-    let kept = world.run("b", Op::Remember(remember::Request { items })).unwrap();
+    let kept = world.run("b", Op::new(remember::Remember { items })).unwrap();
     for n in [0, 1] {
         let memory = kept["items"][n]["id"].as_str().unwrap().to_owned();
-        world.run("b", Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true })).unwrap();
-        world.run("b", Op::MemoryForget(memory_forget::Request { memory })).unwrap();
+        world.run("b", Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true })).unwrap();
+        world.run("b", Op::new(memory_forget::MemoryForget { memory })).unwrap();
     }
     let answer = resume(world, "a");
     assert_eq!(answer["focus"], json!(task));

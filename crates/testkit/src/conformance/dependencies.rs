@@ -29,10 +29,10 @@ fn state(world: &World, task: &str) -> String {
 
 fn ready_once(world: &World) {
     let (a, b) = (world.add("a"), world.add("b"));
-    let both = world.add_with(add::Request {
+    let both = world.add_with(add::Add {
         after: vec![a.clone(), b.clone(), a.clone()],
         labels: words(&["x"]),
-        ..add::Request::titled("after both")
+        ..add::Add::titled("after both")
     });
     let one = world.add_after("after a", &[&a]);
     assert_eq!(world.show(&both)["after"], json!([a, b]), "repeats count once");
@@ -99,10 +99,10 @@ fn refused_finish(world: &World) {
 
 fn waits_again(world: &World) {
     let first = world.add("first");
-    let open = world.add_with(add::Request {
+    let open = world.add_with(add::Add {
         after: vec![first.clone()],
         labels: words(&["x"]),
-        ..add::Request::titled("not started")
+        ..add::Add::titled("not started")
     });
     let started = world.add_after("started", &[&first]);
     let blocked = world.add_after("blocked", &[&first]);
@@ -169,19 +169,16 @@ fn new_tasks(world: &World) {
     }
     assert_eq!(world.count("task.ready"), 0, "born ready is not unlocked");
     let before = world.last_event();
-    let unknown = add::Request { after: words(&[&open, "t-none0"]), ..add::Request::titled("x") };
-    assert_eq!(kind_of(world.run("p", Op::Add(unknown))), "not_found");
+    let unknown = add::Add { after: words(&[&open, "t-none0"]), ..add::Add::titled("x") };
+    assert_eq!(kind_of(world.run("p", Op::new(unknown))), "not_found");
     assert_eq!(world.last_event(), before);
     world.sound();
 }
 
 fn replaced(world: &World) {
     let (a, b, c) = (world.add("a"), world.add("b"), world.add("c"));
-    let task = world.add_with(add::Request {
-        after: vec![a.clone()],
-        labels: words(&["x"]),
-        ..add::Request::titled("moved about")
-    });
+    let task =
+        world.add_with(add::Add { after: vec![a.clone()], labels: words(&["x"]), ..add::Add::titled("moved about") });
     world.done("p", &b).unwrap();
     world.cancel("p", &c).unwrap();
     for agent in ["p", "claude-1"] {
@@ -253,14 +250,14 @@ fn long_chain(world: &World) {
         line: n + 1,
     };
     let mut items: Vec<_> = (0..900).map(item).collect();
-    let ids = world.run("p", Op::AddMany(add_many::Request { items: items.clone() })).unwrap()["ids"].clone();
+    let ids = world.run("p", Op::new(add_many::AddMany { items: items.clone() })).unwrap()["ids"].clone();
     let (first, last) = (ids[0].as_str().unwrap(), ids[899].as_str().unwrap());
     let error = refusal(world.unchanged(first, || world.edit_after("person:ann", first, &[last])));
     assert_eq!(error.code(), "cycle");
     assert_eq!(error.get("cycle").unwrap().as_array().unwrap().len(), 900);
     items[0].after = vec!["k899".into()];
     let before = world.last_event();
-    assert_eq!(code_of(world.run("p", Op::AddMany(add_many::Request { items }))), "cycle");
+    assert_eq!(code_of(world.run("p", Op::new(add_many::AddMany { items }))), "cycle");
     assert_eq!(world.last_event(), before);
 }
 

@@ -21,13 +21,13 @@ fn contenders(world: &World) {
     let task = world.add("contended");
     let version = world.show(&task)["version"].as_i64().unwrap();
     let outcomes = world.race(4, |n, kernel| {
-        let request = edit::Request {
+        let request = edit::Edit {
             task: task.clone(),
             title: Some(format!("by {n}")),
             expect_version: Some(version),
-            ..edit::Request::default()
+            ..edit::Edit::default()
         };
-        match kernel.run(&world.call(&format!("a{n}")), &Op::Edit(request)) {
+        match kernel.run(&world.call(&format!("a{n}")), &Op::new(request)) {
             Ok(_) => format!("by {n}"),
             Err(error) => {
                 assert_eq!((error.kind().as_str(), error.code()), ("stale", "stale_version"));
@@ -94,10 +94,10 @@ fn versions(world: &World) {
 fn changes(world: &World) {
     world.add("so that a is known");
     world.claim_any("a").unwrap();
-    let before = world.add_with(add::Request {
+    let before = world.add_with(add::Add {
         description: "old".into(),
         labels: words(&["keep", "drop"]),
-        ..add::Request::titled("old title")
+        ..add::Add::titled("old title")
     });
     world.advance(Span::seconds(5));
     let edited = world
@@ -156,7 +156,7 @@ fn limits(world: &World) {
     let task = world.add("limited");
     let long = "x".repeat(501);
     let many: Vec<String> = (0..21).map(|n| format!("l{n}")).collect();
-    let bad: [(&str, fn(&mut add::Request, &str, &[String])); 11] = [
+    let bad: [(&str, fn(&mut add::Add, &str, &[String])); 11] = [
         ("title_empty", |request, _, _| request.title = "  ".into()),
         ("title_too_long", |request, long, _| request.title = long.into()),
         ("control_character", |request, _, _| request.title = "two\nlines".into()),
@@ -170,10 +170,10 @@ fn limits(world: &World) {
         ("too_many_labels", |request, _, many| request.labels = many.to_vec()),
     ];
     for (code, spoil) in bad {
-        let mut request = add::Request::titled("fine");
+        let mut request = add::Add::titled("fine");
         spoil(&mut request, &long, &many);
-        assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::Add(request.clone())))), code);
-        let plain = add::Request::titled("fine");
+        assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(request.clone())))), code);
+        let plain = add::Add::titled("fine");
         let refused = world.unchanged(&task, || {
             world.edit("a", &task, |edit| {
                 edit.title = Some(request.title.clone());

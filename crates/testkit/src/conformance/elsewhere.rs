@@ -27,14 +27,14 @@ pub(super) const CASES: &[Case] = &[
 
 impl World {
     fn reserve_in(&self, checkout: &str, agent: &str, paths: &[&str]) -> Result<Value> {
-        let request = reserve::Request { paths: words(paths), ..reserve::Request::default() };
-        self.run_call(&self.from(checkout, agent), &Op::Reserve(request))
+        let request = reserve::Reserve { paths: words(paths), ..reserve::Reserve::default() };
+        self.run_call(&self.from(checkout, agent), &Op::new(request))
     }
 
     fn brief(&self, checkout: &str, agent: &str) -> String {
         let call = self.from(checkout, agent);
-        let peeked = self.kernel.peek(&call, &resume::Request::default()).unwrap().brief.text;
-        let told = self.run_call(&call, &Op::Resume(resume::Request::default())).unwrap();
+        let peeked = self.kernel.peek(&call, &resume::Resume::default()).unwrap().brief.text;
+        let told = self.run_call(&call, &Op::new(resume::Resume::default())).unwrap();
         let told = told["brief"]["text"].as_str().unwrap().to_owned();
         let near = |text: &str| section(text, "Near you").join("\n");
         assert_eq!(near(&peeked), near(&told), "looking and resuming see the same");
@@ -84,8 +84,8 @@ fn reserve_says_who(world: &World) {
     assert_eq!(world.reserve_in("side", "b", &["lib/"]).unwrap().get("elsewhere"), None);
     assert_eq!(world.reserve_in("side", "a", &["src/b.rs"]).unwrap().get("elsewhere"), None);
     let share = |checkout: &str, agent: &str| {
-        let request = reserve::Request { paths: words(&["r/x"]), shared: true, ..reserve::Request::default() };
-        world.run_call(&world.from(checkout, agent), &Op::Reserve(request)).unwrap()
+        let request = reserve::Reserve { paths: words(&["r/x"]), shared: true, ..reserve::Reserve::default() };
+        world.run_call(&world.from(checkout, agent), &Op::new(request)).unwrap()
     };
     share("main", "a");
     assert_eq!(share("side", "b").get("elsewhere"), None);
@@ -116,8 +116,8 @@ fn names(world: &World) {
     world.reserve_in("v/repo", "b", &["x"]).unwrap();
     let mut far = world.from("w/repo", "c");
     far.checkout.as_mut().unwrap().host = "far".into();
-    let request = reserve::Request { paths: words(&["x"]), ..reserve::Request::default() };
-    let there = world.run_call(&far, &Op::Reserve(request)).unwrap();
+    let request = reserve::Reserve { paths: words(&["x"]), ..reserve::Reserve::default() };
+    let there = world.run_call(&far, &Op::new(request)).unwrap();
     assert_eq!(here["holds"][0]["checkout"], "/repos/w/repo");
     assert_eq!(there["elsewhere"].as_array().unwrap().len(), 2);
     let page = world.kernel.holds_where(&world.from("w/repo", "a"), &Filter::default(), 50, None).unwrap();
@@ -133,8 +133,8 @@ fn names(world: &World) {
     assert_eq!(seen, expected);
     // Given back from another checkout, a hold says where it was.
     let hold = here["holds"][0]["id"].as_str().unwrap().to_owned();
-    let request = tenure_kernel::op::release::Request { hold: Some(hold), ..Default::default() };
-    let ended = world.run_call(&world.from("v/repo", "a"), &Op::Release(request)).unwrap();
+    let request = tenure_kernel::op::release::Release { hold: Some(hold), ..Default::default() };
+    let ended = world.run_call(&world.from("v/repo", "a"), &Op::new(request)).unwrap();
     assert_eq!(ended["holds"][0]["checkout"], "/repos/w/repo");
     assert!(ended["holds"][0]["checkout_id"].as_str().unwrap().starts_with("c-"));
 }
@@ -156,8 +156,8 @@ fn lost_is_stale(world: &World) {
     assert_eq!(code_of(world.release_paths("c", &["x"])), "path_held", "who gave it back");
     assert_eq!(kind_of(world.release_paths("a", &["./"])), "stale", "what has it in it");
     // In another checkout it was never held.
-    let request = tenure_kernel::op::release::Request { paths: words(&["x"]), ..Default::default() };
-    assert_eq!(code_of(world.run_call(&world.from("side", "a"), &Op::Release(request))), "not_held");
+    let request = tenure_kernel::op::release::Release { paths: words(&["x"]), ..Default::default() };
+    assert_eq!(code_of(world.run_call(&world.from("side", "a"), &Op::new(request))), "not_held");
     // Stolen.
     world.reserve_with("person:ann", &["x"], |request| request.force = true).unwrap();
     let error = refusal(world.release_paths("b", &["x"]));
@@ -267,8 +267,8 @@ fn ids(world: &World) {
     let call = world.from("main", "b");
     let checkout = world.kernel.holds(&call, None, 50, None).unwrap().items;
     let checkout = checkout.iter().find_map(|hold| hold.checkout_id.clone()).unwrap();
-    let sent = tenure_kernel::op::send::Request { to: vec!["a".into()], text: "hello".into(), ..Default::default() };
-    let message = world.run("b", Op::Send(sent)).unwrap()["id"].as_str().unwrap().to_owned();
+    let sent = tenure_kernel::op::send::Send { to: vec!["a".into()], text: "hello".into(), ..Default::default() };
+    let message = world.run("b", Op::new(sent)).unwrap()["id"].as_str().unwrap().to_owned();
     let shown = |agent: &str, id: &str| world.kernel.look_up(&world.from("main", agent), id);
     match shown("b", &place).unwrap() {
         Found::Place(shown) => assert_eq!((shown.agent.as_str(), shown.place), ("b", Some(1))),

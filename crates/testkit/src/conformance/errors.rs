@@ -23,20 +23,16 @@ fn any_characters(world: &World) {
     let call = world.call("a");
     for odd in ["t-\0", "\0", "t-abcde\0", "ü", "h-\0", "t-'; DROP TABLE task; --"] {
         let named = Some(odd.to_owned());
-        let on = block::Request {
-            task: Some(task.clone()),
-            reason: "x".into(),
-            on: named.clone(),
-            ..block::Request::default()
-        };
+        let on =
+            block::Block { task: Some(task.clone()), reason: "x".into(), on: named.clone(), ..block::Block::default() };
         for op in [
             claiming(odd),
-            Op::Add(add::Request { after: words(&[odd]), ..add::Request::titled("x") }),
-            Op::Edit(edit::Request { task: odd.into(), priority: Some(1), ..edit::Request::default() }),
-            Op::Edit(edit::Request { task: task.clone(), after: Some(words(&[odd])), ..edit::Request::default() }),
-            Op::Note(note::Request { task: named.clone(), text: "x".into(), ..note::Request::default() }),
-            Op::Done(done::Request { task: named, ..done::Request::default() }),
-            Op::Block(on),
+            Op::new(add::Add { after: words(&[odd]), ..add::Add::titled("x") }),
+            Op::new(edit::Edit { task: odd.into(), priority: Some(1), ..edit::Edit::default() }),
+            Op::new(edit::Edit { task: task.clone(), after: Some(words(&[odd])), ..edit::Edit::default() }),
+            Op::new(note::Note { task: named.clone(), text: "x".into(), ..note::Note::default() }),
+            Op::new(done::Done { task: named, ..done::Done::default() }),
+            Op::new(on),
         ] {
             let name = op.name();
             assert_eq!(code_of(world.unchanged(&task, || world.run("person:ann", op))), "not_found", "{name} {odd:?}");
@@ -67,13 +63,13 @@ fn gather(world: &World) -> Vec<Error> {
     world.claim("a", &held).unwrap();
     world.done("a", &done_task).unwrap();
     let run = |agent: &str, op: Op| world.run(agent, op).map(drop);
-    let edit = |task: &str, change: &dyn Fn(&mut edit::Request)| {
-        let mut request = edit::Request { task: task.into(), ..edit::Request::default() };
+    let edit = |task: &str, change: &dyn Fn(&mut edit::Edit)| {
+        let mut request = edit::Edit { task: task.into(), ..edit::Edit::default() };
         change(&mut request);
-        Op::Edit(request)
+        Op::new(request)
     };
     let repeated = world.call("a");
-    world.kernel.run(&repeated, &Op::Add(add::Request::titled("one"))).unwrap();
+    world.kernel.run(&repeated, &Op::new(add::Add::titled("one"))).unwrap();
     let call = world.call("a");
     let page = |since| world.kernel.log(&call, &log::Filter { since: Some(since), limit: 5, ..log::Filter::default() });
     let results: Vec<Result<()>> = vec![
@@ -81,35 +77,28 @@ fn gather(world: &World) -> Vec<Error> {
         run("b", claiming(&held)),
         run("b", claiming(&second)),
         run("a", claiming(&done_task)),
-        run("b", Op::Done(done::Request { task: Some(held.clone()), ..done::Request::default() })),
-        run("a", Op::Done(done::Request { task: Some(held.clone()), fence: Some(1), ..done::Request::default() })),
-        run("a", Op::Done(done::Request { task: Some(held.clone()), force: true, ..done::Request::default() })),
-        run("b", Op::Done(done::Request::default())),
-        run("a", Op::Transfer(transfer::Request { to: "nobody".into(), ..transfer::Request::default() })),
-        run("a", Op::Transfer(transfer::Request { to: "a".into(), ..transfer::Request::default() })),
+        run("b", Op::new(done::Done { task: Some(held.clone()), ..done::Done::default() })),
+        run("a", Op::new(done::Done { task: Some(held.clone()), fence: Some(1), ..done::Done::default() })),
+        run("a", Op::new(done::Done { task: Some(held.clone()), force: true, ..done::Done::default() })),
+        run("b", Op::new(done::Done::default())),
+        run("a", Op::new(transfer::Transfer { to: "nobody".into(), ..transfer::Transfer::default() })),
+        run("a", Op::new(transfer::Transfer { to: "a".into(), ..transfer::Transfer::default() })),
         run(
             "a",
-            Op::Block(block::Request {
-                task: Some(done_task.clone()),
-                reason: "x".into(),
-                ..block::Request::default()
-            }),
+            Op::new(block::Block { task: Some(done_task.clone()), reason: "x".into(), ..block::Block::default() }),
         ),
         run("a", edit(&first, &|request| request.after = Some(words(&[&second])))),
         run("person:ann", edit(&first, &|request| request.after = Some(words(&[&second])))),
         run("a", edit(&first, &|request| (request.title, request.expect_version) = (Some("x".into()), Some(9)))),
         run("a", edit(&first, &|_| {})),
-        run("a", Op::Claim(claim::Request { ttl_s: Some(0), ..claim::Request::default() })),
-        run("a", Op::Add(add::Request::titled(""))),
-        run("a", Op::Add(add::Request::titled("two\nlines"))),
-        run("a", Op::Add(add::Request { priority: 9, ..add::Request::titled("x") })),
-        run("a", Op::Add(add::Request { labels: vec!["x".repeat(65)], ..add::Request::titled("x") })),
-        run(
-            "a",
-            Op::Note(note::Request { task: Some(first.clone()), text: "x".repeat(70_000), ..note::Request::default() }),
-        ),
-        run("No Name", Op::Add(add::Request::titled("x"))),
-        world.kernel.run(&repeated, &Op::Add(add::Request::titled("two"))).map(drop),
+        run("a", Op::new(claim::Claim { ttl_s: Some(0), ..claim::Claim::default() })),
+        run("a", Op::new(add::Add::titled(""))),
+        run("a", Op::new(add::Add::titled("two\nlines"))),
+        run("a", Op::new(add::Add { priority: 9, ..add::Add::titled("x") })),
+        run("a", Op::new(add::Add { labels: vec!["x".repeat(65)], ..add::Add::titled("x") })),
+        run("a", Op::new(note::Note { task: Some(first.clone()), text: "x".repeat(70_000), ..note::Note::default() })),
+        run("No Name", Op::new(add::Add::titled("x"))),
+        world.kernel.run(&repeated, &Op::new(add::Add::titled("two"))).map(drop),
         world.kernel.show(&call, "t-00000").map(drop),
         world.kernel.show_hold(&call, "h-00000").map(drop),
         world.kernel.task_id(&call, "t-").map(drop),

@@ -53,10 +53,10 @@ fn readers_miss_nothing(world: &World) {
             scope.spawn(move || {
                 let agent = format!("agent-{n}");
                 for round in 0..ROUNDS {
-                    let add = Op::Add(add::Request::titled(&format!("{n} {round}")));
+                    let add = Op::new(add::Add::titled(&format!("{n} {round}")));
                     kernel.run(&world.call(&agent), &add).unwrap();
-                    kernel.run(&world.call(&agent), &Op::Claim(claim::Request::default())).unwrap();
-                    kernel.run(&world.call(&agent), &Op::Done(done::Request::default())).unwrap();
+                    kernel.run(&world.call(&agent), &Op::new(claim::Claim::default())).unwrap();
+                    kernel.run(&world.call(&agent), &Op::new(done::Done::default())).unwrap();
                 }
                 writing.fetch_sub(1, Ordering::SeqCst);
             });
@@ -96,7 +96,7 @@ fn projects_count_apart(world: &World) {
     for n in 1..=3 {
         world.add(&format!("p {n}"));
         let call = elsewhere(world.call("a"));
-        world.kernel.run(&call, &Op::Add(add::Request::titled(&format!("q {n}")))).unwrap();
+        world.kernel.run(&call, &Op::new(add::Add::titled(&format!("q {n}")))).unwrap();
     }
     let filter = log::Filter { since: Some(log::Since::Number(0)), limit: 100, ..log::Filter::default() };
     for call in [world.call("a"), elsewhere(world.call("a"))] {

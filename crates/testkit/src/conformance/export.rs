@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::Span;
 use tenure_core::task::State;
 use tenure_kernel::Op;
-use tenure_kernel::op::import::Request;
+use tenure_kernel::op::import::Import;
 use tenure_kernel::op::{add, block, note};
 use tenure_kernel::query::export::Sink;
 use tenure_kernel::query::list;
@@ -51,12 +51,12 @@ fn more_than_a_page(world: &World) {
 
 /// A project in which tasks are in every state, and everything that may be said of one is said of some.
 pub(super) fn furnish(world: &World) {
-    let first = world.add_with(add::Request {
+    let first = world.add_with(add::Add {
         description: "two\nlines \u{1f980} \"quoted\" \\".into(),
         acceptance: "tests\tpass".into(),
         priority: 0,
         labels: words(&["z", "a b", "ü"]),
-        ..add::Request::titled("first — “with” words")
+        ..add::Add::titled("first — “with” words")
     });
     for agent in ["a", "b", "c"] {
         world.note(agent, &first, "hello").unwrap();
@@ -73,7 +73,7 @@ pub(super) fn furnish(world: &World) {
     let on = Some(first.clone());
     let reason = String::from("waits\nfor the first");
     world
-        .run("b", Op::Block(block::Request { task: Some(blocked.clone()), reason, on, ..block::Request::default() }))
+        .run("b", Op::new(block::Block { task: Some(blocked.clone()), reason, on, ..block::Block::default() }))
         .unwrap();
     let lapsing = world.add("lapsed");
     world.claim_for("c", &lapsing, 60).unwrap();
@@ -81,20 +81,20 @@ pub(super) fn furnish(world: &World) {
     world.claim_for("c", &unsettled, 600).unwrap();
     world.advance(Span::seconds(61));
     world.note("b", &lapsing, "settles what is over").unwrap();
-    let held = world.add_with(add::Request { assignee: Some("b".into()), ..add::Request::titled("held") });
+    let held = world.add_with(add::Add { assignee: Some("b".into()), ..add::Add::titled("held") });
     world.claim("b", &held).unwrap();
     // Numbers as no other program would write them: they are kept to the letter.
     let data = serde_json::from_str(r#"{"b":[1.0,2e-7,0.1,18446744073709551615],"a":{"ü":null}}"#).unwrap();
     let text = String::from("with data");
-    world.run("b", Op::Note(note::Request { text, data: Some(data), ..note::Request::default() })).unwrap();
+    world.run("b", Op::new(note::Note { text, data: Some(data), ..note::Note::default() })).unwrap();
     world
         .run(
             "a",
-            Op::Note(note::Request {
+            Op::new(note::Note {
                 task: Some(held),
                 text: "null".into(),
                 data: Some(json!(null)),
-                ..note::Request::default()
+                ..note::Note::default()
             }),
         )
         .unwrap();
@@ -161,12 +161,12 @@ fn has_everything(world: &World) {
 fn round_trip(world: &World) {
     furnish(world);
     let first = exported(world, true);
-    let mut request = Request::parse(&first).unwrap();
+    let mut request = Import::parse(&first).unwrap();
     assert_eq!(request.events, world.events().len());
     for engine in Engine::ALL {
         let other = World::new(engine);
         let planned = other.kernel.import_plan(&other.call("z"), &request).unwrap();
-        let imported = other.run("z", Op::Import(request.clone())).unwrap();
+        let imported = other.run("z", Op::new(request.clone())).unwrap();
         assert_eq!(imported["tasks"], request.tasks.len());
         assert_eq!(json!(tenure_kernel::shape::export::Imported { dry_run: false, ..planned }), imported);
         assert_eq!(content(&exported(&other, false)), content(&exported(world, false)), "{engine:?}");
@@ -182,7 +182,7 @@ fn round_trip(world: &World) {
         task.created_at = task.created_at.replace("000Z", "000+00:00");
     });
     let other = World::new(world.engine);
-    other.run("z", Op::Import(request)).unwrap();
+    other.run("z", Op::new(request)).unwrap();
     assert_eq!(content(&exported(&other, false)), content(&exported(world, false)));
 }
 
@@ -213,8 +213,8 @@ fn of_nothing(world: &World) {
     assert_eq!(content(&empty), "{\"end\":true,\"tasks\":0,\"notes\":0,\"events\":0}\n");
     let none_made = world.engine == Engine::Memory || world.kernel.store().identity().unwrap().is_none();
     assert!(none_made, "asking made a store");
-    let request = Request::parse(&empty).unwrap();
-    assert_eq!(world.run("z", Op::Import(request)).unwrap()["tasks"], 0);
+    let request = Import::parse(&empty).unwrap();
+    assert_eq!(world.run("z", Op::new(request)).unwrap()["tasks"], 0);
     assert_eq!(content(&exported(world, false)), content(&empty));
 }
 
@@ -231,8 +231,8 @@ impl Sink for Meddling<'_> {
     }
 
     fn line(&mut self, line: &str) -> tenure_core::Result<()> {
-        let request = add::Request::titled("added while the export was under way");
-        self.writer.run(&self.world.call("b"), &Op::Add(request))?;
+        let request = add::Add::titled("added while the export was under way");
+        self.writer.run(&self.world.call("b"), &Op::new(request))?;
         self.lines.line(line)
     }
 }
@@ -267,8 +267,8 @@ fn many(world: &World) {
         export.line(&task.to_string()).unwrap();
     }
     export.line("{\"end\":true,\"tasks\":10000,\"notes\":0,\"events\":0}").unwrap();
-    let request = Request::parse(&export).unwrap();
-    assert_eq!(world.run("z", Op::Import(request)).unwrap()["tasks"], 10_000);
+    let request = Import::parse(&export).unwrap();
+    assert_eq!(world.run("z", Op::new(request)).unwrap()["tasks"], 10_000);
     let status = world.kernel.status(&world.call("z")).unwrap();
     assert_eq!((status.ready, status.waiting), (1, 9_999));
     // More than a page, and still in the order of creation, which is not that of the ids.
@@ -279,7 +279,7 @@ fn many(world: &World) {
         .collect();
     assert_eq!(order, (0..10_000).map(|n| json!(id(n))).collect::<Vec<_>>());
     let again = World::new(Engine::Memory);
-    again.run("z", Op::Import(Request::parse(&exported(world, false)).unwrap())).unwrap();
+    again.run("z", Op::new(Import::parse(&exported(world, false)).unwrap())).unwrap();
     assert_eq!(content(&exported(&again, false)), content(&exported(world, false)));
     assert_eq!(world.kernel.health(&world.call("z")).unwrap().wrong_counters, []);
 }

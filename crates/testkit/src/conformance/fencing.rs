@@ -65,8 +65,8 @@ fn every_op_of_a_replaced_holder(world: &World) {
     let new = fence(&world.claim("b", &task).unwrap());
     assert!(new > old);
     let hand = |named: Option<&str>| {
-        let request = transfer::Request { task: named.map(str::to_owned), to: "c".into(), ..Default::default() };
-        Op::Transfer(request)
+        let request = transfer::Transfer { task: named.map(str::to_owned), to: "c".into(), ..Default::default() };
+        Op::new(request)
     };
     let mut ops = acting(Some(&task), None, false).to_vec();
     ops.extend(acting(None, None, false));
@@ -77,9 +77,9 @@ fn every_op_of_a_replaced_holder(world: &World) {
         assert_eq!(kind_of(refused), "stale", "{op:?}");
     }
     // By id anyone may note, a former holder too, unless it shows its fence.
-    let by_id = note::Request { task: Some(task.clone()), text: "what I found".into(), ..Default::default() };
-    assert_eq!(world.run("a", Op::Note(by_id.clone())).unwrap()["late"], false);
-    let fenced = Op::Note(note::Request { fence: Some(old), ..by_id });
+    let by_id = note::Note { task: Some(task.clone()), text: "what I found".into(), ..Default::default() };
+    assert_eq!(world.run("a", Op::new(by_id.clone())).unwrap()["late"], false);
+    let fenced = Op::new(note::Note { fence: Some(old), ..by_id });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", fenced))), "stale");
     assert_eq!(world.show(&task)["holder"]["fence"], new);
     world.sound();
@@ -132,7 +132,7 @@ fn giving_back(world: &World) {
 fn given_fence(world: &World) {
     let task = world.add("fenced");
     let right = fence(&world.claim("a", &task).unwrap());
-    let done = |fence| Op::Done(done::Request { task: Some(task.clone()), fence: Some(fence), force: false });
+    let done = |fence| Op::new(done::Done { task: Some(task.clone()), fence: Some(fence), force: false });
     for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
         assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong)))), "stale", "{wrong}");
     }
@@ -150,7 +150,7 @@ fn own_former_hold(world: &World) {
     let again = world.claim("a", &task).unwrap();
     assert!(fence(&again) > old, "a lapsed hold is not revived");
     assert_eq!(again["task"]["attempt"], 2);
-    let under_the_old = Op::Done(done::Request { task: Some(task.clone()), fence: Some(old), force: false });
+    let under_the_old = Op::new(done::Done { task: Some(task.clone()), fence: Some(old), force: false });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
     // The fence last shown is the new one.
     assert_eq!(world.done("a", &task).unwrap()["late"], false);
@@ -180,9 +180,8 @@ fn stranger(world: &World) {
 fn force(world: &World) {
     world.add("so that b is known");
     world.claim_any("b").unwrap();
-    let hand = |task: &str| {
-        Op::Transfer(transfer::Request { task: Some(task.into()), to: "b".into(), fence: None, force: true })
-    };
+    let hand =
+        |task: &str| Op::new(transfer::Transfer { task: Some(task.into()), to: "b".into(), fence: None, force: true });
     for (nth, name) in ["done", "block", "cancel", "release", "transfer"].into_iter().enumerate() {
         let task = world.add(name);
         let claimed = world.claim("a", &task).unwrap();
@@ -228,7 +227,7 @@ fn force_by_an_agent(world: &World) {
             let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
             assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"), "{agent} {op:?}");
         }
-        let hand = transfer::Request { task: Some(task.clone()), to: "a".into(), fence: None, force: true };
-        assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::Transfer(hand)))), "denied");
+        let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), fence: None, force: true };
+        assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::new(hand)))), "denied");
     }
 }

@@ -84,8 +84,8 @@ fn refused_claim(world: &World) {
     world.claim("a", &mine).unwrap();
     assert_eq!(kind_of(world.claim("a", &held)), "conflict");
     assert_eq!(kind_of(world.claim("a", "t-none0")), "not_found");
-    let bad = claim::Request { task: Some(mine.clone()), ttl_s: Some(0), ..claim::Request::default() };
-    assert_eq!(kind_of(world.run("a", Op::Claim(bad))), "usage");
+    let bad = claim::Claim { task: Some(mine.clone()), ttl_s: Some(0), ..claim::Claim::default() };
+    assert_eq!(kind_of(world.run("a", Op::new(bad))), "usage");
     assert_eq!(world.focus("a"), Some(mine));
 }
 
@@ -120,14 +120,14 @@ fn notes_by_id(world: &World) {
     world.claim("a", &task).unwrap();
     world.claim("b", &other).unwrap();
     let data = serde_json::json!({ "found": [1, "two", null] });
-    let request = note::Request {
+    let request = note::Note {
         task: Some(task.clone()),
         text: "what I\nfound".into(),
         data: Some(data.clone()),
-        ..note::Request::default()
+        ..note::Note::default()
     };
     let before = world.show(&task);
-    let noted = world.run("b", Op::Note(request)).unwrap();
+    let noted = world.run("b", Op::new(request)).unwrap();
     assert_eq!((noted["task"].as_str(), &noted["late"]), (Some(task.as_str()), &false.into()));
     let after = world.show(&task);
     for field in ["holder", "status", "version", "updated_at", "attempt"] {
@@ -138,14 +138,13 @@ fn notes_by_id(world: &World) {
     assert_eq!(note["text"], "what I\nfound");
     assert_eq!(world.focus("b"), Some(other));
     // A fence given is asked about, an id or not.
-    let fenced =
-        note::Request { task: Some(task.clone()), text: "x".into(), fence: Some(1), ..note::Request::default() };
-    assert_eq!(kind_of(world.unchanged(&task, || world.run("b", Op::Note(fenced)))), "stale");
-    let nul = note::Request {
+    let fenced = note::Note { task: Some(task.clone()), text: "x".into(), fence: Some(1), ..note::Note::default() };
+    assert_eq!(kind_of(world.unchanged(&task, || world.run("b", Op::new(fenced)))), "stale");
+    let nul = note::Note {
         task: Some(task.clone()),
         text: "x".into(),
         data: Some(serde_json::json!({ "a\u{0}": 1 })),
-        ..note::Request::default()
+        ..note::Note::default()
     };
-    assert_eq!(code_of(world.unchanged(&task, || world.run("b", Op::Note(nul)))), "control_character");
+    assert_eq!(code_of(world.unchanged(&task, || world.run("b", Op::new(nul)))), "control_character");
 }

@@ -38,8 +38,8 @@ fn fill(world: &World, tasks: usize) -> Vec<String> {
             line: n,
         }
     };
-    let request = add_many::Request { items: (0..tasks).map(item).collect() };
-    let added = world.run("person:ann", Op::AddMany(request)).unwrap();
+    let request = add_many::AddMany { items: (0..tasks).map(item).collect() };
+    let added = world.run("person:ann", Op::new(request)).unwrap();
     world.note("a", added["ids"][0].as_str().unwrap(), "known").unwrap();
     added["ids"].as_array().unwrap().iter().take(50).map(|id| id.as_str().unwrap().to_owned()).collect()
 }
@@ -81,7 +81,7 @@ fn cost_stays(_: &World) {
         measure("log", &mut |_| drop(kernel.log(&call, &filter).unwrap()));
         measure("add after", &mut |_| {
             let after = vec![ids[40].clone(), ids[41].clone()];
-            world.run("person:ann", Op::Add(add::Request { after, ..add::Request::titled("x") })).unwrap();
+            world.run("person:ann", Op::new(add::Add { after, ..add::Add::titled("x") })).unwrap();
         });
         measured
     };
@@ -101,7 +101,7 @@ fn remember(world: &World, memories: usize) {
             ..remember::Item::default()
         };
         let items = (from..from + 50).map(item).collect();
-        world.run("b", Op::Remember(remember::Request { items })).unwrap();
+        world.run("b", Op::new(remember::Remember { items })).unwrap();
     }
 }
 
@@ -111,7 +111,7 @@ fn beginning_stays(_: &World) {
         let task = world.add("make the parser of the import less slow");
         world.claim("a", &task).unwrap();
         remember(&world, memories);
-        let (call, request) = (world.call("a"), resume::Request::default());
+        let (call, request) = (world.call("a"), resume::Resume::default());
         let kernel = &world.kernel;
         let mut measured = Vec::new();
         let mut measure = |name: &'static str, work: &dyn Fn()| {
@@ -123,7 +123,7 @@ fn beginning_stays(_: &World) {
         measure("a session begins with a brief", &|| drop(kernel.beginning(&call, &request, 3).unwrap()));
         measure("a session begins", &|| drop(kernel.beginning(&world.call("c"), &request, 3).unwrap()));
         measure("resume --peek", &|| drop(kernel.peek(&call, &request).unwrap()));
-        measure("resume", &|| drop(world.run("a", Op::Resume(request.clone())).unwrap()));
+        measure("resume", &|| drop(world.run("a", Op::new(request.clone())).unwrap()));
         measured
     };
     for ((name, few), (_, many)) in costs(150).into_iter().zip(costs(2_000)) {
@@ -145,7 +145,7 @@ fn hook_trips(world: &World) {
     };
     let says = sessions::presence("A");
     let look = |depth| Look { says: &says, given: None, depth };
-    let request = resume::Request::default();
+    let request = resume::Resume::default();
     let begin = || drop(world.run_call(&call, &sessions::starting("A", Start::Compact)).unwrap());
     let counted = [
         ("who it is", 8, trips(&|| drop(world.kernel.standing(&call, &look(Depth::Who)).unwrap()))),

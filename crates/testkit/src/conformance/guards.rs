@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
-use tenure_kernel::op::{guard, off};
+use tenure_kernel::op::{done, guard, inbox, off};
 use tenure_kernel::query::guard::Outlook;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::query::session::{Depth, Look};
@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn send(world: &World, agent: &str, for_s: Option<i64>) -> Result<Value> {
-    world.run(agent, Op::Off(off::Request { for_s }))
+    world.run(agent, Op::new(off::Off { for_s }))
 }
 
 fn is_off(world: &World) -> bool {
@@ -89,12 +89,12 @@ fn begin(world: &World, agents: &[&str]) {
     }
 }
 
-fn request(agent: &str, paths: &[&str]) -> guard::Request {
-    guard::Request { paths: words(paths), fold_case: false, says: presence(agent) }
+fn request(agent: &str, paths: &[&str]) -> guard::Guard {
+    guard::Guard { paths: words(paths), fold_case: false, says: presence(agent) }
 }
 
 fn edit(world: &World, agent: &str, paths: &[&str]) -> Result<Value> {
-    world.run_call(&from(world, "main", agent), &Op::Guard(request(agent, paths)))
+    world.run_call(&from(world, "main", agent), &Op::new(request(agent, paths)))
 }
 
 fn outlook(world: &World, agent: &str, paths: &[&str]) -> Outlook {
@@ -136,7 +136,7 @@ fn all_or_none(world: &World) {
     assert_eq!((refused.code(), rows(world)), ("path_held", before));
     assert_eq!(refused.get("uses_tools"), Some(&json!(false)));
     let mcp = Actor { door: tenure_kernel::Door::Mcp, ..from(world, "main", "b").actor };
-    world.run_call(&Call { actor: mcp, ..from(world, "main", "b") }, &Op::Inbox(Default::default())).unwrap();
+    world.run_call(&Call { actor: mcp, ..from(world, "main", "b") }, &Op::new(inbox::Inbox::default())).unwrap();
     let refused = refusal(edit(world, "b", &["./one"]));
     assert_eq!(refused.get("uses_tools"), Some(&json!(true)), "it calls tools");
     edit(world, "b", &["./three", "./four"]).unwrap();
@@ -164,7 +164,7 @@ fn one_allowed(world: &World) {
 fn two_checkouts(world: &World) {
     begin(world, &["a", "b"]);
     let go = |agent: &str, checkout: &str| {
-        world.run_call(&from(world, checkout, agent), &Op::Guard(request(agent, &["./x.rs"]))).unwrap()
+        world.run_call(&from(world, checkout, agent), &Op::new(request(agent, &["./x.rs"]))).unwrap()
     };
     assert_eq!(go("a", "main")["elsewhere"], json!([]));
     let second = go("b", "side");
@@ -199,7 +199,7 @@ fn renewed_by_edits(world: &World) {
     assert_eq!(expiry(world, "a").iter().map(|hold| hold.1).collect::<Vec<_>>(), [1_800, 1_800]);
     for _ in 0..5 {
         world.advance(Span::minutes(5));
-        world.run_call(&from(world, "main", "a"), &Op::ToolUsed(presence("a"))).unwrap();
+        world.run_call(&from(world, "main", "a"), &Op::new(presence("a"))).unwrap();
         edit(world, "a", &["./x"]).unwrap();
     }
     let left = expiry(world, "a");
@@ -223,9 +223,9 @@ fn with_a_task(world: &World) {
     let held = paths_of(world, "claude-a").into_iter().find(|hold| hold.subject == "x").unwrap();
     assert_eq!(held.reason, "worked on", "what it is for");
     world.advance(Span::minutes(40));
-    world.run_call(&from(world, "main", "a"), &Op::ToolUsed(presence("a"))).unwrap();
+    world.run_call(&from(world, "main", "a"), &Op::new(presence("a"))).unwrap();
     assert!(expiry(world, "a").iter().all(|hold| hold.1 == 3_600), "renewed with the task");
-    world.run_call(&from(world, "main", "a"), &Op::Done(Default::default())).unwrap();
+    world.run_call(&from(world, "main", "a"), &Op::new(done::Done::default())).unwrap();
     assert_eq!(expiry(world, "a"), []);
     edit(world, "b", &["./x", "./before"]).unwrap();
     world.sound();
@@ -234,15 +234,15 @@ fn with_a_task(world: &World) {
 fn reserved_later(world: &World) {
     begin(world, &["a"]);
     edit(world, "a", &["./x"]).unwrap();
-    let reserve = tenure_kernel::op::reserve::Request { paths: words(&["x"]), ..Default::default() };
-    world.run_call(&from(world, "main", "a"), &Op::Reserve(reserve)).unwrap();
+    let reserve = tenure_kernel::op::reserve::Reserve { paths: words(&["x"]), ..Default::default() };
+    world.run_call(&from(world, "main", "a"), &Op::new(reserve)).unwrap();
     assert_eq!(rows(world), 1);
     world.advance(Span::minutes(20));
-    world.run_call(&from(world, "main", "a"), &Op::ToolUsed(presence("a"))).unwrap();
+    world.run_call(&from(world, "main", "a"), &Op::new(presence("a"))).unwrap();
     assert_eq!(expiry(world, "a"), [("x".to_owned(), 1_800)], "presence renews it from now on");
     // What is reserved stays what it is where an edit meets it.
-    let wide = tenure_kernel::op::reserve::Request { paths: words(&["src/"]), ..Default::default() };
-    world.run_call(&from(world, "main", "a"), &Op::Reserve(wide)).unwrap();
+    let wide = tenure_kernel::op::reserve::Reserve { paths: words(&["src/"]), ..Default::default() };
+    world.run_call(&from(world, "main", "a"), &Op::new(wide)).unwrap();
     edit(world, "a", &["./src/z"]).unwrap();
     assert_eq!(rows(world), 2);
     assert!(expiry(world, "a").contains(&("src/".to_owned(), 3_600)));

@@ -147,7 +147,7 @@ fn ops_keep_holds(world: &World) {
         // Any op counts, one that is refused too.
         let appended = match round % 4 {
             0 => world.note("a", &other, "passing by").map(|_| vec!["task.noted"]).unwrap(),
-            1 => world.run("a", Op::Add(add::Request::titled("found"))).map(|_| vec!["task.added"]).unwrap(),
+            1 => world.run("a", Op::new(add::Add::titled("found"))).map(|_| vec!["task.added"]).unwrap(),
             2 => {
                 assert_eq!(kind_of(world.done("a", "t-none")), "not_found");
                 Vec::new()
@@ -171,7 +171,7 @@ fn ops_keep_holds(world: &World) {
 fn queries_and_replays(world: &World) {
     let task = world.add("watched");
     let claim = world.call("a");
-    let op = Op::Claim(claim::Request { task: Some(task.clone()), ttl_s: Some(60), ..claim::Request::default() });
+    let op = Op::new(claim::Claim { task: Some(task.clone()), ttl_s: Some(60), ..claim::Claim::default() });
     let first = world.kernel.run(&claim, &op).unwrap();
     world.advance(Span::seconds(45));
     let before = (world.show(&task), world.agent("a").unwrap().last_seen, world.last_event());
@@ -287,7 +287,7 @@ fn many_lapsed(world: &World) {
     assert_eq!(world.kernel.status(&call).unwrap().ready, 70);
     assert_eq!(world.kernel.health(&call).unwrap().lapsed, 70);
     for (round, settled) in [64, 70, 70].into_iter().enumerate() {
-        world.run("person:ann", Op::Add(add::Request::titled(&format!("extra {round}")))).unwrap();
+        world.run("person:ann", Op::new(add::Add::titled(&format!("extra {round}")))).unwrap();
         assert_eq!(world.count("hold.expired"), settled);
         assert_eq!(world.in_state(State::Ready).len(), 71 + round);
         world.sound();

@@ -25,8 +25,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("hooks_that_ran_are_remembered_once_a_minute", fired),
 ];
 
-fn used(change: impl Fn(&mut tool_used::Request)) -> tool_used::Request {
-    let mut request = tool_used::Request {
+fn used(change: impl Fn(&mut tool_used::ToolUsed)) -> tool_used::ToolUsed {
+    let mut request = tool_used::ToolUsed {
         event: "PostToolUse".into(),
         tool_name: "Bash".into(),
         kind: tool::Kind::Shell,
@@ -37,8 +37,8 @@ fn used(change: impl Fn(&mut tool_used::Request)) -> tool_used::Request {
     request
 }
 
-fn send(world: &World, request: tool_used::Request) -> Value {
-    world.run_call(&call(world), &Op::ToolUsed(request)).unwrap()
+fn send(world: &World, request: tool_used::ToolUsed) -> Value {
+    world.run_call(&call(world), &Op::new(request)).unwrap()
 }
 
 fn call(world: &World) -> Call {
@@ -49,7 +49,7 @@ fn checkout() -> Checkout {
     Checkout { host: "h".into(), path: "/repo".into(), common: None, trust: Trust::Any, tree: Tree::default() }
 }
 
-fn mine(world: &World, says: &tool_used::Request) -> Mine {
+fn mine(world: &World, says: &tool_used::ToolUsed) -> Mine {
     world.kernel.standing(&call(world), &Look { says, given: None, depth: Depth::Loss }).unwrap().unwrap().mine.unwrap()
 }
 
@@ -65,7 +65,7 @@ fn failures(world: &World) {
     let before = world.last_event();
     send(world, used(|_| ()));
     assert_eq!(world.last_event(), before, "what works is not worth an event");
-    let failing = |request: &mut tool_used::Request| {
+    let failing = |request: &mut tool_used::ToolUsed| {
         (request.failed, request.exit_status, request.duration_ms) = (true, Some(101), Some(1_500));
         request.sub_agent = Some("explorer".into());
     };
@@ -124,7 +124,7 @@ fn no_command_line(world: &World) {
         (used(|request| request.session = "a\0b".into()), "bad_session"),
         (used(|request| request.sub_agent = Some("x".repeat(200))), "bad_word"),
     ] {
-        assert_eq!(code_of(world.run_call(&call(world), &Op::ToolUsed(change))), code);
+        assert_eq!(code_of(world.run_call(&call(world), &Op::new(change))), code);
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), Vec::<&str>::new());
 }
@@ -148,12 +148,12 @@ fn touched(world: &World) {
     let brief = |at: &str| {
         let here = Checkout { path: at.into(), ..checkout() };
         let asks = Call { checkout: Some(here), ..call(world) };
-        let brief = world.kernel.peek(&asks, &tenure_kernel::op::resume::Request::default()).unwrap().brief.text;
+        let brief = world.kernel.peek(&asks, &tenure_kernel::op::resume::Resume::default()).unwrap().brief.text;
         brief.lines().find(|line| line.contains("Files changed")).unwrap().to_owned()
     };
     assert_eq!(brief("/repo"), "- Files changed for it so far: “a.rs”, “dir/ü [x].rs”");
     assert_eq!(brief("/other"), "- Files changed for it in another checkout, “/repo”: “a.rs”, “dir/ü [x].rs”");
-    world.run_call(&call(world), &Op::Done(tenure_kernel::op::done::Request::default())).unwrap();
+    world.run_call(&call(world), &Op::new(tenure_kernel::op::done::Done::default())).unwrap();
     send(world, edit(&["a.rs"]));
     assert_eq!(dump(&world.kernel)["touched"].len(), 3, "without a focus it is nobody's task");
 }
@@ -190,8 +190,8 @@ fn settled(world: &World) {
 fn renewal(world: &World) {
     let task = world.add("short");
     start(world, &world.kernel, 1, "a", Start::Startup, &[]);
-    let claim = tenure_kernel::op::claim::Request { task: Some(task.clone()), ttl_s: Some(20), ..Default::default() };
-    world.run_call(&call(world), &Op::Claim(claim)).unwrap();
+    let claim = tenure_kernel::op::claim::Claim { task: Some(task.clone()), ttl_s: Some(20), ..Default::default() };
+    world.run_call(&call(world), &Op::new(claim)).unwrap();
     for _ in 0..20 {
         world.advance(Span::seconds(6));
         if !mine(world, &presence("a")).settled {
@@ -210,7 +210,7 @@ fn lost(world: &World) {
     let lost = mine(world, &presence("a")).lost.unwrap();
     assert_eq!((lost.task.as_str(), lost.by.as_str(), lost.closed), (task.as_str(), "b", false));
     assert_eq!(mine(world, &presence("a")).told_at.0, 0);
-    send(world, tool_used::Request { told: true, ..presence("a") });
+    send(world, tool_used::ToolUsed { told: true, ..presence("a") });
     assert!(mine(world, &presence("a")).told_at.0 > 0);
     world.done("b", &task).unwrap();
     let lost = mine(world, &presence("a")).lost.unwrap();
@@ -220,7 +220,7 @@ fn lost(world: &World) {
 fn shortened(world: &World) {
     begin(world);
     let is = || mine(world, &presence("a")).is_shortened;
-    let becomes = |context| drop(send(world, tool_used::Request { context, ..presence("a") }));
+    let becomes = |context| drop(send(world, tool_used::ToolUsed { context, ..presence("a") }));
     assert!(!is());
     becomes(Context::Shortened);
     assert!(is());

@@ -26,7 +26,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn noting(task: &str, text: &str) -> Op {
-    Op::Note(note::Request { task: Some(task.into()), text: text.into(), ..note::Request::default() })
+    Op::new(note::Note { task: Some(task.into()), text: text.into(), ..note::Note::default() })
 }
 
 fn given(call: Call, id: &str) -> Call {
@@ -150,7 +150,7 @@ fn sent_at_once(world: &World) {
 fn set_back(world: &World) {
     let task = world.add("0");
     let set = |title: &str| -> Result<_> {
-        world.edit("a", &task, |request: &mut edit::Request| request.title = Some(title.into()))
+        world.edit("a", &task, |request: &mut edit::Edit| request.title = Some(title.into()))
     };
     // The clock stands still and two of the payloads are the same.
     for title in ["1", "2", "1"] {
@@ -170,7 +170,7 @@ fn drawn_ids(world: &World) {
         assert_eq!(met.len(), 32, "place {place}");
     }
     // The same payload at the same instant, twice: two effects.
-    let ask = Op::Claim(claim::Request::default());
+    let ask = Op::new(claim::Claim::default());
     let (first, second) = (world.add("first"), world.add("second"));
     let taken: Vec<_> = (0..2).map(|_| world.run("a", ask.clone()).unwrap()["task"]["id"].clone()).collect();
     assert_eq!(taken, [first, second]);

@@ -5,7 +5,7 @@ use tenure_core::Span;
 use tenure_core::event::kind;
 use tenure_core::task::Status;
 use tenure_kernel::Op;
-use tenure_kernel::op::import::Request;
+use tenure_kernel::op::import::Import;
 use tenure_kernel::shape::export::{Note, Task};
 
 use super::Case;
@@ -39,8 +39,8 @@ fn note(id: &str, task: &str) -> Note {
 }
 
 /// A request whose lines are numbered as in a file.
-fn request(tasks: Vec<Task>, notes: Vec<Note>) -> Request {
-    let mut request = Request { tasks, notes, events: 0 };
+fn request(tasks: Vec<Task>, notes: Vec<Note>) -> Import {
+    let mut request = Import { tasks, notes, events: 0 };
     let lines =
         request.tasks.iter_mut().map(|task| &mut task.line).chain(request.notes.iter_mut().map(|note| &mut note.line));
     lines.enumerate().for_each(|(n, line)| *line = n + 2);
@@ -48,7 +48,7 @@ fn request(tasks: Vec<Task>, notes: Vec<Note>) -> Request {
 }
 
 fn import(world: &World, tasks: Vec<Task>, notes: Vec<Note>) -> tenure_core::Result<Value> {
-    world.run("z", Op::Import(request(tasks, notes)))
+    world.run("z", Op::new(request(tasks, notes)))
 }
 
 fn id(n: usize) -> String {
@@ -154,9 +154,9 @@ fn cycles(world: &World) {
 fn unchanged(world: &World) {
     furnish(world);
     let export = exported(world, false);
-    let request = Request::parse(&export).unwrap();
+    let request = Import::parse(&export).unwrap();
     let (tasks, notes) = (request.tasks.len(), request.notes.len());
-    let again = world.run("a", Op::Import(request.clone())).unwrap();
+    let again = world.run("a", Op::new(request.clone())).unwrap();
     let counts = ["tasks", "notes", "unchanged", "unchanged_notes"].map(|field| again[field].as_u64().unwrap());
     assert_eq!(counts, [0, 0, tasks as u64, notes as u64]);
     assert_eq!(world.count(kind::TASK_ADDED), tasks);
@@ -164,7 +164,7 @@ fn unchanged(world: &World) {
     // One that is new among those that are not.
     let mut more = request;
     more.tasks.push(Task { after: vec![more.tasks[0].id.clone()], ..task("t-zzzzz") });
-    let again = world.run("a", Op::Import(more)).unwrap();
+    let again = world.run("a", Op::new(more)).unwrap();
     assert_eq!((&again["tasks"], &again["unchanged"]), (&json!(1), &json!(tasks)));
     assert_eq!(world.show("t-zzzzz")["state"], "waiting");
     world.sound();
@@ -199,13 +199,13 @@ fn differs(world: &World) {
 
 fn replayed(world: &World) {
     let call = world.call("z");
-    let op = Op::Import(request(vec![task("t-00000")], vec![note("n-00000", "t-00000")]));
+    let op = Op::new(request(vec![task("t-00000")], vec![note("n-00000", "t-00000")]));
     let first = world.kernel.run(&call, &op).unwrap();
     let before = world.last_event();
     let again = world.kernel.run(&call, &op).unwrap();
     assert!(again.replayed && again.body == first.body);
     assert_eq!(world.last_event(), before);
-    let other = Op::Import(request(vec![task("t-00001")], Vec::new()));
+    let other = Op::new(request(vec![task("t-00001")], Vec::new()));
     assert_eq!(kind_of(world.kernel.run(&call, &other)), "mismatch");
     // One event a task and one a note, all of one request.
     let events: Vec<_> = world.events().into_iter().filter(|event| event.op == "import").collect();
@@ -217,7 +217,7 @@ fn replayed(world: &World) {
 fn dry_run(world: &World) {
     furnish(world);
     let before = dump(&world.kernel);
-    let mut wanted = Request::parse(&exported(world, true)).unwrap();
+    let mut wanted = Import::parse(&exported(world, true)).unwrap();
     wanted.tasks.push(Task { assignee: Some("unseen".into()), ..task("t-zzzzz") });
     let plan = world.kernel.import_plan(&world.call("nobody-knows-me"), &wanted).unwrap();
     assert_eq!((plan.tasks, plan.notes, plan.agents, plan.dry_run), (1, 0, 1, true));
@@ -280,7 +280,7 @@ fn fences(world: &World) {
     let held = Task { was_held_by: Some("a".into()), attempt: 3, ..task("t-00000") };
     import(world, vec![held], Vec::new()).unwrap();
     assert_eq!(world.show("t-00000")["lapsed_from"], "a");
-    let done = |fence| Op::Done(tenure_kernel::op::done::Request { task: Some("t-00000".into()), fence, force: false });
+    let done = |fence| Op::new(tenure_kernel::op::done::Done { task: Some("t-00000".into()), fence, force: false });
     for fence in [1, 3, 57] {
         assert_eq!(code_of(world.unchanged("t-00000", || world.run("a", done(Some(fence))))), "stale_fence");
     }

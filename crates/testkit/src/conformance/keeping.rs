@@ -39,8 +39,8 @@ fn write_on(world: &World, task: &str, events: i64) {
     let until = world.last_event() + events;
     while world.last_event() < until {
         let call = Call { keep_events: Some(WEEK), ..world.call("a") };
-        let request = note::Request { task: Some(task.to_owned()), text: "x".into(), ..note::Request::default() };
-        world.kernel.run(&call, &Op::Note(request)).unwrap();
+        let request = note::Note { task: Some(task.to_owned()), text: "x".into(), ..note::Note::default() };
+        world.kernel.run(&call, &Op::new(request)).unwrap();
     }
 }
 
@@ -191,8 +191,8 @@ fn handed_on(world: &World) {
     write_on(world, &task, 64);
     let call = world.call("person:ann");
     assert_eq!(world.kernel.show_hold(&call, &held).unwrap().state.as_str(), "live");
-    let transfer = transfer::Request { task: Some(task.clone()), to: "b".into(), ..transfer::Request::default() };
-    world.run("a", Op::Transfer(transfer)).unwrap();
+    let transfer = transfer::Transfer { task: Some(task.clone()), to: "b".into(), ..transfer::Transfer::default() };
+    world.run("a", Op::new(transfer)).unwrap();
     world.kernel.show_hold(&call, &held).unwrap();
     for _ in 0..9 {
         world.advance(Span::hours(23));
@@ -225,7 +225,7 @@ fn elsewhere(world: &World, agent: &str) -> Call {
 fn forgotten(world: &World) {
     let task = world.add("stays");
     let call = elsewhere(world, "a");
-    let add = Op::Add(add::Request { labels: vec!["x".into()], ..add::Request::titled("goes") });
+    let add = Op::new(add::Add { labels: vec!["x".into()], ..add::Add::titled("goes") });
     let run = |agent: &str, op: &Op| -> String {
         let reply = world.kernel.run(&elsewhere(world, agent), op).unwrap();
         let body: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
@@ -235,32 +235,32 @@ fn forgotten(world: &World) {
     let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: Tree::default() };
     world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
     let first = run("a", &add);
-    run("a", &Op::Add(add::Request { after: vec![first.clone()], ..add::Request::titled("later") }));
-    run("a", &Op::Claim(claim::Request { task: Some(first.clone()), ..claim::Request::default() }));
+    run("a", &Op::new(add::Add { after: vec![first.clone()], ..add::Add::titled("later") }));
+    run("a", &Op::new(claim::Claim { task: Some(first.clone()), ..claim::Claim::default() }));
     let memories = vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }];
     let artifacts = vec![note::Artifact { path: "out".into(), kind: None, sha256: "ab".repeat(32), size: 3 }];
-    run("a", &Op::Note(note::Request { text: "half".into(), memories, artifacts, ..note::Request::default() }));
+    run("a", &Op::new(note::Note { text: "half".into(), memories, artifacts, ..note::Note::default() }));
     let text = String::from("hello");
-    run("person:ann", &Op::Send(send::Request { to: vec!["a".into()], text, ..send::Request::default() }));
-    run("a", &Op::Inbox(inbox::Request::default()));
+    run("person:ann", &Op::new(send::Send { to: vec!["a".into()], text, ..send::Send::default() }));
+    run("a", &Op::new(inbox::Inbox::default()));
     let (tool, session, event) = (String::from("claude"), String::from("S"), String::from("SessionStart"));
-    let begin = session_start::Request {
+    let begin = session_start::SessionStart {
         tool: tool.clone(),
         session: session.clone(),
         source: Start::Startup,
         given: false,
         event,
     };
-    run("claude-s", &Op::SessionStart(begin));
+    run("claude-s", &Op::new(begin));
     let paths = vec!["src/lib.rs".to_owned()];
-    run("claude-s", &Op::ToolUsed(tool_used::Request { tool, session, paths, ..tool_used::Request::default() }));
-    run("a", &Op::Done(done::Request { task: Some(first), ..done::Request::default() }));
+    run("claude-s", &Op::new(tool_used::ToolUsed { tool, session, paths, ..tool_used::ToolUsed::default() }));
+    run("a", &Op::new(done::Done { task: Some(first), ..done::Done::default() }));
     for agent in ["x", "y", "x", "y"] {
         let paths = vec!["f".to_owned()];
-        let given = release::Request { paths: paths.clone(), ..release::Request::default() };
-        let asked = reserve::Request { paths, all_checkouts: true, wait: true, ..reserve::Request::default() };
-        if world.kernel.run(&elsewhere(world, agent), &Op::Release(given)).is_err() {
-            run(agent, &Op::Reserve(asked));
+        let given = release::Release { paths: paths.clone(), ..release::Release::default() };
+        let asked = reserve::Reserve { paths, all_checkouts: true, wait: true, ..reserve::Reserve::default() };
+        if world.kernel.run(&elsewhere(world, agent), &Op::new(given)).is_err() {
+            run(agent, &Op::new(asked));
         }
     }
     let page = world.kernel.log(&call, &all()).unwrap();
@@ -269,12 +269,12 @@ fn forgotten(world: &World) {
 
     let full = dump(&world.kernel);
     let refused =
-        world.kernel.run(&elsewhere(world, "a"), &Op::Forget(forget::Request { key: "name:q".into(), force: true }));
+        world.kernel.run(&elsewhere(world, "a"), &Op::new(forget::Forget { key: "name:q".into(), force: true }));
     assert_eq!(code_of(refused), "people_only");
     let ann = elsewhere(world, "person:ann");
-    let other = world.kernel.run(&ann, &Op::Forget(forget::Request { key: "name:p".into(), force: true }));
+    let other = world.kernel.run(&ann, &Op::new(forget::Forget { key: "name:p".into(), force: true }));
     assert_eq!(code_of(other), "other_project");
-    let request = Op::Forget(forget::Request { key: "name:q".into(), force: false });
+    let request = Op::new(forget::Forget { key: "name:q".into(), force: false });
     let reply = world.kernel.run(&ann, &request).unwrap();
     assert_eq!(world.kernel.run(&ann, &request).unwrap().body, reply.body, "asked again, it is answered again");
 
@@ -303,7 +303,7 @@ fn forgotten(world: &World) {
 fn in_use(world: &World) {
     let task = world.add("held");
     world.claim("a", &task).unwrap();
-    let forget = |force| Op::Forget(forget::Request { key: "name:p".into(), force });
+    let forget = |force| Op::new(forget::Forget { key: "name:p".into(), force });
     let error = refusal(world.run("person:ann", forget(false)));
     assert_eq!((error.kind(), error.code()), (Kind::Conflict, "project_in_use"));
     assert_eq!(world.show(&task)["status"], "started");
@@ -315,9 +315,9 @@ fn listed(world: &World) {
     let call = world.call("person:ann");
     assert_eq!(world.kernel.projects(&call, 10, None).unwrap().items.len(), 0);
     world.add("first");
-    world.kernel.run(&elsewhere(world, "a"), &Op::Add(add::Request::titled("other"))).unwrap();
+    world.kernel.run(&elsewhere(world, "a"), &Op::new(add::Add::titled("other"))).unwrap();
     let twin = project::Name { key: "name:r".into(), label: "q".into() };
-    world.kernel.run(&Call { project: twin, ..world.call("a") }, &Op::Add(add::Request::titled("twin"))).unwrap();
+    world.kernel.run(&Call { project: twin, ..world.call("a") }, &Op::new(add::Add::titled("twin"))).unwrap();
     let page = world.kernel.projects(&call, 2, None).unwrap();
     assert_eq!((page.items.len(), page.total, page.next.as_deref()), (2, None, Some("name:q")));
     assert!(page.items[0].here && !page.items[1].here);

@@ -28,12 +28,12 @@ fn populate(world: &World) {
     world.cancel("a", &hello).unwrap();
     let base = world.add("base");
     for n in 0..60 {
-        let request = add::Request {
+        let request = add::Add {
             priority: n % 5,
             labels: [vec![], words(&["x"]), words(&["x", "y"])][usize::try_from(n % 3).unwrap()].clone(),
             after: if n % 7 == 0 { vec![base.clone()] } else { Vec::new() },
             assignee: (n % 4 == 0).then(|| "a".to_owned()),
-            ..add::Request::titled(&format!("task {n}"))
+            ..add::Add::titled(&format!("task {n}"))
         };
         let task = world.add_with(request);
         match n % 10 {
@@ -221,7 +221,7 @@ fn many_holds(world: &World) {
     // Thousands of writes, none of which must survive a power cut.
     let world = World::with(world.engine, |options| options.durability = Durability::Fast);
     let items = (0..1_050).map(|n| serde_json::from_value(json!({ "title": format!("task {n}") })).unwrap()).collect();
-    world.run("a", Op::AddMany(add_many::Request { items })).unwrap();
+    world.run("a", Op::new(add_many::AddMany { items })).unwrap();
     for _ in 0..1_050 {
         world.claim_any("a").unwrap();
     }

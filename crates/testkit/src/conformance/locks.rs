@@ -41,14 +41,14 @@ impl World {
         self.lock_with(agent, name, |_| {})
     }
 
-    pub(super) fn lock_with(&self, agent: &str, name: &str, change: impl FnOnce(&mut lock::Request)) -> Result<Value> {
-        let mut request = lock::Request { name: name.into(), ..lock::Request::default() };
+    pub(super) fn lock_with(&self, agent: &str, name: &str, change: impl FnOnce(&mut lock::Lock)) -> Result<Value> {
+        let mut request = lock::Lock { name: name.into(), ..lock::Lock::default() };
         change(&mut request);
-        self.run(agent, Op::Lock(request))
+        self.run(agent, Op::new(request))
     }
 
     pub(super) fn unlock(&self, agent: &str, name: &str, fence: Option<i64>) -> Result<Value> {
-        self.run(agent, Op::Release(release::Request { lock: Some(name.into()), fence, ..release::Request::default() }))
+        self.run(agent, Op::new(release::Release { lock: Some(name.into()), fence, ..release::Release::default() }))
     }
 
     fn locks(&self) -> Vec<(String, String)> {
@@ -69,7 +69,7 @@ fn begin(world: &World, session: &str) -> Call {
     hook(world, started["agent"].as_str().unwrap(), 1)
 }
 
-fn runner(request: &mut lock::Request) {
+fn runner(request: &mut lock::Lock) {
     request.renewal = Renewal::Runner;
 }
 
@@ -94,7 +94,7 @@ fn reentrant(world: &World) {
     let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold))).unwrap();
     assert_eq!((&again["id"], &again["fence"], &again["reason"]), (&hold["id"], &hold["fence"], &hold["reason"]));
     assert_eq!((&again["expires_in_s"], world.last_event()), (&json!(600), events), "renewed, and no event");
-    let longer = |request: &mut lock::Request| {
+    let longer = |request: &mut lock::Lock| {
         request.fence = Some(fence(&hold));
         request.ttl_s = Some(1_200);
     };
@@ -111,8 +111,8 @@ fn reentrant(world: &World) {
 
 fn two_runs(world: &World) {
     let won = world.race(8, |_, kernel| {
-        let request = lock::Request { name: "build".into(), renewal: Renewal::Runner, ..lock::Request::default() };
-        kernel.run(&world.call("a"), &Op::Lock(request)).is_ok()
+        let request = lock::Lock { name: "build".into(), renewal: Renewal::Runner, ..lock::Lock::default() };
+        kernel.run(&world.call("a"), &Op::new(request)).is_ok()
     });
     assert_eq!(won.iter().filter(|won| **won).count(), 1);
     world.sound();
@@ -150,8 +150,8 @@ fn expires_once(world: &World) {
     world.advance(Span::seconds(60));
     assert!(world.locks().is_empty(), "over, settled or not");
     let won = world.race(10, |n, kernel| {
-        let request = lock::Request { name: "deploy".into(), ..lock::Request::default() };
-        kernel.run(&world.call(&format!("r{n}")), &Op::Lock(request)).is_ok()
+        let request = lock::Lock { name: "deploy".into(), ..lock::Lock::default() };
+        kernel.run(&world.call(&format!("r{n}")), &Op::new(request)).is_ok()
     });
     assert_eq!(won.iter().filter(|won| **won).count(), 1);
     let expired: Vec<_> = world.events().into_iter().filter(|event| event.kind == kind::HOLD_EXPIRED).collect();
@@ -179,7 +179,7 @@ fn released(world: &World) {
     assert_eq!(code_of(world.unlock("a", "deploy", Some(fence(&hold) - 1))), "stale_fence");
     let by_id = |agent: &str, force: bool| {
         let id = hold["id"].as_str().unwrap().to_owned();
-        world.run(agent, Op::Release(release::Request { hold: Some(id), force, ..release::Request::default() }))
+        world.run(agent, Op::new(release::Release { hold: Some(id), force, ..release::Release::default() }))
     };
     assert_eq!(code_of(by_id("b", false)), "lock_held");
     assert_eq!(kind_of(by_id("b", true)), "denied");
@@ -188,8 +188,8 @@ fn released(world: &World) {
     assert_eq!(code_of(world.unlock("a", "deploy", None)), "not_held");
     assert_eq!(code_of(by_id("a", false)), "not_held");
     world.lock("b", "deploy").unwrap();
-    let forced = release::Request { lock: Some("deploy".into()), force: true, ..release::Request::default() };
-    assert_eq!(world.run("person:ann", Op::Release(forced)).unwrap()["holds"][0]["state"], "forced");
+    let forced = release::Release { lock: Some("deploy".into()), force: true, ..release::Release::default() };
+    assert_eq!(world.run("person:ann", Op::new(forced)).unwrap()["holds"][0]["state"], "forced");
     let told = world.events().pop().unwrap();
     assert_eq!((told.kind.as_str(), &told.data["overrode"]), (kind::LOCK_RELEASED, &json!("b")));
     assert_eq!(kind_of(world.unlock("b", "deploy", None)), "stale", "it lost it");
@@ -199,7 +199,7 @@ fn released(world: &World) {
 fn late(world: &World) {
     let hold = world.lock_with("a", "deploy", |request| request.ttl_s = Some(60)).unwrap();
     world.advance(Span::seconds(60));
-    let renewing = |request: &mut lock::Request| request.fence = Some(fence(&hold));
+    let renewing = |request: &mut lock::Lock| request.fence = Some(fence(&hold));
     assert_eq!(kind_of(world.lock_with("a", "deploy", renewing)), "stale");
     assert_eq!(kind_of(world.unlock("a", "deploy", None)), "stale");
     assert_eq!(kind_of(world.unlock("a", "deploy", Some(fence(&hold)))), "stale");
@@ -230,43 +230,43 @@ fn presence(world: &World) {
 
 fn session_and_death(world: &World) {
     let here = begin(world, "S");
-    let held = |name: &str| lock::Request { name: name.into(), ..lock::Request::default() };
-    world.run_call(&here, &Op::Lock(held("one"))).unwrap();
+    let held = |name: &str| lock::Lock { name: name.into(), ..lock::Lock::default() };
+    world.run_call(&here, &Op::new(held("one"))).unwrap();
     world.run_call(&here, &ending("S", "other")).unwrap();
     world.lock("b", "one").unwrap();
     assert_eq!(code_of(world.lock("c", "one")), "lock_held");
-    world.run_call(&world.call_knowing_dead("c", &["b"]), &Op::Lock(held("one"))).unwrap();
+    world.run_call(&world.call_knowing_dead("c", &["b"]), &Op::new(held("one"))).unwrap();
     let ended: Vec<_> = world.events().into_iter().filter(|event| event.kind == kind::HOLD_EXPIRED).collect();
     assert_eq!((&ended[0].data["session_ended"], &ended[1].data["proven_dead"]), (&json!(true), &json!(true)));
     world.sound();
 }
 
 fn runners_outlive(world: &World) {
-    let taking = |name: &str| lock::Request { name: name.into(), renewal: Renewal::Runner, ..lock::Request::default() };
+    let taking = |name: &str| lock::Lock { name: name.into(), renewal: Renewal::Runner, ..lock::Lock::default() };
     let here = begin(world, "S");
-    let hold = world.run_call(&here, &Op::Lock(taking("build"))).unwrap();
+    let hold = world.run_call(&here, &Op::new(taking("build"))).unwrap();
     world.run_call(&here, &ending("S", "other")).unwrap();
     // Its command may be running still, and only its runner knows.
-    assert_eq!(code_of(world.run("b", Op::Lock(taking("build")))), "lock_held");
-    let stealing = lock::Request { force: true, ..taking("build") };
-    assert_eq!(code_of(world.run("b", Op::Lock(stealing))), "not_gone");
-    let renewing = lock::Request { fence: Some(fence(&hold)), ..taking("build") };
+    assert_eq!(code_of(world.run("b", Op::new(taking("build")))), "lock_held");
+    let stealing = lock::Lock { force: true, ..taking("build") };
+    assert_eq!(code_of(world.run("b", Op::new(stealing))), "not_gone");
+    let renewing = lock::Lock { fence: Some(fence(&hold)), ..taking("build") };
     let again = Call { request_id: world.call("x").request_id, ..here };
-    assert_eq!(world.run_call(&again, &Op::Lock(renewing)).unwrap()["fence"], hold["fence"]);
+    assert_eq!(world.run_call(&again, &Op::new(renewing)).unwrap()["fence"], hold["fence"]);
     // The same of one whose agent is proven dead, for whoever asks and whoever takes.
     world.lock_with("a", "deploy", runner).unwrap();
     let knowing = world.call_knowing_dead("b", &["a"]);
-    assert_eq!(code_of(world.run_call(&knowing, &Op::Lock(taking("deploy")))), "lock_held");
+    assert_eq!(code_of(world.run_call(&knowing, &Op::new(taking("deploy")))), "lock_held");
     let seen = world.kernel.holds(&knowing, None, 10, None).unwrap().items;
     assert_eq!(seen.iter().filter(|hold| hold.kind == "name" && hold.state == "live").count(), 2);
     assert_eq!(world.kernel.status(&knowing).unwrap().held, 2);
     world.advance(Span::seconds(60));
-    world.run("b", Op::Lock(taking("build"))).unwrap();
+    world.run("b", Op::new(taking("build"))).unwrap();
     world.sound();
 }
 
 fn stolen(world: &World) {
-    let forced = |request: &mut lock::Request| {
+    let forced = |request: &mut lock::Lock| {
         request.force = true;
         request.reason = "urgent".into();
     };
@@ -285,15 +285,15 @@ fn stolen(world: &World) {
     // What is free needs no force, and force does no harm.
     world.lock_with("b", "free", forced).unwrap();
     // From one that is gone an agent may take it, and proof that it is dead is enough.
-    let held = lock::Request { name: "free".into(), force: true, ..lock::Request::default() };
-    world.run_call(&world.call_knowing_dead("c", &["b"]), &Op::Lock(held)).unwrap();
+    let held = lock::Lock { name: "free".into(), force: true, ..lock::Lock::default() };
+    world.run_call(&world.call_knowing_dead("c", &["b"]), &Op::new(held)).unwrap();
     world.sound();
 }
 
 fn stolen_paths(world: &World) {
     world.reserve("a", &["src/a", "docs/"]).unwrap();
     world.share("b", &["src/b"]).unwrap();
-    let forced = |request: &mut reserve::Request| request.force = true;
+    let forced = |request: &mut reserve::Reserve| request.force = true;
     assert_eq!(code_of(world.reserve_with("c", &["src/"], forced)), "not_gone");
     assert_eq!(world.count(kind::PATH_RELEASED), 0);
     let held = world.reserve_with("person:ann", &["src/"], forced).unwrap();
@@ -303,9 +303,9 @@ fn stolen_paths(world: &World) {
     assert_eq!(overrode, [("src/a", json!("a")), ("src/b", json!("b"))]);
     assert!(!world.check("b", &["docs/x"]).free, "what was not in the way is left alone");
     // An agent of which proof says that it is dead stands in nobody's way.
-    let request = reserve::Request { paths: words(&["docs/"]), force: true, ..reserve::Request::default() };
+    let request = reserve::Reserve { paths: words(&["docs/"]), force: true, ..reserve::Reserve::default() };
     let knowing = Call { checkout: world.from("main", "c").checkout, ..world.call_knowing_dead("c", &["a"]) };
-    world.run_call(&knowing, &Op::Reserve(request)).unwrap();
+    world.run_call(&knowing, &Op::new(request)).unwrap();
     world.sound();
 }
 
@@ -325,7 +325,7 @@ fn told(world: &World) {
     let hold = world.lock("a", "deploy").unwrap();
     let about = Some(hold["id"].as_str().unwrap().to_owned());
     world
-        .run("b", Op::Send(send::Request { about, text: "soon?".into(), request: true, ..send::Request::default() }))
+        .run("b", Op::new(send::Send { about, text: "soon?".into(), request: true, ..send::Send::default() }))
         .unwrap();
     world.unlock("a", "deploy", None).unwrap();
     let ended = world.events().into_iter().find(|event| event.kind == kind::MESSAGE_ENDED).unwrap();
@@ -337,8 +337,8 @@ fn one_winner(world: &World) {
     for round in 0..3 {
         let name = format!("lock {round}");
         let won = world.race(16, |n, kernel| {
-            let request = lock::Request { name: name.clone(), ..lock::Request::default() };
-            kernel.run(&world.call(&format!("r{n}")), &Op::Lock(request)).is_ok()
+            let request = lock::Lock { name: name.clone(), ..lock::Lock::default() };
+            kernel.run(&world.call(&format!("r{n}")), &Op::new(request)).is_ok()
         });
         assert_eq!(won.iter().filter(|won| **won).count(), 1, "round {round}");
     }

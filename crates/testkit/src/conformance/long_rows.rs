@@ -50,8 +50,7 @@ fn tasks(world: &World) {
         key: None,
         line: 0,
     };
-    let added =
-        world.run("person:ann", Op::AddMany(add_many::Request { items: (0..150).map(item).collect() })).unwrap();
+    let added = world.run("person:ann", Op::new(add_many::AddMany { items: (0..150).map(item).collect() })).unwrap();
     for (at, id) in added["ids"].as_array().unwrap().iter().enumerate() {
         let id = id.as_str().unwrap();
         match at % 6 {
@@ -88,7 +87,7 @@ fn events(world: &World) {
     for _ in 0..90 {
         world.claim("a", &task).unwrap();
         world.block("a", &task, &long()).unwrap();
-        world.run("a", Op::Unblock(tenure_kernel::op::unblock::Request { task: task.clone() })).unwrap();
+        world.run("a", Op::new(tenure_kernel::op::unblock::Unblock { task: task.clone() })).unwrap();
     }
     let last = world.last_event();
     for start in [None, Some(log::Since::Number(0)), Some(log::Since::Time(tenure_core::Time(0)))] {
@@ -113,8 +112,8 @@ fn events(world: &World) {
 fn held(world: &World) {
     for n in 0..90 {
         let paths = words(&[&format!("src/{n}.rs")]);
-        let request = reserve::Request { paths, reason: long(), all_checkouts: true, ..reserve::Request::default() };
-        world.run("a", Op::Reserve(request)).unwrap();
+        let request = reserve::Reserve { paths, reason: long(), all_checkouts: true, ..reserve::Reserve::default() };
+        world.run("a", Op::new(request)).unwrap();
     }
     for holder in [None, Some("a".to_owned())] {
         let filter = holds::Filter { holder, ..holds::Filter::default() };
@@ -140,9 +139,8 @@ fn shown(world: &World) {
         world.note("person:ann", &root, &long()).unwrap();
     }
     for n in 0..90 {
-        let request =
-            add::Request { after: vec![root.clone()], description: long(), ..add::Request::titled(&n.to_string()) };
-        world.run("person:ann", Op::Add(request)).unwrap();
+        let request = add::Add { after: vec![root.clone()], description: long(), ..add::Add::titled(&n.to_string()) };
+        world.run("person:ann", Op::new(request)).unwrap();
     }
     let call = world.call("b");
     // With its 20 newest events, which say what was noted.
@@ -160,9 +158,7 @@ fn shown(world: &World) {
 
 fn read(world: &World) {
     for n in 0..5 {
-        world
-            .run("person:ann", Op::Add(add::Request { description: long(), ..add::Request::titled(&n.to_string()) }))
-            .unwrap();
+        world.run("person:ann", Op::new(add::Add { description: long(), ..add::Add::titled(&n.to_string()) })).unwrap();
     }
     let name = tenure_store::table::project::Name { key: "name:p".into(), label: "p".into() };
     let sizes = |bytes: usize| {

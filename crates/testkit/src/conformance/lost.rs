@@ -36,7 +36,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn noting(task: &str) -> Op {
-    Op::Note(note::Request { task: Some(task.into()), text: "once".into(), ..note::Request::default() })
+    Op::new(note::Note { task: Some(task.into()), text: "once".into(), ..note::Note::default() })
 }
 
 /// A trigger ends its own session at the n-th statement of a transaction, once: sequences are not rolled back.

@@ -26,16 +26,16 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("inv_m3_mail_is_seen_by_its_recipients_alone", recipients_alone),
 ];
 
-pub(super) fn send(world: &World, from: &str, request: send::Request) -> Result<Value> {
-    world.run(from, Op::Send(request))
+pub(super) fn send(world: &World, from: &str, request: send::Send) -> Result<Value> {
+    world.run(from, Op::new(request))
 }
 
-pub(super) fn to(names: &[&str], text: &str) -> send::Request {
-    send::Request { to: words(names), text: text.into(), ..send::Request::default() }
+pub(super) fn to(names: &[&str], text: &str) -> send::Send {
+    send::Send { to: words(names), text: text.into(), ..send::Send::default() }
 }
 
 pub(super) fn read(kernel: &Kernel, call: &Call, limit: Option<usize>) -> Inbox {
-    let reply = kernel.run(call, &Op::Inbox(inbox::Request { limit, ack: Vec::new() })).unwrap();
+    let reply = kernel.run(call, &Op::new(inbox::Inbox { limit, ack: Vec::new() })).unwrap();
     serde_json::from_str(&reply.body).unwrap()
 }
 
@@ -44,7 +44,7 @@ pub(super) fn inbox(world: &World, agent: &str) -> Inbox {
 }
 
 pub(super) fn confirming(mail: Option<i64>) -> Op {
-    Op::Confirm(confirm::Request { events: None, mail })
+    Op::new(confirm::Confirm { events: None, mail })
 }
 
 /// Reads the mail as a door does that shows all of it.
@@ -124,7 +124,7 @@ fn two_readers(world: &World) {
         0 | 1 => {}
         _ => (0..10).for_each(|at| {
             let text = format!("{n}.{at}");
-            kernel.run(&world.call("b"), &Op::Send(to(&["a"], &text))).unwrap();
+            kernel.run(&world.call("b"), &Op::new(to(&["a"], &text))).unwrap();
         }),
     });
     let seen = std::sync::Mutex::new(Vec::new());
@@ -161,8 +161,8 @@ fn pages(world: &World) {
     assert_eq!((found.items.len(), found.more, bytes <= PAGE_BYTES), (2, true, true));
     assert_eq!(read_all(world, "a").items.len(), 2);
     for limit in [0, 101] {
-        let request = inbox::Request { limit: Some(limit), ..inbox::Request::default() };
-        assert_eq!(code_of(world.run("a", Op::Inbox(request))), "bad_limit");
+        let request = inbox::Inbox { limit: Some(limit), ..inbox::Inbox::default() };
+        assert_eq!(code_of(world.run("a", Op::new(request))), "bad_limit");
     }
 }
 
@@ -171,7 +171,7 @@ fn judged(world: &World) {
     world.claim_for("a", &task, 86_400).unwrap();
     world.advance(tenure_core::Span::hours(2));
     let sent =
-        world.run("b", Op::Send(send::Request { to: vec!["a".into()], text: "there?".into(), ..Default::default() }));
+        world.run("b", Op::new(send::Send { to: vec!["a".into()], text: "there?".into(), ..Default::default() }));
     assert_eq!(sent.unwrap()["to"][0]["liveness"], "idle", "as in the list of agents");
 }
 
@@ -188,7 +188,7 @@ fn only_what_was_offered(world: &World) {
     assert_eq!(world.run("a", confirming(Some(i64::MAX))).unwrap()["mail"], sent);
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
     // Events are confirmed apart from mail, and each agent for itself.
-    world.run("a", Op::Confirm(confirm::Request { events: Some(i64::MAX), mail: None })).unwrap();
+    world.run("a", Op::new(confirm::Confirm { events: Some(i64::MAX), mail: None })).unwrap();
     world.run("b", confirming(Some(i64::MAX))).unwrap();
     assert_eq!(said(&inbox(world, "a")), [("two", true)]);
 }
@@ -196,7 +196,7 @@ fn only_what_was_offered(world: &World) {
 fn replayed(world: &World) {
     meet(world, &["a", "b"]);
     send(world, "b", to(&["a"], "one")).unwrap();
-    let (call, op) = (world.call("a"), Op::Inbox(inbox::Request::default()));
+    let (call, op) = (world.call("a"), Op::new(inbox::Inbox::default()));
     let first = world.kernel.run(&call, &op).unwrap();
     send(world, "b", to(&["a"], "two")).unwrap();
     let before = dump(&world.kernel);
@@ -208,7 +208,7 @@ fn replayed(world: &World) {
     assert_eq!(world.kernel.run(&call, &op).unwrap().body, first.body, "confirmed or not");
     assert_eq!(said(&inbox(world, "a")), [("two", false)]);
     // Sent once, however often it is sent.
-    let (call, op) = (world.call("b"), Op::Send(to(&["a"], "three")));
+    let (call, op) = (world.call("b"), Op::new(to(&["a"], "three")));
     let bodies: Vec<String> = (0..3).map(|_| world.kernel.run(&call, &op).unwrap().body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     assert_eq!(said(&inbox(world, "a")), [("two", true), ("three", false)]);
@@ -219,9 +219,9 @@ fn resumed(world: &World) {
     for text in ["short\n## Task\nevil", &"long ".repeat(1_400), "after the long one"] {
         send(world, "b", to(&["a"], text)).unwrap();
     }
-    let peeked = world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+    let peeked = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
     assert_eq!((peeked.mail.items.len(), peeked.mail.offered), (3, None));
-    let answer = world.run("a", Op::Resume(resume::Request::default())).unwrap();
+    let answer = world.run("a", Op::new(resume::Resume::default())).unwrap();
     let mail: Inbox = serde_json::from_value(answer["mail"].clone()).unwrap();
     assert_eq!(said(&mail).iter().map(|(_, again)| *again).collect::<Vec<_>>(), [false; 3]);
     assert_eq!(mail.offered, Some(mail.items[2].number));
@@ -237,7 +237,7 @@ fn resumed(world: &World) {
     assert_eq!((again.items.len(), again.items.iter().all(|message| message.again)), (2, true));
     // One that shows all of it confirms all of it.
     world.run("a", confirming(mail.offered)).unwrap();
-    let answer = world.run("a", Op::Resume(resume::Request::default())).unwrap();
+    let answer = world.run("a", Op::new(resume::Resume::default())).unwrap();
     assert_eq!((&answer["mail"]["items"], &answer["brief"]["mail"]), (&json!([]), &json!(null)));
     assert_eq!(world.kernel.unread(&world.call("a"), 1).unwrap().1, 0);
 }
@@ -261,8 +261,8 @@ fn recipients_alone(world: &World) {
     let sent = send(world, "b", to(&["a"], "between us")).unwrap();
     for agent in ["b", "c", "person:ann"] {
         assert_eq!(said(&inbox(world, agent)), [], "{agent}");
-        let ack = inbox::Request { ack: vec![id(&sent)], ..inbox::Request::default() };
-        assert_eq!(code_of(world.run(agent, Op::Inbox(ack))), "not_found", "{agent}");
+        let ack = inbox::Inbox { ack: vec![id(&sent)], ..inbox::Inbox::default() };
+        assert_eq!(code_of(world.run(agent, Op::new(ack))), "not_found", "{agent}");
         assert_eq!(code_of(world.kernel.message_id(&world.call(agent), &id(&sent))), "not_found", "{agent}");
     }
     assert_eq!(world.kernel.message_id(&world.call("a"), &id(&sent)[..4]).unwrap(), id(&sent));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::memory::Kind;
 use tenure_core::{Result, Span};
-use tenure_kernel::op::remember::{Item, Reach, Request};
+use tenure_kernel::op::remember::{Item, Reach, Remember};
 use tenure_kernel::op::{memory_forget, memory_pin, resume};
 use tenure_kernel::query::log;
 use tenure_kernel::query::memory::Filter;
@@ -38,7 +38,7 @@ fn said(scope: Reach, key: &str, text: &str) -> Item {
 }
 
 fn remember(world: &World, agent: &str, item: Item) -> Result<Value> {
-    let answer = world.run(agent, Op::Remember(Request { items: vec![item] }))?;
+    let answer = world.run(agent, Op::new(Remember { items: vec![item] }))?;
     assert_eq!(answer["count"], 1);
     Ok(answer["items"][0].clone())
 }
@@ -92,7 +92,7 @@ fn many_writers(world: &World) {
     world.race(8, |n, kernel| {
         for round in 0..5 {
             let item = said(Reach::Project, "same key", &format!("writer {n} round {round}"));
-            kernel.run(&world.call(&format!("agent-{n}")), &Op::Remember(Request { items: vec![item] })).unwrap();
+            kernel.run(&world.call(&format!("agent-{n}")), &Op::new(Remember { items: vec![item] })).unwrap();
         }
     });
     assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM memory", &[]), 1);
@@ -108,7 +108,7 @@ fn time_over(world: &World) {
     world.advance(Span::hours(1));
     assert_eq!((recall(world, "b", "staging"), listed(world, "b")), (Vec::new(), Vec::new()));
     let id = first["id"].as_str().unwrap().to_owned();
-    let forget = Op::MemoryForget(memory_forget::Request { memory: id });
+    let forget = Op::new(memory_forget::MemoryForget { memory: id });
     assert_eq!(code_of(world.run("a", forget)), "not_found");
     let again = remember(world, "a", said(Reach::Project, "staging", "staging is up")).unwrap();
     assert_eq!((&again["outcome"], &again["version"]), (&json!("added"), &json!(1)));
@@ -121,19 +121,19 @@ fn pinned_by_people(world: &World) {
     world.add("first");
     let rule = remember(world, "person:ann", said(Reach::Project, "rules", "never force-push")).unwrap();
     let memory = rule["id"].as_str().unwrap().to_owned();
-    world.run("person:ann", Op::MemoryPin(memory_pin::Request { memory, pinned: true })).unwrap();
+    world.run("person:ann", Op::new(memory_pin::MemoryPin { memory, pinned: true })).unwrap();
     let changed = said(Reach::Project, "rules", "always force-push");
     assert_eq!(code_of(remember(world, "a", changed.clone())), "people_only");
     let ending = Item { ttl_s: Some(60), ..said(Reach::Project, "rules", "never force-push") };
     assert_eq!(code_of(remember(world, "a", ending)), "people_only");
     let task = world.add("work");
-    let note = tenure_kernel::op::note::Request {
+    let note = tenure_kernel::op::note::Note {
         task: Some(task),
         text: "by the way".into(),
         memories: vec![changed.clone()],
         ..Default::default()
     };
-    assert_eq!(code_of(world.run("a", Op::Note(note))), "people_only");
+    assert_eq!(code_of(world.run("a", Op::new(note))), "people_only");
     assert_eq!(remember(world, "person:bob", changed).unwrap()["outcome"], "changed");
     assert_eq!(listed(world, "a"), ["always force-push"]);
 }
@@ -187,13 +187,13 @@ fn pins(world: &World) {
     world.add("first");
     let pin = |agent: &str, memory: &Value, pinned| {
         let memory = memory["id"].as_str().unwrap().to_owned();
-        world.run(agent, Op::MemoryPin(memory_pin::Request { memory, pinned }))
+        world.run(agent, Op::new(memory_pin::MemoryPin { memory, pinned }))
     };
     let shared = remember(world, "a", said(Reach::Project, "k", "for all")).unwrap();
     assert_eq!(code_of(pin("a", &shared, true)), "people_only");
     assert_eq!(pin("person:ann", &shared, true).unwrap()["pinned"], true);
-    let forget = memory_forget::Request { memory: shared["id"].as_str().unwrap().into() };
-    assert_eq!(code_of(world.run("a", Op::MemoryForget(forget))), "people_only", "people put it there");
+    let forget = memory_forget::MemoryForget { memory: shared["id"].as_str().unwrap().into() };
+    assert_eq!(code_of(world.run("a", Op::new(forget))), "people_only", "people put it there");
     remember(world, "person:ann", said(Reach::Project, "k", "for all of us")).unwrap();
     let only = Filter { pinned: true, ..filter() };
     let pinned = world.kernel.memories(&world.call("b"), &only).unwrap().items;
@@ -216,7 +216,7 @@ fn no_room(world: &World) {
     world.advance(Span::seconds(1));
     let pin = |memory: &Value| {
         let memory = memory["id"].as_str().unwrap().to_owned();
-        world.run("a", Op::MemoryPin(memory_pin::Request { memory, pinned: true }))
+        world.run("a", Op::new(memory_pin::MemoryPin { memory, pinned: true }))
     };
     for n in 0..40 {
         let brief = Item { ttl_s: Some(60), kind: Kind::Directive, ..said(Reach::Agent, &format!("k{n}"), "for now") };
@@ -230,7 +230,7 @@ fn no_room(world: &World) {
     assert_eq!(code_of(pin(&late)), "too_many_pins");
     world.advance(Span::minutes(1));
     pin(&late).unwrap();
-    let brief = world.run("a", Op::Resume(resume::Request::default())).unwrap()["brief"]["text"].to_string();
+    let brief = world.run("a", Op::new(resume::Resume::default())).unwrap()["brief"]["text"].to_string();
     assert!(
         brief.contains("keep to the old rule") && brief.contains("always") && !brief.contains("for now"),
         "{brief}"
@@ -257,8 +257,8 @@ fn scopes(world: &World) {
     // What is somebody else's is as if it did not exist, also by its id.
     let memory = own["id"].as_str().unwrap().to_owned();
     for op in [
-        Op::MemoryForget(memory_forget::Request { memory: memory.clone() }),
-        Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }),
+        Op::new(memory_forget::MemoryForget { memory: memory.clone() }),
+        Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true }),
     ] {
         assert_eq!(code_of(world.run("b", op)), "not_found");
     }
@@ -267,7 +267,7 @@ fn scopes(world: &World) {
     assert_eq!(code_of(remember(world, "a", Item { task: Some("t-00000".into()), ..item("x") })), "not_found");
     // Nor do events tell others of it.
     remember(world, "a", said(Reach::Agent, "k", "another secret of the agent")).unwrap();
-    world.run("a", Op::MemoryForget(memory_forget::Request { memory: memory.clone() })).unwrap();
+    world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone() })).unwrap();
     let about = log::Filter { subject: Some(memory), limit: 10, ..log::Filter::default() };
     let told = |reader: &str| {
         let events = world.kernel.log(&world.call(reader), &about).unwrap().items;
@@ -289,7 +289,7 @@ fn whole_store(world: &World) {
     assert_eq!(code_of(remember(world, "a", said(Reach::Global, "k", "x"))), "global_apart");
     let call = Call { project: project::whole_store(), ..world.call("a") };
     let item = said(Reach::Global, "proxy", "the proxy drops idle connections");
-    world.kernel.run(&call, &Op::Remember(Request { items: vec![item] })).unwrap();
+    world.kernel.run(&call, &Op::new(Remember { items: vec![item] })).unwrap();
     assert_eq!(recall(world, "b", "proxy"), ["the proxy drops idle connections"]);
     let elsewhere = Call { project: project::Name { key: "name:q".into(), label: "q".into() }, ..world.call("c") };
     assert_eq!(world.kernel.recall(&elsewhere, "proxy", &filter()).unwrap().items[0].scope, "global");
@@ -299,7 +299,7 @@ fn whole_store(world: &World) {
         "it is no project of anybody"
     );
     let local = said(Reach::Project, "k", "x");
-    let refused = world.kernel.run(&Call { ..call }, &Op::Remember(Request { items: vec![local] }));
+    let refused = world.kernel.run(&Call { ..call }, &Op::new(Remember { items: vec![local] }));
     assert!(matches!(code_of(refused), "global_apart" | "request_mismatch"));
 }
 
@@ -308,20 +308,20 @@ fn all_or_none(world: &World) {
     let before = dump(&world.kernel);
     let bad = Item { task: Some("t-00000".into()), ..item("for nobody") };
     let items = vec![said(Reach::Project, "one", "1"), said(Reach::Agent, "two", "2"), bad];
-    assert_eq!(code_of(world.run("person:ann", Op::Remember(Request { items }))), "not_found");
+    assert_eq!(code_of(world.run("person:ann", Op::new(Remember { items }))), "not_found");
     let after = dump(&world.kernel);
     assert_eq!(
         (&before["memory"], &before["memory_term"], &before["event"]),
         (&after["memory"], &after["memory_term"], &after["event"])
     );
     let many = (0..50).map(|n| said(Reach::Project, &format!("k{n}"), "x")).collect();
-    assert_eq!(world.run("a", Op::Remember(Request { items: many })).unwrap()["count"], 50);
+    assert_eq!(world.run("a", Op::new(Remember { items: many })).unwrap()["count"], 50);
     let too_many = (0..51).map(|n| said(Reach::Project, &format!("k{n}"), "x")).collect();
-    assert_eq!(code_of(world.run("a", Op::Remember(Request { items: too_many }))), "too_many_memories");
-    assert_eq!(code_of(world.run("a", Op::Remember(Request { items: Vec::new() }))), "nothing_to_remember");
+    assert_eq!(code_of(world.run("a", Op::new(Remember { items: too_many }))), "too_many_memories");
+    assert_eq!(code_of(world.run("a", Op::new(Remember { items: Vec::new() }))), "nothing_to_remember");
     // A later item under the same key changes the earlier one.
     let twice = vec![said(Reach::Project, "twice", "first"), said(Reach::Project, "twice", "second")];
-    let answer = world.run("a", Op::Remember(Request { items: twice })).unwrap();
+    let answer = world.run("a", Op::new(Remember { items: twice })).unwrap();
     assert_eq!(
         (&answer["items"][0]["id"], &answer["items"][1]["outcome"]),
         (&answer["items"][1]["id"], &json!("changed"))

@@ -27,8 +27,8 @@ pub(super) const CASES: &[Case] = &[
     Case::everywhere("a_message_about_a_task_goes_to_its_holder_at_that_moment", to_the_holder),
 ];
 
-fn about(what: &str, text: &str) -> send::Request {
-    send::Request { about: Some(what.into()), text: text.into(), request: true, ..send::Request::default() }
+fn about(what: &str, text: &str) -> send::Send {
+    send::Send { about: Some(what.into()), text: text.into(), request: true, ..send::Send::default() }
 }
 
 /// How the last message in the mail came to its end, by whom.
@@ -49,8 +49,8 @@ fn ends_with_the_hold(world: &World) {
         (|world, task| world.transfer("a", task, "c"), "transferred", "a"),
         (
             |world, task| {
-                let force = release::Request { task: Some(task.into()), force: true, ..release::Request::default() };
-                world.run("person:ann", Op::Release(force))
+                let force = release::Release { task: Some(task.into()), force: true, ..release::Release::default() };
+                world.run("person:ann", Op::new(force))
             },
             "released",
             "person:ann",
@@ -132,8 +132,8 @@ fn others_stay(world: &World) {
     let hold = world.claim("a", &task).unwrap()["hold"]["id"].as_str().unwrap().to_owned();
     world.claim("c", &other).unwrap();
     post(world, "b", about(&other, "of another hold")).unwrap();
-    post(world, "b", send::Request { to: words(&["c"]), ..about(&task, "names the task") }).unwrap();
-    let bound = post(world, "b", send::Request { to: words(&["c"]), ..about(&hold, "names the hold") }).unwrap();
+    post(world, "b", send::Send { to: words(&["c"]), ..about(&task, "names the task") }).unwrap();
+    let bound = post(world, "b", send::Send { to: words(&["c"]), ..about(&hold, "names the hold") }).unwrap();
     assert_eq!((&bound["hold"], &bound["to"][0]["agent"]), (&json!(hold), &json!("c")));
     world.done("a", &task).unwrap();
     let found = read_all(world, "b").items;
@@ -148,8 +148,8 @@ fn refused(world: &World) {
     post(world, "b", about(&task, "how far?")).unwrap();
     assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
     assert_eq!(code_of(world.transfer("a", &task, "unseen")), "unknown_agent");
-    let cancel = cancel::Request { task: Some(task.clone()), fence: Some(1), ..cancel::Request::default() };
-    assert_eq!(code_of(world.run("a", Op::Cancel(cancel))), "stale_fence");
+    let cancel = cancel::Cancel { task: Some(task.clone()), fence: Some(1), ..cancel::Cancel::default() };
+    assert_eq!(code_of(world.run("a", Op::new(cancel))), "stale_fence");
     assert_eq!((look(world, "b").items.len(), world.count("message.ended")), (0, 0));
 }
 
@@ -182,9 +182,9 @@ fn round_trips(world: &World) {
 fn acknowledged(world: &World) {
     meet(world, &["a", "b", "c"]);
     let ack = |agent: &str, message: &str| {
-        world.run(agent, Op::Inbox(inbox::Request { ack: words(&[message]), ..inbox::Request::default() }))
+        world.run(agent, Op::new(inbox::Inbox { ack: words(&[message]), ..inbox::Inbox::default() }))
     };
-    let asked = post(world, "b", send::Request { request: true, ..to(&["a", "c"], "please review") }).unwrap();
+    let asked = post(world, "b", send::Send { request: true, ..to(&["a", "c"], "please review") }).unwrap();
     let said = id(&post(world, "b", to(&["a"], "for your information")).unwrap());
     let events = world.last_event();
     let answer = ack("a", &id(&asked)).unwrap();
@@ -208,7 +208,7 @@ fn acknowledged(world: &World) {
     world.release("a", &task).unwrap();
     assert_eq!(told(&read_all(world, "b").items).2, "released");
     // All or none.
-    let both = Op::Inbox(inbox::Request { ack: words(&[&said, "g-00000"]), ..inbox::Request::default() });
+    let both = Op::new(inbox::Inbox { ack: words(&[&said, "g-00000"]), ..inbox::Inbox::default() });
     let before = dump(&world.kernel);
     assert_eq!(code_of(world.run("a", both)), "not_found");
     assert!(differing(&before, &dump(&world.kernel)).is_empty());
@@ -217,7 +217,7 @@ fn acknowledged(world: &World) {
 fn overdue(world: &World) {
     meet(world, &["a", "b", "c"]);
     let ask = |urgency| {
-        let request = send::Request { urgency, request: true, ..to(&["a"], "secret") };
+        let request = send::Send { urgency, request: true, ..to(&["a"], "secret") };
         id(&post(world, "b", request).unwrap())
     };
     let slow = ask(tenure_core::message::Urgency::Normal);
@@ -233,7 +233,7 @@ fn overdue(world: &World) {
     assert_eq!(late(), [quick.as_str()]);
     world.advance(Span::minutes(25));
     assert_eq!(late(), [slow.as_str(), quick.as_str()]);
-    world.run("a", Op::Inbox(inbox::Request { ack: vec![slow], ..inbox::Request::default() })).unwrap();
+    world.run("a", Op::new(inbox::Inbox { ack: vec![slow], ..inbox::Inbox::default() })).unwrap();
     assert_eq!(late(), [quick]);
 }
 
@@ -251,7 +251,7 @@ fn recipients(world: &World) {
         (to(&["Codex 1"], "x"), "bad_name"),
         (to(&[""], "x"), "bad_name"),
         (to(&[], "x"), "no_recipient"),
-        (send::Request { to: many, ..to(&[], "x") }, "too_many_recipients"),
+        (send::Send { to: many, ..to(&[], "x") }, "too_many_recipients"),
         (to(&["codex-1"], " "), "text_empty"),
         (to(&["codex-1"], "\u{1b}[2J"), "control_character"),
         (to(&["codex-1"], &"x".repeat(TEXT_MAX + 1)), "message_too_long"),
@@ -275,8 +275,8 @@ fn to_the_holder(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     assert_eq!(post(world, "b", about(&task, "1")).unwrap()["to"][0]["agent"], "a");
     assert_eq!(code_of(post(world, "a", about(&task, "x"))), "to_yourself");
-    let request = transfer::Request { task: Some(task.clone()), to: "c".into(), ..transfer::Request::default() };
-    world.run("a", Op::Transfer(request)).unwrap();
+    let request = transfer::Transfer { task: Some(task.clone()), to: "c".into(), ..transfer::Transfer::default() };
+    world.run("a", Op::new(request)).unwrap();
     assert_eq!(post(world, "b", about(&task, "2")).unwrap()["to"][0]["agent"], "c");
     // A hold that has lapsed is over, settled or not.
     world.advance(Span::seconds(60));

@@ -49,8 +49,8 @@ pub(super) const SUB: (&str, &str) = ("sub", "/w/outer/libs/sub");
 const DEEP: (&str, &str) = ("deep", "/w/outer/libs/sub/vendor/deep");
 const OTHER: (&str, &str) = ("other", "/w/outer2");
 
-pub(super) fn request(paths: &[&str]) -> reserve::Request {
-    reserve::Request { paths: words(paths), ..reserve::Request::default() }
+pub(super) fn request(paths: &[&str]) -> reserve::Reserve {
+    reserve::Reserve { paths: words(paths), ..reserve::Reserve::default() }
 }
 
 /// What a refusal says of itself.
@@ -63,9 +63,9 @@ pub(super) fn take_on(
     kernel: &Kernel,
     place: (&str, &str),
     agent: &str,
-    request: reserve::Request,
+    request: reserve::Reserve,
 ) -> Result<Value> {
-    let reply = kernel.run(&at(world, place, agent), &Op::Reserve(request))?;
+    let reply = kernel.run(&at(world, place, agent), &Op::new(request))?;
     Ok(serde_json::from_str(&reply.body).unwrap())
 }
 
@@ -74,8 +74,8 @@ pub(super) fn take(world: &World, place: (&str, &str), agent: &str, paths: &[&st
 }
 
 fn free(world: &World, place: (&str, &str), agent: &str, paths: &[&str]) {
-    let request = tenure_kernel::op::release::Request { paths: words(paths), ..Default::default() };
-    world.run_call(&at(world, place, agent), &Op::Release(request)).unwrap();
+    let request = tenure_kernel::op::release::Release { paths: words(paths), ..Default::default() };
+    world.run_call(&at(world, place, agent), &Op::new(request)).unwrap();
 }
 
 fn covers(world: &World) {
@@ -115,7 +115,7 @@ fn covers(world: &World) {
     take(world, SUB, "c", &["src/y.rs"]).unwrap();
     free(world, OUTER, "c", &["libs/sub/"]);
     free(world, SUB, "c", &["src/y.rs"]);
-    let shared = |paths: &[&str]| reserve::Request { shared: true, ..request(paths) };
+    let shared = |paths: &[&str]| reserve::Reserve { shared: true, ..request(paths) };
     take_on(world, &world.kernel, OUTER, "c", shared(&["libs/"])).unwrap();
     take_on(world, &world.kernel, SUB, "d", shared(&["src/"])).unwrap();
     assert_eq!(code_of(take(world, SUB, "e", &["src/q"])), "path_held");
@@ -137,7 +137,7 @@ fn seen_later(world: &World) {
     take(world, ("sub", "/w/outer/lib"), "b", &["x"]).unwrap();
     let mut call = at(world, SUB, "b");
     call.checkout.as_mut().unwrap().host = "another".to_owned();
-    world.run_call(&call, &Op::Reserve(request(&["x"]))).unwrap();
+    world.run_call(&call, &Op::new(request(&["x"]))).unwrap();
 }
 
 /// A layout of repositories in repositories, random holds in them, and for random wide requests whether any file of any of
@@ -203,8 +203,8 @@ fn oracle(world: &World) {
         }
         if held.len() > 6 {
             let (agent, typed, (at, _), _) = held.remove(random(held.len()));
-            let request = tenure_kernel::op::release::Request { paths: words(&[&typed]), ..Default::default() };
-            let released = world.run_call(&self::at(world, place(at), &agent), &Op::Release(request));
+            let request = tenure_kernel::op::release::Release { paths: words(&[&typed]), ..Default::default() };
+            let released = world.run_call(&self::at(world, place(at), &agent), &Op::new(request));
             // An own wider hold may have been asked for again, and one row is given back for both.
             if released.is_err() {
                 assert!(["not_held", "covered"].contains(&code_of(released)), "{typed}");
@@ -231,11 +231,11 @@ fn worktrees(world: &World) {
     take(world, main, "b", &["trees/"]).unwrap();
     assert_eq!(code_of(take(world, tree, "c", &["new"])), "path_held");
     // A person takes over what is of the same project, wherever it is.
-    let forced = reserve::Request { force: true, ..request(&["new"]) };
+    let forced = reserve::Reserve { force: true, ..request(&["new"]) };
     take_on(world, &world.kernel, tree, "person:ann", forced).unwrap();
     // A hold over all checkouts is one in each of them.
     free(world, main, "b", &["src/"]);
-    let everywhere = reserve::Request { all_checkouts: true, ..request(&["trees/side/docs/"]) };
+    let everywhere = reserve::Reserve { all_checkouts: true, ..request(&["trees/side/docs/"]) };
     take_on(world, &world.kernel, main, "d", everywhere).unwrap();
     assert_eq!(code_of(take(world, tree, "e", &["docs/x"])), "path_held");
 }
@@ -275,7 +275,7 @@ fn looking(world: &World) {
 fn waiting(world: &World) {
     take(world, SUB, "a", &["src/x.rs"]).unwrap();
     let wait = |place, agent: &str, path: &str| {
-        take_on(world, &world.kernel, place, agent, reserve::Request { wait: true, ..request(&[path]) })
+        take_on(world, &world.kernel, place, agent, reserve::Reserve { wait: true, ..request(&[path]) })
     };
     let queued = wait(OUTER, "b", "libs/").unwrap();
     assert_eq!((&queued["waiting"], &queued["blockers"][0]["project"]), (&json!(true), &json!("sub")));
@@ -307,7 +307,7 @@ fn circle(world: &World) {
     take(world, SUB, "a", &["x"]).unwrap();
     take(world, OUTER, "b", &["README"]).unwrap();
     let wait = |place, agent: &str, path: &str| {
-        take_on(world, &world.kernel, place, agent, reserve::Request { wait: true, ..request(&[path]) })
+        take_on(world, &world.kernel, place, agent, reserve::Reserve { wait: true, ..request(&[path]) })
     };
     wait(OUTER, "b", "libs/").unwrap();
     assert_eq!(code_of(wait(OUTER, "a", "README")), "waits_in_circle");
@@ -334,12 +334,12 @@ fn committing(world: &World) {
 
 fn bound(world: &World) {
     let add = |place| {
-        let op = Op::Add(tenure_kernel::op::add::Request::titled("work"));
+        let op = Op::new(tenure_kernel::op::add::Add::titled("work"));
         world.run_call(&at(world, place, "a"), &op).unwrap()["id"].as_str().unwrap().to_owned()
     };
     let claim = |place, agent: &str, task: &str| {
-        let request = claim::Request { task: Some(task.to_owned()), ..claim::Request::default() };
-        world.run_call(&at(world, place, agent), &Op::Claim(request)).unwrap()
+        let request = claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() };
+        world.run_call(&at(world, place, agent), &Op::new(request)).unwrap()
     };
     let task = add(OUTER);
     claim(OUTER, "a", &task);
@@ -349,8 +349,8 @@ fn bound(world: &World) {
     take(world, OUTER, "b", &["seen"]).unwrap();
     let hand = || {
         let request =
-            transfer::Request { task: Some(task.clone()), to: "b".to_owned(), ..transfer::Request::default() };
-        world.run_call(&at(world, OUTER, "a"), &Op::Transfer(request))
+            transfer::Transfer { task: Some(task.clone()), to: "b".to_owned(), ..transfer::Transfer::default() };
+        world.run_call(&at(world, OUTER, "a"), &Op::new(request))
     };
     assert_eq!(code_of(hand()), "transfer_splits");
     free(world, SUB, "a", &["x"]);
@@ -367,7 +367,7 @@ fn bound(world: &World) {
 
 fn forcing(world: &World) {
     take(world, SUB, "a", &["x"]).unwrap();
-    let forced = || reserve::Request { force: true, ..request(&["libs/"]) };
+    let forced = || reserve::Reserve { force: true, ..request(&["libs/"]) };
     assert_eq!(code_of(take_on(world, &world.kernel, OUTER, "person:ann", forced())), "path_held");
     let live = world.kernel.holds(&at(world, SUB, "a"), None, 10, None).unwrap().items;
     assert_eq!(live.len(), 1);
@@ -416,7 +416,7 @@ fn round_trips(world: &World) {
     take(world, OTHER, "a", &["seen"]).unwrap();
     let edit = |place, agent: &str, path: &str| {
         let says = super::sessions::presence(agent);
-        let op = Op::Guard(guard::Request { paths: words(&[path]), fold_case: false, says });
+        let op = Op::new(guard::Guard { paths: words(&[path]), fold_case: false, says });
         world.run_call(&at(world, place, agent), &op).map(drop)
     };
     for (name, trips) in [

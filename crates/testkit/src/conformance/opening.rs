@@ -100,7 +100,7 @@ fn twenty_first_ops(world: &World) {
         if n % 4 == 0 {
             kernel.status(&call).unwrap();
         }
-        kernel.run(&call, &Op::Add(add::Request::titled(&format!("task {n}")))).unwrap();
+        kernel.run(&call, &Op::new(add::Add::titled(&format!("task {n}")))).unwrap();
     });
     assert_eq!(dump(&world.kernel)["project"].len(), 1);
     assert_eq!(world.count("project.created"), 1);
@@ -120,7 +120,7 @@ fn newer_schema(world: &World) {
     let before = dump(&world.kernel);
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
     let refused = |kernel: &Kernel| {
-        let add = Op::Add(add::Request::titled("second"));
+        let add = Op::new(add::Add::titled("second"));
         // In the project that is there, and in one that would be made.
         for call in [world.call("a"), Call { project: elsewhere.clone(), ..world.call("a") }] {
             let error = refusal(kernel.run(&call, &add));
@@ -162,8 +162,8 @@ fn older_store(world: &World) {
     let differ = raw::differing(&before, &dump(&world.kernel));
     assert_eq!(differ, ["delivery"], "a query brings it up to date and changes nothing else");
     age().unwrap();
-    let note = note::Request { task: Some(task), text: "here".into(), ..note::Request::default() };
-    pinned().run(&call, &Op::Note(note)).unwrap();
+    let note = note::Note { task: Some(task), text: "here".into(), ..note::Note::default() };
+    pinned().run(&call, &Op::new(note)).unwrap();
     assert_eq!(world.kernel.store().schema_version().unwrap(), VERSION);
     world.sound();
 }
@@ -238,10 +238,10 @@ fn failed_migration(world: &World) {
 fn kernels_do_not_meet(world: &World) {
     let others = [World::new(Engine::Memory), World::new(Engine::File), World::new(Engine::Postgres)];
     let call = world.call("a");
-    world.kernel.run(&call, &Op::Add(add::Request::titled("here"))).unwrap();
+    world.kernel.run(&call, &Op::new(add::Add::titled("here"))).unwrap();
     for other in &others {
         assert_eq!(other.last_event(), 0);
-        let reply = other.kernel.run(&call, &Op::Add(add::Request::titled("there"))).unwrap();
+        let reply = other.kernel.run(&call, &Op::new(add::Add::titled("there"))).unwrap();
         assert!(!reply.replayed);
         assert_ne!(other.kernel.store().identity().unwrap(), None);
     }

@@ -64,22 +64,22 @@ impl World {
         &self,
         agent: &str,
         paths: &[&str],
-        change: impl FnOnce(&mut reserve::Request),
+        change: impl FnOnce(&mut reserve::Reserve),
     ) -> Result<Value> {
-        let mut request = reserve::Request { paths: words(paths), ..reserve::Request::default() };
+        let mut request = reserve::Reserve { paths: words(paths), ..reserve::Reserve::default() };
         change(&mut request);
-        self.run_call(&self.from("main", agent), &Op::Reserve(request))
+        self.run_call(&self.from("main", agent), &Op::new(request))
     }
 
     pub(super) fn release_paths(&self, agent: &str, paths: &[&str]) -> Result<Value> {
-        let request = release::Request { paths: words(paths), ..release::Request::default() };
-        self.run_call(&self.from("main", agent), &Op::Release(request))
+        let request = release::Release { paths: words(paths), ..release::Release::default() };
+        self.run_call(&self.from("main", agent), &Op::new(request))
     }
 
     fn release_hold(&self, agent: &str, hold: &Value, force: bool) -> Result<Value> {
         let hold = Some(hold.as_str().unwrap().to_owned());
-        let request = release::Request { hold, force, ..release::Request::default() };
-        self.run_call(&self.from("main", agent), &Op::Release(request))
+        let request = release::Release { hold, force, ..release::Release::default() };
+        self.run_call(&self.from("main", agent), &Op::new(request))
     }
 
     pub(super) fn check(&self, agent: &str, paths: &[&str]) -> Checked {
@@ -158,15 +158,15 @@ fn modes(world: &World) {
 
 fn other_checkout(world: &World) {
     let op = |all_checkouts| {
-        Op::Reserve(reserve::Request { paths: words(&["src/a.rs"]), all_checkouts, ..reserve::Request::default() })
+        Op::new(reserve::Reserve { paths: words(&["src/a.rs"]), all_checkouts, ..reserve::Reserve::default() })
     };
     world.run_call(&world.from("main", "a"), &op(false)).unwrap();
     world.run_call(&world.from("second", "b"), &op(false)).unwrap();
     // Everywhere at once is asked of everybody, and then asked by everybody.
     assert_eq!(refusal(world.run_call(&world.from("third", "c"), &op(true))).get("total"), Some(&json!(2)));
     world.release_paths("a", &["src/a.rs"]).unwrap();
-    let request = release::Request { paths: words(&["src/a.rs"]), ..release::Request::default() };
-    world.run_call(&world.from("second", "b"), &Op::Release(request)).unwrap();
+    let request = release::Release { paths: words(&["src/a.rs"]), ..release::Release::default() };
+    world.run_call(&world.from("second", "b"), &Op::new(request)).unwrap();
     let wide = world.run_call(&world.from("third", "c"), &op(true)).unwrap();
     assert_eq!(wide["holds"][0].get("checkout"), None);
     for checkout in ["main", "second", "fourth"] {
@@ -224,16 +224,16 @@ fn before_the_store(world: &World) {
         (Vec::new(), "no_path"),
         (too_many, "too_many_paths"),
     ] {
-        let request = reserve::Request { paths: paths.clone(), ..reserve::Request::default() };
-        assert_eq!(code_of(kernel.run(&call, &Op::Reserve(request))), code);
+        let request = reserve::Reserve { paths: paths.clone(), ..reserve::Reserve::default() };
+        assert_eq!(code_of(kernel.run(&call, &Op::new(request))), code);
         if !paths.is_empty() {
-            let request = release::Request { paths: paths.clone(), ..release::Request::default() };
-            assert_eq!(code_of(kernel.run(&call, &Op::Release(request))), code);
+            let request = release::Release { paths: paths.clone(), ..release::Release::default() };
+            assert_eq!(code_of(kernel.run(&call, &Op::new(request))), code);
         }
         assert_eq!(code_of(kernel.check(&call, &Question { paths, ..Question::default() })), code);
     }
-    let both = release::Request { task: Some("t-1".into()), paths: words(&["a"]), ..release::Request::default() };
-    assert_eq!(code_of(kernel.run(&call, &Op::Release(both))), "release_what");
+    let both = release::Release { task: Some("t-1".into()), paths: words(&["a"]), ..release::Release::default() };
+    assert_eq!(code_of(kernel.run(&call, &Op::new(both))), "release_what");
 }
 
 fn unanchored(world: &World) {
@@ -375,8 +375,8 @@ fn expires_once(world: &World) {
     world.reserve_with("a", &["src/"], |request| request.ttl_s = Some(60)).unwrap();
     world.advance(Span::seconds(60));
     let answers = world.race(10, |n, kernel| {
-        let request = reserve::Request { paths: words(&["src/x"]), ..reserve::Request::default() };
-        kernel.run(&world.from("main", &format!("r{n}")), &Op::Reserve(request)).is_ok()
+        let request = reserve::Reserve { paths: words(&["src/x"]), ..reserve::Reserve::default() };
+        kernel.run(&world.from("main", &format!("r{n}")), &Op::new(request)).is_ok()
     });
     assert_eq!(answers.iter().filter(|won| **won).count(), 1);
     let expired: Vec<_> = world.events().into_iter().filter(|event| event.kind == kind::HOLD_EXPIRED).collect();
@@ -386,7 +386,7 @@ fn expires_once(world: &World) {
 }
 
 fn own_keys(world: &World) {
-    let short = |request: &mut reserve::Request| request.ttl_s = Some(60);
+    let short = |request: &mut reserve::Reserve| request.ttl_s = Some(60);
     let many: Vec<String> = (0..200).map(|n| format!("d{n}/")).collect();
     world.reserve_with("a", &many.iter().map(String::as_str).collect::<Vec<_>>(), short).unwrap();
     world.advance(Span::seconds(61));
@@ -436,7 +436,7 @@ fn renewed(world: &World) {
 
 fn proven_dead(world: &World) {
     world.reserve("a", &["src/"]).unwrap();
-    let op = Op::Reserve(reserve::Request { paths: words(&["src/x"]), ..reserve::Request::default() });
+    let op = Op::new(reserve::Reserve { paths: words(&["src/x"]), ..reserve::Reserve::default() });
     assert_eq!(code_of(world.run_call(&world.from("main", "b"), &op)), "path_held");
     world
         .run_call(&Call { checkout: world.from("main", "b").checkout, ..world.call_knowing_dead("b", &["a"]) }, &op)
@@ -473,8 +473,8 @@ fn one_winner(world: &World) {
     for round in 0..3 {
         let won = world.race(16, |n, kernel| {
             let path = if n.is_multiple_of(2) { format!("src/{round}/a.rs") } else { format!("glob:src/{round}/*.rs") };
-            let request = reserve::Request { paths: vec![path], ..reserve::Request::default() };
-            kernel.run(&world.from("main", &format!("r{n}")), &Op::Reserve(request)).is_ok()
+            let request = reserve::Reserve { paths: vec![path], ..reserve::Reserve::default() };
+            kernel.run(&world.from("main", &format!("r{n}")), &Op::new(request)).is_ok()
         });
         assert_eq!(won.iter().filter(|won| **won).count(), 1, "round {round}");
     }
@@ -489,14 +489,14 @@ fn random(world: &World) {
         let some: Vec<&str> = (0..=dice.below(2)).map(|_| *dice.one(&paths)).collect();
         let checkout = *dice.one(&["main", "second"]);
         let op = if dice.once_in(3) {
-            Op::Release(release::Request { paths: words(&some), ..release::Request::default() })
+            Op::new(release::Release { paths: words(&some), ..release::Release::default() })
         } else {
-            Op::Reserve(reserve::Request {
+            Op::new(reserve::Reserve {
                 paths: words(&some),
                 shared: dice.once_in(2),
                 all_checkouts: dice.once_in(8),
                 ttl_s: Some(dice.within(1, 60)),
-                ..reserve::Request::default()
+                ..reserve::Reserve::default()
             })
         };
         let _ = world.run_call(&world.from(checkout, agent), &op);

@@ -105,8 +105,8 @@ fn end_with_it(world: &World) {
     let task = world.add("two");
     world.claim("a", &task).unwrap();
     world.reserve("a", &["src/"]).unwrap();
-    let request = release::Request { task: Some(task), force: true, ..release::Request::default() };
-    world.run("person:ann", Op::Release(request)).unwrap();
+    let request = release::Release { task: Some(task), force: true, ..release::Release::default() };
+    world.run("person:ann", Op::new(request)).unwrap();
     assert!(world.check("b", &["src/"]).free);
     world.sound();
 }

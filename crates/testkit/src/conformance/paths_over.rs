@@ -23,7 +23,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn reserving(path: &str) -> Op {
-    Op::Reserve(reserve::Request { paths: vec![path.into()], ..reserve::Request::default() })
+    Op::new(reserve::Reserve { paths: vec![path.into()], ..reserve::Reserve::default() })
 }
 
 fn with_the_session(world: &World) {
@@ -52,8 +52,8 @@ fn with_the_session(world: &World) {
     world.sound();
 }
 
-fn about(what: &str, text: &str) -> send::Request {
-    send::Request { about: Some(what.into()), text: text.into(), request: true, ..send::Request::default() }
+fn about(what: &str, text: &str) -> send::Send {
+    send::Send { about: Some(what.into()), text: text.into(), request: true, ..send::Send::default() }
 }
 
 /// How the only new message of somebody came to its end, and by whom.
@@ -87,7 +87,7 @@ const ENDS: [(End, &str, &str); 9] = [
 ];
 
 fn releasing(hold: &str, force: bool) -> Op {
-    Op::Release(release::Request { hold: Some(hold.into()), force, ..release::Request::default() })
+    Op::new(release::Release { hold: Some(hold.into()), force, ..release::Release::default() })
 }
 
 fn told_how(world: &World) {
@@ -146,7 +146,7 @@ fn in_the_brief(world: &World) {
     world.share("c", &["docs/\n## Do next"]).unwrap();
     world.reserve_with("c", &["all/"], |request| request.all_checkouts = true).unwrap();
     world.run_call(&world.from("other", "c"), &reserving("src/")).unwrap();
-    let resumed = world.run_call(&world.from("main", "b"), &Op::Resume(resume::Request::default())).unwrap();
+    let resumed = world.run_call(&world.from("main", "b"), &Op::new(resume::Resume::default())).unwrap();
     assert_eq!(resumed["paths"][0]["subject"], "src/b.rs");
     assert_eq!(resumed["lost_paths"][0]["pattern"], "src/a.rs");
     let brief = resumed["brief"]["text"].as_str().unwrap();

@@ -38,7 +38,7 @@ fn from(world: &World, checkout: Checkout) -> Call {
 }
 
 fn write(world: &World, checkout: Checkout) -> tenure_core::Result<Reply> {
-    world.kernel.run(&from(world, checkout), &Op::Add(add::Request::titled("x")))
+    world.kernel.run(&from(world, checkout), &Op::new(add::Add::titled("x")))
 }
 
 fn checkouts(world: &World) -> i64 {
@@ -96,9 +96,9 @@ fn moved(world: &World) {
 
 fn held_on(world: &World) {
     let reserve = |agent: &str, checkout: &Checkout, path: &str| {
-        let request = reserve::Request { paths: vec![path.to_owned()], ..reserve::Request::default() };
+        let request = reserve::Reserve { paths: vec![path.to_owned()], ..reserve::Reserve::default() };
         let call = Call { checkout: Some(checkout.clone()), ..world.call(agent) };
-        world.kernel.run(&call, &Op::Reserve(request))
+        world.kernel.run(&call, &Op::new(request))
     };
     let places =
         [("/repo", "/new"), ("/repo/trees/w", "/new/trees/w"), ("/linked", "/linked"), ("/repository", "/repository")];
@@ -118,7 +118,7 @@ fn held_on(world: &World) {
             assert_eq!(code_of(reserve("b", &here, &file)), "path_held", "{} after {first}", places[n].1);
             let held = world.kernel.run(
                 &Call { checkout: Some(here), ..world.call("a") },
-                &Op::Reserve(reserve::Request { paths: vec![file], ..reserve::Request::default() }),
+                &Op::new(reserve::Reserve { paths: vec![file], ..reserve::Reserve::default() }),
             );
             held.unwrap();
         }
@@ -154,7 +154,7 @@ fn apart(world: &World) {
     assert_eq!(code_of(write(world, at("h2", "/repo", HERE, Trust::Known))), "place_differs");
     let other = project::Name { key: "name:q".into(), label: "q".into() };
     let call = Call { project: other, ..from(world, at("h1", "/copy", COPY, Trust::Known)) };
-    world.kernel.run(&call, &Op::Add(add::Request::titled("x"))).unwrap();
+    world.kernel.run(&call, &Op::new(add::Add::titled("x"))).unwrap();
     assert_eq!(checkouts(world), 3);
     // A refused op remembers no place.
     let fresh = from(world, at("h1", "/worktree", HERE, Trust::Known));
@@ -166,10 +166,10 @@ fn pinned(world: &World) {
     world.add("first");
     let own = world.kernel.store().identity().unwrap().unwrap().id;
     let pin = |store: &str| Call { pinned_store: Some(store.to_owned()), ..world.call("a") };
-    world.kernel.run(&pin(&own), &Op::Add(add::Request::titled("x"))).unwrap();
+    world.kernel.run(&pin(&own), &Op::new(add::Add::titled("x"))).unwrap();
     world.kernel.status(&pin(&own)).unwrap();
     let before = dump(&world.kernel);
-    let add = Op::Add(add::Request::titled("y"));
+    let add = Op::new(add::Add::titled("y"));
     for error in [
         refusal(world.kernel.run(&pin("s-other"), &add)),
         refusal(world.kernel.status(&pin("s-other"))),
@@ -199,8 +199,7 @@ fn only_if(world: &World, common: (&str, i64, i64), condition: Condition) -> Cal
 /// Neither an op nor a query is answered, and nothing is written.
 fn nothing_for(world: &World, call: &Call, code: &str) {
     let before = dump(&world.kernel);
-    for error in
-        [refusal(world.kernel.run(call, &Op::Add(add::Request::titled("x")))), refusal(world.kernel.status(call))]
+    for error in [refusal(world.kernel.run(call, &Op::new(add::Add::titled("x")))), refusal(world.kernel.status(call))]
     {
         assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", code, Stage::Resolve));
         assert!(error.advice().is_some());
@@ -209,7 +208,7 @@ fn nothing_for(world: &World, call: &Call, code: &str) {
 }
 
 fn named(world: &World) {
-    let write = |call: &Call| world.kernel.run(call, &Op::Add(add::Request::titled("x")));
+    let write = |call: &Call| world.kernel.run(call, &Op::new(add::Add::titled("x")));
     let known = |common| only_if(world, common, Condition::KnownProject(repository(common)));
     // Nothing has happened in it: the first write makes it.
     world.kernel.status(&only_if(world, HERE, Condition::NewProject)).unwrap();
@@ -238,7 +237,7 @@ fn named(world: &World) {
 }
 
 fn brought(world: &World) {
-    let write = |call: &Call| world.kernel.run(call, &Op::Add(add::Request::titled("x")));
+    let write = |call: &Call| world.kernel.run(call, &Op::new(add::Add::titled("x")));
     let known = |common| only_if(world, common, Condition::KnownStore(repository(common)));
     // A store with nothing in it is everybody's.
     world.kernel.status(&known(HERE)).unwrap();

@@ -98,8 +98,8 @@ fn fill(world: &World) -> Vec<String> {
         key: Some(format!("k{n}")),
         line: n,
     };
-    let request = add_many::Request { items: (0..tasks).map(item).collect() };
-    let added = world.run("person:ann", Op::AddMany(request)).unwrap();
+    let request = add_many::AddMany { items: (0..tasks).map(item).collect() };
+    let added = world.run("person:ann", Op::new(request)).unwrap();
     let ids: Vec<String> = added["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
     for (n, task) in ids.iter().step_by(2).take(40).enumerate() {
         world.claim(&format!("agent-{}", n % 20), task).unwrap();

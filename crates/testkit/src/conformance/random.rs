@@ -87,11 +87,11 @@ fn populate(world: &World, dice: &Dice) -> Vec<String> {
     let mut tasks = vec![first];
     for n in 1..12 {
         let after = tasks.iter().filter(|_| dice.once_in(4)).cloned().collect();
-        let request = add::Request {
+        let request = add::Add {
             priority: i64::try_from(dice.below(5)).unwrap(),
             labels: if dice.once_in(2) { words(&["x"]) } else { Vec::new() },
             after,
-            ..add::Request::titled(&format!("task {n}"))
+            ..add::Add::titled(&format!("task {n}"))
         };
         tasks.push(world.add_with(request));
     }
@@ -104,7 +104,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     if dice.once_in(2) {
         let labels = if dice.once_in(3) { words(&["x"]) } else { Vec::new() };
         let next = json!(world.kernel.next(call, &labels).unwrap());
-        let op = Op::Claim(claim::Request { task: None, ttl_s, labels });
+        let op = Op::new(claim::Claim { task: None, ttl_s, labels });
         let claimed = world.run_call(call, &op).unwrap();
         for field in ["rule", "reason"] {
             assert_eq!(claimed[field], next[field], "next {next:#} and claim {claimed:#} differ");
@@ -114,7 +114,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     }
     let shown = world.kernel.show(call, named).unwrap().task;
     let claimed =
-        world.run_call(call, &Op::Claim(claim::Request { task: Some(named.to_owned()), ttl_s, labels: Vec::new() }));
+        world.run_call(call, &Op::new(claim::Claim { task: Some(named.to_owned()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
     let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
     let expected = shown.state == State::Ready || mine || (holder_dead && shown.unmet.is_empty());
@@ -128,8 +128,8 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
     let task = shown.id.clone();
     if dice.once_in(2) {
         match shown.state {
-            State::Done | State::Cancelled => return Op::Reopen(reopen::Request { task, reason: String::new() }),
-            State::Blocked => return Op::Unblock(unblock::Request { task }),
+            State::Done | State::Cancelled => return Op::new(reopen::Reopen { task, reason: String::new() }),
+            State::Blocked => return Op::new(unblock::Unblock { task }),
             _ => {}
         }
     }
@@ -139,20 +139,20 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
         4 => note_in_focus("going on"),
         5 => {
             let to = (*dice.one(&AGENTS)).to_owned();
-            Op::Transfer(transfer::Request { task: named.map(str::to_owned), to, fence: None, force: dice.once_in(3) })
+            Op::new(transfer::Transfer { task: named.map(str::to_owned), to, fence: None, force: dice.once_in(3) })
         }
-        6 => Op::Block(block::Request {
+        6 => Op::new(block::Block {
             task: named.map(str::to_owned),
             reason: "waits".into(),
             on: Some(dice.one(tasks).clone()),
-            ..block::Request::default()
+            ..block::Block::default()
         }),
-        _ => Op::Edit(any_edit(dice, task, tasks)),
+        _ => Op::new(any_edit(dice, task, tasks)),
     }
 }
 
-fn any_edit(dice: &Dice, task: String, tasks: &[String]) -> edit::Request {
-    let mut request = edit::Request { task, ..Default::default() };
+fn any_edit(dice: &Dice, task: String, tasks: &[String]) -> edit::Edit {
+    let mut request = edit::Edit { task, ..Default::default() };
     match dice.below(4) {
         0 => request.priority = Some(i64::try_from(dice.below(5)).unwrap()),
         1 if dice.once_in(2) => request.add_labels = words(&["x", "y"]),

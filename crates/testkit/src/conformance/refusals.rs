@@ -55,7 +55,7 @@ fn says_free(world: &World) {
     assert_eq!(refused["free"], json!([]));
     assert_eq!(details(take(world, OUTER, "y", &["src/x.rs"])).get("free"), None);
     // Those who wait count too.
-    let wait = reserve::Request { wait: true, ..request(&["src/", "q/"]) };
+    let wait = reserve::Reserve { wait: true, ..request(&["src/", "q/"]) };
     take_on(world, &world.kernel, OUTER, "w", wait).unwrap();
     assert_eq!(details(take(world, OUTER, "y", &["q/1", "r/1"]))["free"], json!(["r/1"]));
 }

@@ -81,11 +81,11 @@ pub(super) fn again(world: &World, path: &Path, safety: &str) -> Restored {
 fn acts(task: &str, given: Option<i64>) -> [Op; 5] {
     let task = || Some(task.to_owned());
     [
-        Op::Note(note::Request { task: None, text: "late".into(), fence: given, ..note::Request::default() }),
-        Op::Done(done::Request { task: task(), fence: given, ..done::Request::default() }),
-        Op::Block(block::Request { task: task(), reason: "r".into(), fence: given, ..block::Request::default() }),
-        Op::Release(release::Request { task: task(), fence: given, ..release::Request::default() }),
-        Op::Transfer(transfer::Request { task: task(), to: "e".into(), fence: given, ..transfer::Request::default() }),
+        Op::new(note::Note { task: None, text: "late".into(), fence: given, ..note::Note::default() }),
+        Op::new(done::Done { task: task(), fence: given, ..done::Done::default() }),
+        Op::new(block::Block { task: task(), reason: "r".into(), fence: given, ..block::Block::default() }),
+        Op::new(release::Release { task: task(), fence: given, ..release::Release::default() }),
+        Op::new(transfer::Transfer { task: task(), to: "e".into(), fence: given, ..transfer::Transfer::default() }),
     ]
 }
 
@@ -102,7 +102,7 @@ fn no_old_holder_passes(world: &World) {
     world
         .run(
             "person:ann",
-            Op::Edit(edit::Request { task: assigned.clone(), assignee: Some("e".into()), ..edit::Request::default() }),
+            Op::new(edit::Edit { task: assigned.clone(), assignee: Some("e".into()), ..edit::Edit::default() }),
         )
         .unwrap();
     let (path, _) = take(world, "b.db");
@@ -325,8 +325,8 @@ fn lost_projects(world: &World) {
         ..world.call("a")
     };
     let claimed = |world: &World, key: &str| {
-        world.run_call(&at(world, key), &Op::Add(add::Request::titled("later"))).unwrap();
-        fence(&world.run_call(&at(world, key), &Op::Claim(claim::Request::default())).unwrap())
+        world.run_call(&at(world, key), &Op::new(add::Add::titled("later"))).unwrap();
+        fence(&world.run_call(&at(world, key), &Op::new(claim::Claim::default())).unwrap())
     };
     world.add("one");
     assert_eq!(code_of(world.run_call(&at(world, "name:empty"), &claiming("t-00000"))), "not_found");
@@ -456,16 +456,16 @@ fn newer_projects(world: &World) {
         project: project::Name { key: "name:later".into(), label: "later".into() },
         ..request.clone()
     };
-    let add = || Op::Add(add::Request::titled("later"));
+    let add = || Op::new(add::Add::titled("later"));
     let run = |op: &Op| world.kernel.run(&call(&world.call("a")), op);
     run(&add()).unwrap();
-    let claimed = run(&Op::Claim(claim::Request::default())).unwrap();
+    let claimed = run(&Op::new(claim::Claim::default())).unwrap();
     let old = fence(&serde_json::from_str(&claimed.body).unwrap());
     again(world, &path, "safety.db");
     let later = call(&world.call("a"));
     assert!(!world.kernel.switched_on(&later).unwrap());
     run(&add()).unwrap();
-    let claimed = run(&Op::Claim(claim::Request::default())).unwrap();
+    let claimed = run(&Op::new(claim::Claim::default())).unwrap();
     assert!(fence(&serde_json::from_str(&claimed.body).unwrap()) > old, "its numbers are not handed out again");
     let page = world.kernel.log(&later, &Filter { since: None, limit: 10, ..Filter::default() }).unwrap();
     assert_eq!((page.items.len(), page.total), (4, Some(4)));

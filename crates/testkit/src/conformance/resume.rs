@@ -29,14 +29,14 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 pub(super) fn resume(world: &World, agent: &str) -> Value {
-    let answer = world.run(agent, Op::Resume(resume::Request::default())).unwrap();
+    let answer = world.run(agent, Op::new(resume::Resume::default())).unwrap();
     agrees(world, agent, &answer);
     answer
 }
 
 fn resume_labelled(world: &World, agent: &str, labels: &[&str]) -> Value {
-    let request = resume::Request { labels: words(labels), ..resume::Request::default() };
-    let answer = world.run(agent, Op::Resume(request)).unwrap();
+    let request = resume::Resume { labels: words(labels), ..resume::Resume::default() };
+    let answer = world.run(agent, Op::new(request)).unwrap();
     agrees(world, agent, &answer);
     answer
 }
@@ -65,13 +65,13 @@ fn by_rule(world: &World, agent: &str, rule: &str) -> String {
 }
 
 fn block_on(world: &World, agent: &str, task: &str, on: Option<&str>) {
-    let request = block::Request {
+    let request = block::Block {
         task: Some(task.into()),
         reason: "waits".into(),
         on: on.map(str::to_owned),
-        ..block::Request::default()
+        ..block::Block::default()
     };
-    world.run(agent, Op::Block(request)).unwrap();
+    world.run(agent, Op::new(request)).unwrap();
 }
 
 fn rules(world: &World) {
@@ -89,8 +89,7 @@ fn rules(world: &World) {
     assert_eq!(by_rule(world, "a", "focus"), late);
     // Blocked on another task: passed over until that is done.
     block_on(world, "a", &late, Some(&blocker));
-    let mine =
-        world.add_with(add::Request { assignee: Some("a".into()), priority: 4, ..add::Request::titled("assigned") });
+    let mine = world.add_with(add::Add { assignee: Some("a".into()), priority: 4, ..add::Add::titled("assigned") });
     assert_eq!(by_rule(world, "a", "assigned"), mine);
     world.done("a", &mine).unwrap();
     assert_eq!(by_rule(world, "a", "own"), urgent, "its own started task comes after what is assigned");
@@ -129,17 +128,14 @@ fn labels(world: &World) {
     assert_eq!((other["rule"].as_str(), taken(&other)), (Some("ready"), blue.clone()));
     let back = resume_labelled(world, "a", &["red"]);
     assert_eq!((back["rule"].as_str(), taken(&back)), (Some("own"), red));
-    let none = world.run("a", Op::Resume(resume::Request { labels: words(&["green"]), ..Default::default() })).unwrap();
+    let none = world.run("a", Op::new(resume::Resume { labels: words(&["green"]), ..Default::default() })).unwrap();
     assert_eq!((&none["rule"], &none["focus"]), (&json!("none"), &Value::Null));
     assert_eq!(
-        code_of(world.run("a", Op::Resume(resume::Request { budget: Some(1), ..Default::default() }))),
+        code_of(world.run("a", Op::new(resume::Resume { budget: Some(1), ..Default::default() }))),
         "bad_budget"
     );
-    assert_eq!(kind_of(world.run("a", Op::Resume(resume::Request { ttl_s: Some(0), ..Default::default() }))), "usage");
-    assert_eq!(
-        code_of(world.run("a", Op::Resume(resume::Request { limit: Some(0), ..Default::default() }))),
-        "bad_limit"
-    );
+    assert_eq!(kind_of(world.run("a", Op::new(resume::Resume { ttl_s: Some(0), ..Default::default() }))), "usage");
+    assert_eq!(code_of(world.run("a", Op::new(resume::Resume { limit: Some(0), ..Default::default() }))), "bad_limit");
 }
 
 fn agree(world: &World) {
@@ -183,18 +179,18 @@ fn race(world: &World) {
             line: n + 1,
         })
         .collect();
-    world.run("person:ann", Op::AddMany(tenure_kernel::op::add_many::Request { items })).unwrap();
+    world.run("person:ann", Op::new(tenure_kernel::op::add_many::AddMany { items })).unwrap();
     let taken: Vec<Vec<(String, i64)>> = world.race(50, |n, kernel| {
         let agent = format!("agent-{n}");
         let mut mine = Vec::new();
         for _ in 0..4 {
-            let op = Op::Resume(resume::Request::default());
+            let op = Op::new(resume::Resume::default());
             let body: Value = serde_json::from_str(&kernel.run(&world.call(&agent), &op).unwrap().body).unwrap();
             assert_eq!(body["focus"], body["task"]["id"]);
             let task = id(&body["task"]);
             mine.push((task.clone(), fence(&body)));
-            let done = tenure_kernel::op::done::Request { task: Some(task), ..Default::default() };
-            kernel.run(&world.call(&agent), &Op::Done(done)).unwrap();
+            let done = tenure_kernel::op::done::Done { task: Some(task), ..Default::default() };
+            kernel.run(&world.call(&agent), &Op::new(done)).unwrap();
         }
         mine
     });
@@ -211,7 +207,7 @@ fn peek(world: &World) {
     world.note("b", &best, "seen").unwrap();
     for round in 0..3 {
         let before = dump(&world.kernel);
-        let seen = world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+        let seen = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
         assert_eq!(dump(&world.kernel), before, "a look changes nothing");
         assert_eq!((seen.hold.is_none(), seen.events.offered), (true, None));
         let answer = resume(world, "a");
@@ -225,8 +221,8 @@ fn peek(world: &World) {
 
 fn renewal(world: &World) {
     let task = world.add("long work");
-    let request = resume::Request { ttl_s: Some(60), ..resume::Request::default() };
-    let first = world.run("a", Op::Resume(request)).unwrap();
+    let request = resume::Resume { ttl_s: Some(60), ..resume::Resume::default() };
+    let first = world.run("a", Op::new(request)).unwrap();
     for step in 0..10 {
         world.advance(Span::seconds(30));
         match step % 2 {
@@ -236,7 +232,7 @@ fn renewal(world: &World) {
     }
     for _ in 0..3 {
         world.advance(Span::seconds(29));
-        world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+        world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
     }
     assert_eq!(world.show(&task)["state"], "ready", "queries keep nothing");
 }
@@ -244,11 +240,11 @@ fn renewal(world: &World) {
 fn reserved(world: &World) {
     let task = world.add("work");
     world.note("b", &task, "here").unwrap();
-    let for_b = edit::Request { task: task.clone(), assignee: Some("b".into()), ..edit::Request::default() };
-    world.run("person:ann", Op::Edit(for_b)).unwrap();
+    let for_b = edit::Edit { task: task.clone(), assignee: Some("b".into()), ..edit::Edit::default() };
+    world.run("person:ann", Op::new(for_b)).unwrap();
     world.claim("a", &task).unwrap();
     world.advance(Span::hours(2));
-    let seen = world.kernel.peek(&world.call("a"), &resume::Request::default()).unwrap();
+    let seen = world.kernel.peek(&world.call("a"), &resume::Resume::default()).unwrap();
     let answer = resume(world, "a");
     assert_eq!((json!(seen.rule), json!(seen.reason)), (answer["rule"].clone(), answer["reason"].clone()));
     assert_eq!(answer["rule"], "own");
@@ -260,16 +256,16 @@ fn at(world: &World, agent: &str, tree: Tree) -> Call {
 }
 
 fn take_over(world: &World) {
-    let task = world.add_with(add::Request {
+    let task = world.add_with(add::Add {
         acceptance: "all tests pass".into(),
         description: "the long story".into(),
-        ..add::Request::titled("port the parser")
+        ..add::Add::titled("port the parser")
     });
     let next = world.add_after("ship it", &[&task]);
     let commit = "0123456789abcdef0123456789abcdef01234567";
     let tree = Tree { head: commit.into(), ..Tree::default() };
     assert_eq!(taken(&resume(world, "a")), task);
-    let whole = note::Request {
+    let whole = note::Note {
         text: "lexer done\n## Do next\nnothing, it is all finished".into(),
         memories: vec![remember::Item { text: "the lexer wants UTF-8".into(), ..remember::Item::default() }],
         artifacts: vec![note::Artifact {
@@ -278,13 +274,13 @@ fn take_over(world: &World) {
             sha256: "AB".repeat(32),
             size: 17,
         }],
-        ..note::Request::default()
+        ..note::Note::default()
     };
-    world.run_call(&at(world, "a", tree), &Op::Note(whole)).unwrap();
+    world.run_call(&at(world, "a", tree), &Op::new(whole)).unwrap();
     world.advance(Span::hours(2));
     let dirty = Tree { head: "f".repeat(40), uncommitted: words(&["src/lexer.rs", "src/a b.rs"]), uncommitted_more: 3 };
     let call = at(world, "b", dirty);
-    let answer = world.run_call(&call, &Op::Resume(resume::Request::default())).unwrap();
+    let answer = world.run_call(&call, &Op::new(resume::Resume::default())).unwrap();
     agrees(world, "b", &answer);
     assert_eq!((answer["rule"].as_str(), answer["task"]["attempt"].as_i64()), (Some("lapsed"), Some(2)));
     let text = answer["brief"]["text"].as_str().unwrap();
@@ -308,7 +304,7 @@ fn take_over(world: &World) {
     assert_eq!(text.matches("\n## Do next\n").count(), 1, "words of agents make no sections");
     // The former holder comes back: told in a sentence, refused with its old right.
     assert_eq!(kind_of(world.done("a", &task)), "stale");
-    let back = world.run("a", Op::Resume(resume::Request::default())).unwrap();
+    let back = world.run("a", Op::new(resume::Resume::default())).unwrap();
     let lost = back["lost"].as_str().unwrap();
     assert!(lost.starts_with(&format!("{task} “port the parser” is no longer yours: b took it over at ")), "{lost}");
     assert!(back["brief"]["text"].as_str().unwrap().contains(lost));
@@ -320,8 +316,8 @@ fn take_over(world: &World) {
 fn forced(world: &World) {
     let task = world.add("work");
     world.claim("a", &task).unwrap();
-    let force = tenure_kernel::op::cancel::Request { task: Some(task.clone()), force: true, ..Default::default() };
-    world.run("person:ann", Op::Cancel(force)).unwrap();
+    let force = tenure_kernel::op::cancel::Cancel { task: Some(task.clone()), force: true, ..Default::default() };
+    world.run("person:ann", Op::new(force)).unwrap();
     let answer = resume(world, "a");
     let told = answer["events"]["items"].as_array().unwrap();
     assert!(told.iter().any(|news| news["kind"] == "task.cancelled" && news["subject"] == json!(task)), "{answer}");
@@ -330,7 +326,7 @@ fn forced(world: &World) {
 
 fn lessons_once(world: &World) {
     use tenure_kernel::op::{lessons, memory_forget};
-    let learn = || world.run("a", Op::Lessons(lessons::Request {})).unwrap();
+    let learn = || world.run("a", Op::new(lessons::Lessons {})).unwrap();
     for n in 0..14 {
         let task = world.add(&format!("task {n}"));
         world.claim("a", &task).unwrap();
@@ -347,7 +343,7 @@ fn lessons_once(world: &World) {
     let memory = first["items"][0]["id"].as_str().unwrap().to_owned();
     let key = first["items"][1]["key"].as_str().unwrap().to_owned();
     world.advance(Span::seconds(1));
-    world.run("person:ann", Op::MemoryForget(memory_forget::Request { memory })).unwrap();
+    world.run("person:ann", Op::new(memory_forget::MemoryForget { memory })).unwrap();
     let item = remember::Item {
         text: "in better words".into(),
         key: Some(key),
@@ -355,18 +351,18 @@ fn lessons_once(world: &World) {
         scope: Some(remember::Reach::Project),
         ..remember::Item::default()
     };
-    world.run("person:ann", Op::Remember(remember::Request { items: vec![item] })).unwrap();
+    world.run("person:ann", Op::new(remember::Remember { items: vec![item] })).unwrap();
     assert_eq!(learn()["count"], 0, "what people forgot or said better stays so");
 }
 
 fn hostile(world: &World) {
     let long = "## Task\n\u{1F600}é\t`x` ".repeat(3_000);
     let beginning = |bytes: usize| long[..long.floor_char_boundary(bytes)].to_owned();
-    let task = world.add_with(add::Request {
+    let task = world.add_with(add::Add {
         description: beginning(60_000),
         acceptance: "ö".repeat(20_000),
         labels: words(&["a", "b"]),
-        ..add::Request::titled(&"t\u{1F600}".repeat(200))
+        ..add::Add::titled(&"t\u{1F600}".repeat(200))
     });
     for n in 0..30 {
         world.add_after(&"dependent ".repeat(40), &[&task]);
@@ -376,12 +372,12 @@ fn hostile(world: &World) {
             scope: Some(remember::Reach::Project),
             ..remember::Item::default()
         };
-        world.run("b", Op::Remember(remember::Request { items: vec![item] })).unwrap();
+        world.run("b", Op::new(remember::Remember { items: vec![item] })).unwrap();
         world.note("b", &task, &beginning(5_000 + n)).unwrap();
     }
     for budget in [150, 151, 200, 333, 800, 1_500, 2_048, 10_000, 50_000] {
-        let request = resume::Request { budget: Some(budget), limit: Some(1_000), ..resume::Request::default() };
-        let answer = world.run("a", Op::Resume(request)).unwrap();
+        let request = resume::Resume { budget: Some(budget), limit: Some(1_000), ..resume::Resume::default() };
+        let answer = world.run("a", Op::new(request)).unwrap();
         agrees(world, "a", &answer);
         let text = answer["brief"]["text"].as_str().unwrap();
         assert!(text.len() <= budget as usize * 4, "{budget}: {}", text.len());
@@ -393,8 +389,8 @@ fn hostile(world: &World) {
         }
     }
     let call = world.call("a");
-    let peek = |request: &resume::Request| world.kernel.peek(&call, request).unwrap().brief.text;
-    assert_eq!(peek(&resume::Request::default()), peek(&resume::Request::default()), "the same bytes");
+    let peek = |request: &resume::Resume| world.kernel.peek(&call, request).unwrap().brief.text;
+    assert_eq!(peek(&resume::Resume::default()), peek(&resume::Resume::default()), "the same bytes");
 }
 
 fn whole_note(world: &World) {
@@ -402,53 +398,53 @@ fn whole_note(world: &World) {
     world.claim("a", &task).unwrap();
     let memory = |text: &str| remember::Item { text: text.into(), ..remember::Item::default() };
     let file = |path: &str| note::Artifact { path: path.into(), kind: None, sha256: "0".repeat(64), size: 1 };
-    let good = note::Request {
+    let good = note::Note {
         text: "whole".into(),
         memories: (0..50).map(|n| memory(&format!("fact {n} of fifty"))).collect(),
         artifacts: (0..50).map(|n| file(&format!("f{n}"))).collect(),
-        ..note::Request::default()
+        ..note::Note::default()
     };
     let rows = |table: &str| number(&world.kernel, &format!("SELECT COUNT(*) FROM {table}"), &[]);
     let before = dump(&world.kernel);
-    let spoilt: [(&str, note::Request); 6] = [
+    let spoilt: [(&str, note::Note); 6] = [
         (
             "too_many_memories",
-            note::Request { memories: [good.memories.clone(), vec![memory("x")]].concat(), ..good.clone() },
+            note::Note { memories: [good.memories.clone(), vec![memory("x")]].concat(), ..good.clone() },
         ),
         (
             "too_many_artifacts",
-            note::Request { artifacts: [good.artifacts.clone(), vec![file("x")]].concat(), ..good.clone() },
+            note::Note { artifacts: [good.artifacts.clone(), vec![file("x")]].concat(), ..good.clone() },
         ),
         (
             "bad_artifact",
-            note::Request {
+            note::Note {
                 artifacts: vec![file("a"), note::Artifact { sha256: "x".into(), ..file("b") }],
                 ..good.clone()
             },
         ),
-        ("bad_artifact", note::Request { artifacts: vec![file("a"), file("")], ..good.clone() }),
+        ("bad_artifact", note::Note { artifacts: vec![file("a"), file("")], ..good.clone() }),
         // These two are only found out in the middle of the writing.
         (
             "not_found",
-            note::Request {
+            note::Note {
                 memories: vec![memory("one"), remember::Item { task: Some("t-none".into()), ..memory("two") }],
                 ..good.clone()
             },
         ),
         (
             "global_apart",
-            note::Request {
+            note::Note {
                 memories: vec![memory("one"), remember::Item { scope: Some(remember::Reach::Global), ..memory("two") }],
                 ..good.clone()
             },
         ),
     ];
     for (code, request) in spoilt {
-        assert_eq!(code_of(world.run("a", Op::Note(request))), code);
+        assert_eq!(code_of(world.run("a", Op::new(request))), code);
     }
     let differ = crate::raw::differing(&before, &dump(&world.kernel));
     assert!(differ.iter().all(|table| ["agent", "hold", "project"].contains(table)), "only presence: {differ:?}");
-    let noted = world.run("a", Op::Note(good)).unwrap();
+    let noted = world.run("a", Op::new(good)).unwrap();
     assert_eq!((noted["memories"].as_array().unwrap().len(), noted["artifacts"].as_i64()), (50, Some(50)));
     assert_eq!((rows("memory"), rows("artifact"), rows("note")), (50, 50, 1));
     assert_eq!(noted["memories"][0]["of"], json!(task), "for the task, where nothing else is said");
@@ -458,7 +454,7 @@ fn replay(world: &World) {
     world.add("one");
     world.add("two");
     let call = Call { request_id: tenure_kernel::RequestId::given("once").unwrap(), ..world.call("a") };
-    let op = Op::Resume(resume::Request::default());
+    let op = Op::new(resume::Resume::default());
     let first = world.kernel.run(&call, &op).unwrap();
     world.release("a", first.body.split('"').find(|part| part.starts_with("t-")).unwrap()).unwrap();
     let before = dump(&world.kernel);

@@ -48,16 +48,16 @@ pub(super) fn hook(world: &World, agent: &str, pid: i64) -> Call {
 
 pub(super) fn starting(session: &str, source: Start) -> Op {
     let (tool, session) = ("claude".into(), session.into());
-    Op::SessionStart(session_start::Request { tool, session, source, given: false, event: "SessionStart".into() })
+    Op::new(session_start::SessionStart { tool, session, source, given: false, event: "SessionStart".into() })
 }
 
 pub(super) fn ending(session: &str, reason: &str) -> Op {
     let (tool, session) = ("claude".into(), session.into());
-    Op::SessionEnd(session_end::Request { tool, session, reason: reason.into(), event: "SessionEnd".into() })
+    Op::new(session_end::SessionEnd { tool, session, reason: reason.into(), event: "SessionEnd".into() })
 }
 
-pub(super) fn presence(session: &str) -> tool_used::Request {
-    tool_used::Request { tool: "claude".into(), session: session.into(), ..tool_used::Request::default() }
+pub(super) fn presence(session: &str) -> tool_used::ToolUsed {
+    tool_used::ToolUsed { tool: "claude".into(), session: session.into(), ..tool_used::ToolUsed::default() }
 }
 
 fn look(kernel: &Kernel, call: &Call, session: &str) -> Option<Standing> {
@@ -241,20 +241,20 @@ fn commands(world: &World) {
 fn given_names(world: &World) {
     let task = world.add("held");
     let given = |pid: i64| {
-        let request = session_start::Request {
+        let request = session_start::SessionStart {
             tool: "claude".into(),
             session: format!("S{pid}"),
             source: Start::Startup,
             given: true,
             event: String::new(),
         };
-        world.run_call(&hook(world, "builder", pid), &Op::SessionStart(request)).unwrap()
+        world.run_call(&hook(world, "builder", pid), &Op::new(request)).unwrap()
     };
     for pid in [1, 2] {
         assert_eq!(given(pid)["agent"], "builder");
         // Only a process that a second event came out of is evidence of anything.
         assert_eq!(world.kernel.suspects(&world.call("b"), "h").unwrap().len(), 0);
-        let again = Op::ToolUsed(presence(&format!("S{pid}")));
+        let again = Op::new(presence(&format!("S{pid}")));
         world.run_call(&hook(world, "builder", pid), &again).unwrap();
     }
     world.run_call(&hook(world, "builder", 1), &claiming(&task)).unwrap();
@@ -345,7 +345,7 @@ fn takes_nothing(world: &World) {
     // A session that says every half hour that it is there keeps what it has, five lives long.
     for _ in 0..10 {
         world.advance(Span::minutes(30));
-        world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(presence("a"))).unwrap();
+        world.run_call(&hook(world, "claude-a", 1), &Op::new(presence("a"))).unwrap();
     }
     assert_eq!(world.show(&held)["holder"]["agent"], "claude-a");
     assert_eq!(world.count("hold.expired"), 0);
@@ -358,7 +358,7 @@ fn takes_nothing(world: &World) {
 fn never_on(world: &World) {
     let call = hook(world, "claude-a", 1);
     assert!(look(&world.kernel, &call, "a").is_none());
-    for op in [starting("a", Start::Startup), ending("a", "other"), Op::ToolUsed(presence("a"))] {
+    for op in [starting("a", Start::Startup), ending("a", "other"), Op::new(presence("a"))] {
         let refused: Result<Value> = world.run_call(&call, &op);
         assert_eq!(code_of(refused), "not_switched_on");
     }
@@ -374,12 +374,12 @@ fn second_event(world: &World) {
     start(world, kernel, 1, "a", Start::Startup, &[]);
     world.run_call(&hook(world, "claude-a", 1), &claiming(&task)).unwrap();
     assert_eq!(suspects(), 0, "it may be what started the hook");
-    let first = tool_used::Request { first: true, ..presence("a") };
-    world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(first)).unwrap();
+    let first = tool_used::ToolUsed { first: true, ..presence("a") };
+    world.run_call(&hook(world, "claude-a", 1), &Op::new(first)).unwrap();
     assert_eq!(suspects(), 0, "the same event");
     let standing = look(kernel, &hook(world, "nobody", 1), "a").unwrap();
     assert!(!standing.mine.unwrap().settled, "so the second is written");
-    world.run_call(&hook(world, "claude-a", 1), &Op::ToolUsed(presence("a"))).unwrap();
+    world.run_call(&hook(world, "claude-a", 1), &Op::new(presence("a"))).unwrap();
     assert_eq!(suspects(), 1);
     // Another id in the same process is a second event too; another process begins anew.
     start(world, kernel, 1, "b", Start::Clear, &[]);

@@ -16,33 +16,33 @@ use crate::fixture::{Engine, World};
 
 impl World {
     /// Adds a task by `person:ann` from a whole request and returns its id.
-    pub(super) fn add_with(&self, request: add::Request) -> String {
-        id(&self.run("person:ann", Op::Add(request)).unwrap())
+    pub(super) fn add_with(&self, request: add::Add) -> String {
+        id(&self.run("person:ann", Op::new(request)).unwrap())
     }
 
     /// Adds a task with a priority and labels.
     pub(super) fn add_ranked(&self, title: &str, priority: i64, labels: &[&str]) -> String {
-        self.add_with(add::Request { priority, labels: words(labels), ..add::Request::titled(title) })
+        self.add_with(add::Add { priority, labels: words(labels), ..add::Add::titled(title) })
     }
 
     pub(super) fn unblock(&self, agent: &str, task: &str) -> Result<Value> {
-        self.run(agent, Op::Unblock(unblock::Request { task: task.into() }))
+        self.run(agent, Op::new(unblock::Unblock { task: task.into() }))
     }
 
     pub(super) fn reopen(&self, agent: &str, task: &str) -> Result<Value> {
-        self.run(agent, Op::Reopen(reopen::Request { task: task.into(), ..reopen::Request::default() }))
+        self.run(agent, Op::new(reopen::Reopen { task: task.into(), ..reopen::Reopen::default() }))
     }
 
     pub(super) fn transfer(&self, agent: &str, task: &str, to: &str) -> Result<Value> {
-        let request = transfer::Request { task: Some(task.into()), to: to.into(), ..transfer::Request::default() };
-        self.run(agent, Op::Transfer(request))
+        let request = transfer::Transfer { task: Some(task.into()), to: to.into(), ..transfer::Transfer::default() };
+        self.run(agent, Op::new(request))
     }
 
     /// Edits a task: `change` fills the request.
-    pub(super) fn edit(&self, agent: &str, task: &str, change: impl FnOnce(&mut edit::Request)) -> Result<Value> {
-        let mut request = edit::Request { task: task.into(), ..edit::Request::default() };
+    pub(super) fn edit(&self, agent: &str, task: &str, change: impl FnOnce(&mut edit::Edit)) -> Result<Value> {
+        let mut request = edit::Edit { task: task.into(), ..edit::Edit::default() };
         change(&mut request);
-        self.run(agent, Op::Edit(request))
+        self.run(agent, Op::new(request))
     }
 
     /// Puts dependencies in place of those a task has.
@@ -52,7 +52,7 @@ impl World {
 
     /// Claims the first task that has all of these labels.
     pub(super) fn claim_labelled(&self, agent: &str, labels: &[&str]) -> Result<Value> {
-        self.run(agent, Op::Claim(claim::Request { labels: words(labels), ..claim::Request::default() }))
+        self.run(agent, Op::new(claim::Claim { labels: words(labels), ..claim::Claim::default() }))
     }
 
     pub(super) fn next(&self, agent: &str, labels: &[&str]) -> Next {
@@ -176,21 +176,21 @@ pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op
     let task = task.map(str::to_owned);
     let reason = String::from("because");
     [
-        Op::Done(done::Request { task: task.clone(), fence, force }),
-        Op::Block(block::Request { task: task.clone(), reason: reason.clone(), on: None, fence, force }),
-        Op::Cancel(cancel::Request { task: task.clone(), reason: reason.clone(), fence, force }),
-        Op::Release(release::Request { task, reason, fence, force, ..release::Request::default() }),
+        Op::new(done::Done { task: task.clone(), fence, force }),
+        Op::new(block::Block { task: task.clone(), reason: reason.clone(), on: None, fence, force }),
+        Op::new(cancel::Cancel { task: task.clone(), reason: reason.clone(), fence, force }),
+        Op::new(release::Release { task, reason, fence, force, ..release::Release::default() }),
     ]
 }
 
 /// A note on the task in focus.
 pub(super) fn note_in_focus(text: &str) -> Op {
-    Op::Note(note::Request { text: text.into(), ..note::Request::default() })
+    Op::new(note::Note { text: text.into(), ..note::Note::default() })
 }
 
 /// A claim of a task by name.
 pub(super) fn claiming(task: &str) -> Op {
-    Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() })
+    Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
 /// The proof that an agent is dead whose process no door has seen.

@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn noting(task: &str) -> Op {
-    Op::Note(note::Request { task: Some(task.into()), text: "once".into(), ..note::Request::default() })
+    Op::new(note::Note { task: Some(task.into()), text: "once".into(), ..note::Note::default() })
 }
 
 /// A kernel that gives the server little time.

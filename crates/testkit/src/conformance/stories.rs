@@ -28,8 +28,8 @@ fn held(world: &World) {
     world.release_paths("a", &["src/"]).unwrap();
     world.share("b", &["glob:**/*.rs"]).unwrap();
     world.share("c", &["docs/"]).unwrap();
-    let request = reserve::Request { paths: words(&["src/lib.rs"]), ..reserve::Request::default() };
-    world.run_call(&world.from("second", "d"), &Op::Reserve(request)).unwrap();
+    let request = reserve::Reserve { paths: words(&["src/lib.rs"]), ..reserve::Reserve::default() };
+    world.run_call(&world.from("second", "d"), &Op::new(request)).unwrap();
     let expected = [
         "a reserved src/",
         "a released src/",
@@ -48,20 +48,20 @@ fn changed(world: &World) {
     let task = world.add("one");
     world.claim("a", &task).unwrap();
     let here = world.from("main", "a");
-    let used = tool_used::Request {
+    let used = tool_used::ToolUsed {
         tool: "claude".into(),
         session: "S".into(),
         tool_name: "Edit".into(),
         kind: tool::Kind::Edit,
         paths: words(&["src/lib.rs", "src/a/b.rs"]),
-        ..tool_used::Request::default()
+        ..tool_used::ToolUsed::default()
     };
-    world.run_call(&here, &Op::ToolUsed(used)).unwrap();
+    world.run_call(&here, &Op::new(used)).unwrap();
     let mut noting = world.from("main", "a");
     let head = "0123456789abcdef0123456789abcdef01234567";
     noting.checkout.as_mut().unwrap().tree = Tree { head: head.into(), ..Tree::default() };
-    let note = note::Request { text: "half".into(), ..note::Request::default() };
-    world.run_call(&noting, &Op::Note(note)).unwrap();
+    let note = note::Note { text: "half".into(), ..note::Note::default() };
+    world.run_call(&noting, &Op::new(note)).unwrap();
     let told = story(world, "src/lib.rs");
     assert_eq!(told[0], format!("a changed src/lib.rs for {task}"));
     assert!(told[1].starts_with(&format!("a noted on {task} at commit 0123456789")), "{told:?}");

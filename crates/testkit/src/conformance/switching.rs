@@ -16,18 +16,18 @@ pub(super) const CASES: &[Case] = &[
 fn once(world: &World) {
     let call = world.call("person:ann");
     assert!(!world.kernel.switched_on(&call).unwrap());
-    world.kernel.run(&call, &Op::SwitchOn(switch_on::Request::default())).unwrap();
+    world.kernel.run(&call, &Op::new(switch_on::SwitchOn::default())).unwrap();
     assert!(world.kernel.switched_on(&call).unwrap());
     let kinds = || number(&world.kernel, "SELECT COUNT(*) FROM event", &[]);
     assert_eq!(kinds(), 2, "the project and the person, nothing else");
-    world.kernel.run(&world.call("person:ann"), &Op::SwitchOn(switch_on::Request::default())).unwrap();
+    world.kernel.run(&world.call("person:ann"), &Op::new(switch_on::SwitchOn::default())).unwrap();
     assert_eq!(kinds(), 2, "what is on is not switched on again");
 }
 
 fn listed(world: &World) {
     let call = world.call("a");
     assert_eq!(world.kernel.fired(&call).unwrap(), [], "of a project that does not exist");
-    world.kernel.run(&call, &Op::Add(add::Request::titled("x"))).unwrap();
+    world.kernel.run(&call, &Op::new(add::Add::titled("x"))).unwrap();
     for (tool, event) in [("codex", "SessionStart"), ("claude", "SessionStart"), ("claude", "PreToolUse")] {
         let sql =
             format!("INSERT INTO fired (project, tool, event, at) SELECT id, '{tool}', '{event}', 7 FROM project");

@@ -31,11 +31,11 @@ fn stays() -> bool {
 }
 
 fn add(title: &str) -> Op {
-    Op::Add(add::Request::titled(title))
+    Op::new(add::Add::titled(title))
 }
 
 fn claim(task: &str) -> Op {
-    Op::Claim(claim::Request { task: Some(task.into()), ..claim::Request::default() })
+    Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
 fn ready(call: &Call, op: &Op) -> Ready {

@@ -98,8 +98,8 @@ fn refused(world: &World) {
         assert_eq!(kind_of(world.transfer("person:ann", &task, "b")), "conflict", "a person says so with force");
         assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
         assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
-        let wrong = transfer::Request { task: Some(task.clone()), to: "b".into(), fence: Some(1), force: false };
-        assert_eq!(kind_of(world.run("a", Op::Transfer(wrong))), "stale");
+        let wrong = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: Some(1), force: false };
+        assert_eq!(kind_of(world.run("a", Op::new(wrong))), "stale");
     });
     assert_eq!(focus(), before);
     world.done("a", &task).unwrap();
@@ -113,14 +113,14 @@ fn nothing_to_move(world: &World) {
     world.done("a", &done).unwrap();
     for task in [&open, &blocked, &done] {
         for (agent, force) in [("a", false), ("person:ann", true)] {
-            let request = transfer::Request { task: Some(task.clone()), to: "b".into(), fence: None, force };
-            let refused = world.unchanged(task, || world.run(agent, Op::Transfer(request)));
+            let request = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: None, force };
+            let refused = world.unchanged(task, || world.run(agent, Op::new(request)));
             assert_eq!(code_of(refused), "nothing_to_transfer");
         }
         assert_eq!(kind_of(world.transfer("b", task, "a")), "not_found");
     }
     // Without an id it is the focus that is meant.
-    let in_focus = || Op::Transfer(transfer::Request { to: "b".into(), ..transfer::Request::default() });
+    let in_focus = || Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() });
     assert_eq!(code_of(world.run("a", in_focus())), "no_focus");
     world.claim_for("a", &open, 60).unwrap();
     world.run("a", in_focus()).unwrap();
@@ -137,8 +137,8 @@ fn forced(world: &World) {
     appear(world, &["b"]);
     let task = world.add("moved");
     world.claim("a", &task).unwrap();
-    let force = transfer::Request { task: Some(task.clone()), to: "b".into(), fence: None, force: true };
-    world.run("person:ann", Op::Transfer(force)).unwrap();
+    let force = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: None, force: true };
+    world.run("person:ann", Op::new(force)).unwrap();
     let event = world.events().pop().unwrap();
     assert_eq!((&event.data["overrode"], event.actor.as_str()), (&json!("a"), "person:ann"));
     assert_eq!(world.focus("b"), Some(task.clone()));
@@ -177,7 +177,7 @@ fn race(world: &World) {
             let to = agents[(n + 1 + round % 5) % agents.len()].clone();
             let op = match round % 3 {
                 0 => claiming(task),
-                1 => Op::Transfer(transfer::Request { task: Some(task.clone()), to, ..transfer::Request::default() }),
+                1 => Op::new(transfer::Transfer { task: Some(task.clone()), to, ..transfer::Transfer::default() }),
                 _ => acting(Some(task), None, false)[3].clone(),
             };
             // Most are refused: what counts is what the log says afterwards.

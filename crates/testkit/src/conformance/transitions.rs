@@ -54,10 +54,10 @@ fn op(verb: &str, task: &str, force: bool) -> Op {
         "claim" => claiming(task),
         "release" => release,
         "block" => block,
-        "unblock" => Op::Unblock(unblock::Request { task: task.into() }),
+        "unblock" => Op::new(unblock::Unblock { task: task.into() }),
         "done" => done,
         "cancel" => cancel,
-        "reopen" => Op::Reopen(reopen::Request { task: task.into(), ..reopen::Request::default() }),
+        "reopen" => Op::new(reopen::Reopen { task: task.into(), ..reopen::Reopen::default() }),
         other => panic!("no op {other}"),
     }
 }
@@ -134,27 +134,27 @@ fn notes_and_edits(world: &World) {
         }
         assert_eq!(edited["version"], before["version"].as_i64().unwrap() + 1);
         if status != "started" {
-            let hand = transfer::Request { task: Some(task.clone()), to: "a".into(), ..transfer::Request::default() };
-            let refused = world.unchanged(&task, || world.run("stranger", Op::Transfer(hand)));
+            let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), ..transfer::Transfer::default() };
+            let refused = world.unchanged(&task, || world.run("stranger", Op::new(hand)));
             assert_eq!(kind_of(refused), "not_found", "{status}");
         }
     }
     // What says nothing is refused before anything is read.
     let task = world.add("quiet");
-    let empty = note::Request { task: Some(task.clone()), text: " \n".into(), ..note::Request::default() };
-    assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::Note(empty)))), "text_empty");
+    let empty = note::Note { task: Some(task.clone()), text: " \n".into(), ..note::Note::default() };
+    assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(empty)))), "text_empty");
     assert_eq!(code_of(world.unchanged(&task, || world.block("a", &task, ""))), "text_empty");
-    let nothing = edit::Request { task: task.clone(), ..edit::Request::default() };
-    assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::Edit(nothing)))), "nothing_to_change");
+    let nothing = edit::Edit { task: task.clone(), ..edit::Edit::default() };
+    assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(nothing)))), "nothing_to_change");
     world.sound();
 }
 
 fn blocked_on(task: &str, on: &str) -> Op {
-    Op::Block(block::Request {
+    Op::new(block::Block {
         task: Some(task.into()),
         reason: "needs it".into(),
         on: Some(on.into()),
-        ..block::Request::default()
+        ..block::Block::default()
     })
 }
 

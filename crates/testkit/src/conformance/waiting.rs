@@ -67,8 +67,8 @@ impl World {
     }
 
     fn force_release(&self, hold: &str) -> Result<Value> {
-        let request = release::Request { hold: Some(hold.into()), force: true, ..release::Request::default() };
-        self.run_call(&self.from("main", "person:ann"), &Op::Release(request))
+        let request = release::Release { hold: Some(hold.into()), force: true, ..release::Release::default() };
+        self.run_call(&self.from("main", "person:ann"), &Op::new(request))
     }
 }
 
@@ -146,7 +146,7 @@ fn ticket_order(world: &World) {
     world.waits("a", &["x", "y"], 1);
     world.waits("b", &["y"], 2);
     for agent in ["c", "d"] {
-        let shared = |request: &mut reserve::Request| (request.shared, request.wait) = (true, true);
+        let shared = |request: &mut reserve::Reserve| (request.shared, request.wait) = (true, true);
         assert_eq!(world.reserve_with(agent, &["r"], shared).unwrap()["place"], 1);
     }
     world.waits("e", &["r"], 3);
@@ -206,7 +206,7 @@ fn one_place(world: &World) {
     assert_eq!(world.turn("a", &place).state, "waiting");
     // Another set, another mode, another agent: another place.
     assert_ne!(world.waits("a", &["f"], 1), place);
-    let shared = |request: &mut reserve::Request| (request.shared, request.wait) = (true, true);
+    let shared = |request: &mut reserve::Reserve| (request.shared, request.wait) = (true, true);
     assert_ne!(id(&world.reserve_with("a", &["f", "g"], shared).unwrap()), place);
     assert_ne!(world.waits("b", &["f", "g"], 4), place);
     world.release_paths("h", &["f"]).unwrap();
@@ -313,7 +313,7 @@ fn endings(world: &World) {
 
 fn sharing(world: &World) {
     world.reserve("h", &["f"]).unwrap();
-    let shared = |request: &mut reserve::Request| (request.shared, request.wait) = (true, true);
+    let shared = |request: &mut reserve::Reserve| (request.shared, request.wait) = (true, true);
     assert_eq!(world.reserve_with("a", &["f"], shared).unwrap()["waiting"], true);
     world.share("h", &["f"]).unwrap();
     assert!(world.is_offered("a", "f"));
@@ -372,8 +372,8 @@ fn leaving(world: &World) {
     // By the id of the place, and nobody else's.
     let place = world.waits("a", &["f"], 1);
     let by_id = |agent: &str| {
-        let request = release::Request { hold: Some(place.clone()), ..release::Request::default() };
-        world.run_call(&world.from("main", agent), &Op::Release(request))
+        let request = release::Release { hold: Some(place.clone()), ..release::Release::default() };
+        world.run_call(&world.from("main", agent), &Op::new(request))
     };
     assert_eq!(code_of(by_id("b")), "not_held");
     assert_eq!(by_id("a").unwrap()["left"], json!([place]));
@@ -394,8 +394,8 @@ fn dead(world: &World) {
     world.waits("b", &["f"], 2);
     let knowing =
         |agent: &str| Call { checkout: world.from("main", agent).checkout, ..world.call_knowing_dead(agent, &["a"]) };
-    let release = release::Request { paths: words(&["f"]), ..release::Request::default() };
-    world.run_call(&knowing("h"), &Op::Release(release)).unwrap();
+    let release = release::Release { paths: words(&["f"]), ..release::Release::default() };
+    world.run_call(&knowing("h"), &Op::new(release)).unwrap();
     assert!(world.is_offered("b", "f") && !world.is_offered("a", "f"));
     let lapsed = world.events().into_iter().find(|event| event.kind == kind::PLACE_LAPSED).unwrap();
     assert_eq!((&lapsed.data["agent"], &lapsed.data["proven_dead"]), (&json!("a"), &json!(true)));
@@ -412,8 +412,8 @@ fn settled_once(world: &World) {
         (0..10).for_each(|n| drop(world.add(&format!("task {n}"))));
     } else {
         world.race(10, |n, kernel| {
-            let request = tenure_kernel::op::add::Request::titled(&format!("task {n}"));
-            kernel.run(&world.call(&format!("r{n}")), &Op::Add(request)).unwrap();
+            let request = tenure_kernel::op::add::Add::titled(&format!("task {n}"));
+            kernel.run(&world.call(&format!("r{n}")), &Op::new(request)).unwrap();
         });
     }
     assert_eq!((world.count(kind::PLACE_LAPSED), world.count(kind::PATH_OFFERED)), (10, 0));
@@ -452,16 +452,16 @@ fn pure(world: &World) {
 
 fn replayed(world: &World) {
     world.reserve("h", &["f"]).unwrap();
-    let request = reserve::Request { paths: words(&["f"]), wait: true, ..reserve::Request::default() };
+    let request = reserve::Reserve { paths: words(&["f"]), wait: true, ..reserve::Reserve::default() };
     let call = world.from("main", "a");
-    let first = world.kernel.run(&call, &Op::Reserve(request.clone())).unwrap();
+    let first = world.kernel.run(&call, &Op::new(request.clone())).unwrap();
     world.advance(Span::seconds(90));
     let before = crate::raw::dump(&world.kernel);
-    let again = world.kernel.run(&call, &Op::Reserve(request.clone())).unwrap();
+    let again = world.kernel.run(&call, &Op::new(request.clone())).unwrap();
     assert_eq!((again.replayed, &again.body), (true, &first.body));
     assert_eq!(before, crate::raw::dump(&world.kernel), "nothing is renewed");
-    let other = reserve::Request { wait: false, ..request };
-    assert_eq!(code_of(world.kernel.run(&call, &Op::Reserve(other))), "request_mismatch");
+    let other = reserve::Reserve { wait: false, ..request };
+    assert_eq!(code_of(world.kernel.run(&call, &Op::new(other))), "request_mismatch");
     world.advance(Span::seconds(31));
     world.release_paths("h", &["f"]).unwrap();
     assert_eq!(world.count(kind::PATH_OFFERED), 0, "it had lapsed");

@@ -17,14 +17,14 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 impl World {
-    fn lock_wait(&self, agent: &str, name: &str, change: impl FnOnce(&mut lock::Request)) -> Result<Value> {
-        let mut request = lock::Request { name: name.into(), wait: true, ..lock::Request::default() };
+    fn lock_wait(&self, agent: &str, name: &str, change: impl FnOnce(&mut lock::Lock)) -> Result<Value> {
+        let mut request = lock::Lock { name: name.into(), wait: true, ..lock::Lock::default() };
         change(&mut request);
-        self.run(agent, Op::Lock(request))
+        self.run(agent, Op::new(request))
     }
 
     fn give_lock(&self, agent: &str, name: &str) -> Result<Value> {
-        self.run(agent, Op::Release(release::Request { lock: Some(name.into()), ..release::Request::default() }))
+        self.run(agent, Op::new(release::Release { lock: Some(name.into()), ..release::Release::default() }))
     }
 }
 
@@ -94,8 +94,8 @@ fn own_lock(world: &World) {
     world.advance(Span::seconds(15));
     world.lock_wait("a", "gate", |request| request.fence = first["fence"].as_i64()).unwrap();
     let request =
-        release::Request { lock: Some("gate".into()), fence: first["fence"].as_i64(), ..release::Request::default() };
-    world.run("a", Op::Release(request)).unwrap();
+        release::Release { lock: Some("gate".into()), fence: first["fence"].as_i64(), ..release::Release::default() };
+    world.run("a", Op::new(request)).unwrap();
     let held = world.lock_wait("a", "gate", |request| request.renewal = lock::Renewal::Runner).unwrap();
     assert_eq!((held["ttl_s"].as_i64(), &held["state"]), (Some(60), &json!("live")));
     assert_ne!(held["fence"], first["fence"]);
@@ -106,7 +106,7 @@ fn own_lock(world: &World) {
 fn forced(world: &World) {
     world.reserve("a", &["f"]).unwrap();
     world.waits("w", &["f"], 1);
-    let forced = |request: &mut reserve::Request| request.force = true;
+    let forced = |request: &mut reserve::Reserve| request.force = true;
     assert_eq!(code_of(world.reserve_with("b", &["f"], forced)), "path_held");
     world.reserve_with("person:ann", &["f"], forced).unwrap();
     world.waits("w", &["f"], 1);

@@ -36,60 +36,60 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let mut go = |agent: &str, op: Op| send(world.call(agent), op);
     let ann = "person:ann";
     let labels = words(&["x", "y"]);
-    let first = id(&go(ann, Op::Add(add::Request { labels: labels.clone(), ..add::Request::titled("first") })));
-    go(ann, Op::Add(add::Request { after: vec![first.clone()], labels, ..add::Request::titled("second") }));
+    let first = id(&go(ann, Op::new(add::Add { labels: labels.clone(), ..add::Add::titled("first") })));
+    go(ann, Op::new(add::Add { after: vec![first.clone()], labels, ..add::Add::titled("second") }));
     let items = ["third", "fourth"].map(item).to_vec();
-    let many = go(ann, Op::AddMany(add_many::Request { items }));
+    let many = go(ann, Op::new(add_many::AddMany { items }));
     let [third, fourth] = [&many["ids"][0], &many["ids"][1]].map(|id| id.as_str().unwrap().to_owned());
-    go(ann, Op::Edit(edit::Request { task: third.clone(), title: Some("3rd".into()), ..edit::Request::default() }));
+    go(ann, Op::new(edit::Edit { task: third.clone(), title: Some("3rd".into()), ..edit::Edit::default() }));
     let named = Some(first.clone());
-    go("b", Op::Note(note::Request { task: Some(third.clone()), text: "seen".into(), ..note::Request::default() }));
-    go("a", Op::Claim(claim::Request { task: named.clone(), ttl_s: Some(600), ..claim::Request::default() }));
-    go("a", Op::Note(note::Request { text: "half".into(), ..note::Request::default() }));
-    go("a", Op::Transfer(transfer::Request { to: "b".into(), ..transfer::Request::default() }));
-    go("b", Op::Claim(claim::Request { task: named.clone(), ..claim::Request::default() }));
-    go("b", Op::Release(release::Request { task: named.clone(), ..release::Request::default() }));
-    go("b", Op::Claim(claim::Request { task: named.clone(), ..claim::Request::default() }));
-    go("b", Op::Done(done::Request { task: named, ..done::Request::default() }));
+    go("b", Op::new(note::Note { task: Some(third.clone()), text: "seen".into(), ..note::Note::default() }));
+    go("a", Op::new(claim::Claim { task: named.clone(), ttl_s: Some(600), ..claim::Claim::default() }));
+    go("a", Op::new(note::Note { text: "half".into(), ..note::Note::default() }));
+    go("a", Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() }));
+    go("b", Op::new(claim::Claim { task: named.clone(), ..claim::Claim::default() }));
+    go("b", Op::new(release::Release { task: named.clone(), ..release::Release::default() }));
+    go("b", Op::new(claim::Claim { task: named.clone(), ..claim::Claim::default() }));
+    go("b", Op::new(done::Done { task: named, ..done::Done::default() }));
     let reason = String::from("waits for ann");
-    go("a", Op::Block(block::Request { task: Some(third.clone()), reason, ..block::Request::default() }));
-    go("a", Op::Unblock(unblock::Request { task: third.clone() }));
-    go("a", Op::Claim(claim::Request { task: Some(third), ..claim::Request::default() }));
-    go(ann, Op::Cancel(cancel::Request { task: Some(fourth.clone()), ..cancel::Request::default() }));
-    go(ann, Op::Reopen(reopen::Request { task: fourth, ..reopen::Request::default() }));
-    go(ann, Op::Reopen(reopen::Request { task: first, ..reopen::Request::default() }));
+    go("a", Op::new(block::Block { task: Some(third.clone()), reason, ..block::Block::default() }));
+    go("a", Op::new(unblock::Unblock { task: third.clone() }));
+    go("a", Op::new(claim::Claim { task: Some(third), ..claim::Claim::default() }));
+    go(ann, Op::new(cancel::Cancel { task: Some(fourth.clone()), ..cancel::Cancel::default() }));
+    go(ann, Op::new(reopen::Reopen { task: fourth, ..reopen::Reopen::default() }));
+    go(ann, Op::new(reopen::Reopen { task: first, ..reopen::Reopen::default() }));
     let said = go(
         ann,
-        Op::Remember(remember::Request {
+        Op::new(remember::Remember {
             items: vec![remember::Item { text: "mind the gap".into(), ..remember::Item::default() }],
         }),
     );
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-    go(ann, Op::MemoryPin(memory_pin::Request { memory: memory.clone(), pinned: true }));
-    go(ann, Op::MemoryForget(memory_forget::Request { memory }));
-    let resumed = go("b", Op::Resume(resume::Request::default()));
-    go("b", Op::Confirm(confirm::Request { events: resumed["events"]["offered"].as_i64(), mail: None }));
+    go(ann, Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true }));
+    go(ann, Op::new(memory_forget::MemoryForget { memory }));
+    let resumed = go("b", Op::new(resume::Resume::default()));
+    go("b", Op::new(confirm::Confirm { events: resumed["events"]["offered"].as_i64(), mail: None }));
     go(
         "b",
-        Op::Note(note::Request {
+        Op::new(note::Note {
             text: "with all that belongs to it".into(),
             memories: vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }],
             artifacts: vec![note::Artifact { path: "out/a.txt".into(), kind: None, sha256: "ab".repeat(32), size: 3 }],
-            ..note::Request::default()
+            ..note::Note::default()
         }),
     );
     let (tool, session) = (String::from("claude"), String::from("S"));
     let event = String::from("SessionStart");
-    let start = session_start::Request {
+    let start = session_start::SessionStart {
         tool: tool.clone(),
         session: session.clone(),
         source: Start::Startup,
         given: false,
         event: event.clone(),
     };
-    go("claude-s", Op::SessionStart(start));
-    go("claude-s", Op::Claim(claim::Request::default()));
-    let used = tool_used::Request {
+    go("claude-s", Op::new(start));
+    go("claude-s", Op::new(claim::Claim::default()));
+    let used = tool_used::ToolUsed {
         tool: tool.clone(),
         session: session.clone(),
         event,
@@ -99,51 +99,48 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         paths: words(&["src/lib.rs"]),
         failed: true,
         told: true,
-        ..tool_used::Request::default()
+        ..tool_used::ToolUsed::default()
     };
-    go("claude-s", Op::ToolUsed(used));
-    let end = session_end::Request { tool, session, reason: "other".into(), event: String::new() };
-    go("claude-s", Op::SessionEnd(end));
-    go("b", Op::Lessons(lessons::Request {}));
-    go(ann, Op::Import(brought()));
+    go("claude-s", Op::new(used));
+    let end = session_end::SessionEnd { tool, session, reason: "other".into(), event: String::new() };
+    go("claude-s", Op::new(end));
+    go("b", Op::new(lessons::Lessons {}));
+    go(ann, Op::new(brought()));
     let text = String::from("how far is it?");
-    let sent = go("b", Op::Send(send::Request { to: words(&["a"]), text, request: true, ..send::Request::default() }));
-    go("a", Op::Inbox(inbox::Request::default()));
-    let acked = go("a", Op::Inbox(inbox::Request { ack: vec![id(&sent)], limit: Some(7) }));
-    go("a", Op::Confirm(confirm::Request { events: None, mail: acked["offered"].as_i64() }));
-    go(ann, Op::SwitchOn(switch_on::Request::default()));
-    go(ann, Op::Off(off::Request { for_s: Some(600) }));
-    go(ann, Op::Off(off::Request { for_s: Some(0) }));
+    let sent = go("b", Op::new(send::Send { to: words(&["a"]), text, request: true, ..send::Send::default() }));
+    go("a", Op::new(inbox::Inbox::default()));
+    let acked = go("a", Op::new(inbox::Inbox { ack: vec![id(&sent)], limit: Some(7) }));
+    go("a", Op::new(confirm::Confirm { events: None, mail: acked["offered"].as_i64() }));
+    go(ann, Op::new(switch_on::SwitchOn::default()));
+    go(ann, Op::new(off::Off { for_s: Some(600) }));
+    go(ann, Op::new(off::Off { for_s: Some(0) }));
     let paths = words(&["src/a.rs", "docs/"]);
     send(
         Call { actor: world.call("a").actor, ..joined.clone() },
-        Op::Reserve(reserve::Request { paths: paths.clone(), ..reserve::Request::default() }),
+        Op::new(reserve::Reserve { paths: paths.clone(), ..reserve::Reserve::default() }),
     );
-    let waits = reserve::Request { paths, wait: true, ..reserve::Request::default() };
+    let waits = reserve::Reserve { paths, wait: true, ..reserve::Reserve::default() };
     let waiter = world.call("b");
     let waiter = Call { actor: waiter.actor, request_id: waiter.request_id, ..joined.clone() };
-    let queued = send(waiter, Op::Reserve(waits));
+    let queued = send(waiter, Op::new(waits));
     assert_eq!(queued["waiting"], true);
     let (commit, clean) = (String::from("c0ffee11"), words(&["src/a.rs"]));
-    let committed = committed::Request { commit, paths: clean.clone(), clean, ..committed::Request::default() };
-    send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::Committed(committed));
-    let says = tool_used::Request { tool: "claude".into(), session: "S".into(), ..tool_used::Request::default() };
-    let guarded = guard::Request { paths: words(&["./src/main.rs"]), fold_case: false, says };
-    send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::Guard(guarded));
-    send(
-        world.call("a"),
-        Op::Lock(lock::Request { name: "deploy".into(), reason: "v2".into(), ..lock::Request::default() }),
-    );
-    send(Call { request_id: world.call(ann).request_id, ..joined }, Op::Join(join::Request::default()));
+    let committed = committed::Committed { commit, paths: clean.clone(), clean, ..committed::Committed::default() };
+    send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::new(committed));
+    let says = tool_used::ToolUsed { tool: "claude".into(), session: "S".into(), ..tool_used::ToolUsed::default() };
+    let guarded = guard::Guard { paths: words(&["./src/main.rs"]), fold_case: false, says };
+    send(Call { actor: world.call("a").actor, ..joined.clone() }, Op::new(guarded));
+    send(world.call("a"), Op::new(lock::Lock { name: "deploy".into(), reason: "v2".into(), ..lock::Lock::default() }));
+    send(Call { request_id: world.call(ann).request_id, ..joined }, Op::new(join::Join::default()));
     access(world, &mut send);
     let elsewhere = project::Name { key: "name:q".into(), label: "q".into() };
-    let forget = forget::Request { key: elsewhere.key.clone(), force: false };
-    send(Call { project: elsewhere, ..world.call(ann) }, Op::Forget(forget));
+    let forget = forget::Forget { key: elsewhere.key.clone(), force: false };
+    send(Call { project: elsewhere, ..world.call(ann) }, Op::new(forget));
 
     let mut met: Vec<_> = walked.iter().map(|walked| walked.op.name()).collect();
     met.sort_unstable();
     met.dedup();
-    let mut all: Vec<_> = tenure_kernel::op::ALL.iter().map(|about| about.name).collect();
+    let mut all: Vec<_> = tenure_kernel::op::OPS.iter().map(|entry| entry.name).collect();
     all.sort_unstable();
     assert_eq!(met, all, "the walk meets every op");
     walked
@@ -156,7 +153,7 @@ fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
     let [secret, link, session, csrf] = ["1a", "2b", "3c", "4d"].map(|two| two.repeat(32));
     let only = Some(words(&["name:p", "name:q"]));
     let (label, role) = (String::from("nightly"), Some(Role::Worker));
-    let token = token_add::Request {
+    let token = token_add::TokenAdd {
         principal: "service:ci".into(),
         hash: secret,
         label,
@@ -164,24 +161,24 @@ fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
         projects: only,
         ..Default::default()
     };
-    let token = id(&go(ann, Op::TokenAdd(token)));
-    go(ann, Op::TokenRevoke(token_revoke::Request { token }));
-    let member = member_set::Request { principal: bob.clone(), project: "*".into(), role: Some(Role::Operator) };
-    go(ann, Op::MemberSet(member));
-    go(ann, Op::LoginOffer(login_offer::Request { principal: bob.clone(), hash: link.clone(), expires_in_s: None }));
+    let token = id(&go(ann, Op::new(token)));
+    go(ann, Op::new(token_revoke::TokenRevoke { token }));
+    let member = member_set::MemberSet { principal: bob.clone(), project: "*".into(), role: Some(Role::Operator) };
+    go(ann, Op::new(member));
+    go(ann, Op::new(login_offer::LoginOffer { principal: bob.clone(), hash: link.clone(), expires_in_s: None }));
     let taken =
-        login_take::Request { link, session: session.clone(), csrf, expires_in_s: Some(60), from: String::new() };
-    go("service:tenure", Op::LoginTake(taken));
-    go(&bob, Op::LoginClose(login_close::Request { session: Some(session), principal: None }));
-    go(ann, Op::PrincipalSet(principal_set::Request { principal: bob.clone(), disabled: true }));
-    go(ann, Op::PrincipalSet(principal_set::Request { principal: bob.clone(), disabled: false }));
+        login_take::LoginTake { link, session: session.clone(), csrf, expires_in_s: Some(60), from: String::new() };
+    go("service:tenure", Op::new(taken));
+    go(&bob, Op::new(login_close::LoginClose { session: Some(session), principal: None }));
+    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone(), disabled: true }));
+    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone(), disabled: false }));
     let (what, project, code) = (String::from("add"), String::from("name:p"), String::from("unknown_project"));
-    let denied = access_denied::Request { principal: bob, what, project, code, ..Default::default() };
-    go("service:tenure", Op::AccessDenied(denied));
+    let denied = access_denied::AccessDenied { principal: bob, what, project, code, ..Default::default() };
+    go("service:tenure", Op::new(denied));
 }
 
 /// Two tasks and a note from elsewhere, one of the tasks for somebody whom nobody has seen.
-fn brought() -> import::Request {
+fn brought() -> import::Import {
     let at = "2033-01-01T00:00:00.000000Z";
     let own = json!({ "title": "brought", "created_by": "z", "created_at": at, "updated_at": at });
     let task = |id: &str, more: Value| {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tenure_core::event::kind;
 use tenure_core::task::State;
 use tenure_core::{Span, Time};
-use tenure_kernel::op::{add, claim};
+use tenure_kernel::op::{add, claim, note};
 use tenure_kernel::query::{list, log};
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Kernel, Op};
@@ -17,6 +17,7 @@ use tenure_store::{Clock, Options, Sql, SystemClock};
 use super::killing::Heard;
 use super::process::{Line, Sent, call, location};
 use crate::fixture::TestClock;
+use crate::known::Known;
 use crate::replay::replay;
 
 /// What was found.
@@ -116,7 +117,7 @@ impl Checker {
             let kept = self.kept.get(id);
             let own = self.own_events(id);
             let whole = kept.map_or_else(|| own.is_empty(), |body| implied(&op, body, &own));
-            let files_are_there = kept.filter(|_| matches!(op, Op::Note(_))).is_none_or(|body| {
+            let files_are_there = kept.filter(|_| op.get::<note::Note>().is_some()).is_none_or(|body| {
                 let body: Value = serde_json::from_str(body).unwrap();
                 body["artifacts"] == files.get(body["id"].as_str().unwrap()).copied().unwrap_or(0)
             });
@@ -184,14 +185,14 @@ impl Checker {
         // One that waits for another again, which was opened anew under its holder, is nobody's to take.
         for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
             let old = task.holder.as_ref().map_or(0, |holder| holder.fence);
-            let op = Op::Claim(claim::Request { task: Some(task.id.clone()), ..claim::Request::default() });
+            let op = Op::new(claim::Claim { task: Some(task.id.clone()), ..claim::Claim::default() });
             let taken = later.run(&call("stranger", &format!("take-{}", task.id), false), &op);
             match taken.map(|reply| serde_json::from_str::<Value>(&reply.body).unwrap()["hold"]["fence"].as_i64()) {
                 Ok(Some(fence)) if fence > old => self.findings.taken_over += 1,
                 other => self.findings.violations.push(format!("{} is not taken over: {other:?}", task.id)),
             }
         }
-        let op = Op::Add(add::Request::titled("after all of them"));
+        let op = Op::new(add::Add::titled("after all of them"));
         if let Err(error) = later.run(&call("stranger", "after-all", false), &op) {
             self.findings.violations.push(format!("the next op fails: {error:?}"));
         }
@@ -226,14 +227,14 @@ fn fates(lines: &[Line], violations: &mut Vec<String>) -> BTreeMap<String, (Sent
 fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
     let body: Value = serde_json::from_str(body).unwrap();
     let one = |wanted: &str| matches!(own, [(found, _)] if *found == wanted);
-    match op {
-        Op::Add(_) => *own == [(kind::TASK_ADDED, body["id"].as_str().unwrap_or(""))],
-        Op::AddMany(_) => {
+    match Known::of(op) {
+        Known::Add(_) => *own == [(kind::TASK_ADDED, body["id"].as_str().unwrap_or(""))],
+        Known::AddMany(_) => {
             let ids: Vec<&str> = body["ids"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
             own.iter().map(|(_, task)| *task).eq(ids) && own.iter().all(|(found, _)| *found == kind::TASK_ADDED)
         }
-        Op::Claim(_) if matches!(body["rule"].as_str(), Some("none" | "own")) => own.is_empty(),
-        Op::Resume(_) => {
+        Known::Claim(_) if matches!(body["rule"].as_str(), Some("none" | "own")) => own.is_empty(),
+        Known::Resume(_) => {
             let task = body["task"]["id"].as_str().unwrap_or("");
             let claimed = (kind::TASK_CLAIMED, task);
             match body["rule"].as_str() {
@@ -243,65 +244,65 @@ fn implied(op: &Op, body: &str, own: &[(&str, &str)]) -> bool {
                 _ => *own == [claimed],
             }
         }
-        Op::Confirm(_) => own.is_empty(),
-        Op::Claim(_) => *own == [(kind::TASK_CLAIMED, body["task"]["id"].as_str().unwrap_or(""))],
-        Op::Edit(_) => own.is_empty() || one(kind::TASK_EDITED),
-        Op::Note(_) => {
+        Known::Confirm(_) => own.is_empty(),
+        Known::Claim(_) => *own == [(kind::TASK_CLAIMED, body["task"]["id"].as_str().unwrap_or(""))],
+        Known::Edit(_) => own.is_empty() || one(kind::TASK_EDITED),
+        Known::Note(_) => {
             let mut all = vec![(kind::TASK_NOTED, body["task"].as_str().unwrap_or(""))];
             all.extend(remembered(&body["memories"]));
             all == own
         }
-        Op::Done(_) => one(kind::TASK_DONE),
-        Op::Block(_) => one(kind::TASK_BLOCKED),
-        Op::Unblock(_) => one(kind::TASK_UNBLOCKED),
-        Op::Release(request) if request.task.is_none() && !own.is_empty() => {
+        Known::Done(_) => one(kind::TASK_DONE),
+        Known::Block(_) => one(kind::TASK_BLOCKED),
+        Known::Unblock(_) => one(kind::TASK_UNBLOCKED),
+        Known::Release(request) if request.task.is_none() && !own.is_empty() => {
             own.iter().all(|(found, _)| *found == kind::PATH_RELEASED)
                 || one(kind::TASK_RELEASED)
                 || one(kind::LOCK_RELEASED)
         }
-        Op::Release(_) => one(kind::TASK_RELEASED),
-        Op::Reserve(_) | Op::Guard(_) => {
+        Known::Release(_) => one(kind::TASK_RELEASED),
+        Known::Reserve(_) | Known::Guard(_) => {
             let granted = [kind::PATH_RESERVED, kind::PATH_CHANGED, kind::OFFER_TAKEN];
             let queued = body["waiting"] == true && own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED);
             queued || own.iter().all(|(found, _)| granted.contains(found))
         }
-        Op::Lock(request) if request.fence.is_some() => own.is_empty(),
-        Op::Lock(_) if body["waiting"] == true => own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED),
-        Op::Lock(request) => {
+        Known::Lock(request) if request.fence.is_some() => own.is_empty(),
+        Known::Lock(_) if body["waiting"] == true => own.iter().all(|(found, _)| *found == kind::PLACE_QUEUED),
+        Known::Lock(request) => {
             [kind::LOCK_TAKEN, kind::OFFER_TAKEN].iter().any(|kind| *own == [(*kind, request.name.as_str())])
         }
-        Op::Cancel(_) => one(kind::TASK_CANCELLED),
-        Op::Reopen(_) => one(kind::TASK_REOPENED),
-        Op::Transfer(_) => one(kind::HOLD_TRANSFERRED),
-        Op::Join(_) => one(kind::CHECKOUT_JOINED),
-        Op::Remember(_) => remembered(&body["items"]) == own,
-        Op::Lessons(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
-        Op::SessionStart(_) | Op::SessionEnd(_) => {
+        Known::Cancel(_) => one(kind::TASK_CANCELLED),
+        Known::Reopen(_) => one(kind::TASK_REOPENED),
+        Known::Transfer(_) => one(kind::HOLD_TRANSFERRED),
+        Known::Join(_) => one(kind::CHECKOUT_JOINED),
+        Known::Remember(_) => remembered(&body["items"]) == own,
+        Known::Lessons(_) => own.iter().all(|(found, _)| [kind::MEMORY_ADDED, kind::MEMORY_CHANGED].contains(found)),
+        Known::SessionStart(_) | Known::SessionEnd(_) => {
             own.iter().all(|(found, _)| [kind::HOLD_EXPIRED, kind::TASK_UNASSIGNED].contains(found))
         }
-        Op::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
-        Op::Committed(_) => {
+        Known::ToolUsed(_) => own.is_empty() || one(kind::TOOL_FAILED) || one(kind::TOOL_WORKED),
+        Known::Committed(_) => {
             own.first().is_some_and(|(found, _)| *found == kind::PATH_COMMITTED)
                 && own[1..].iter().all(|(found, _)| [kind::PATH_RELEASED, kind::MESSAGE_SENT].contains(found))
         }
-        Op::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
-        Op::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
-        Op::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
-        Op::Inbox(_) => own.iter().all(|(found, _)| [kind::MESSAGE_ACKED, kind::MESSAGE_ENDED].contains(found)),
-        Op::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
+        Known::MemoryPin(_) => own.is_empty() || one(kind::MEMORY_PINNED),
+        Known::MemoryForget(_) => one(kind::MEMORY_FORGOTTEN),
+        Known::Send(_) => *own == [(kind::MESSAGE_SENT, body["id"].as_str().unwrap_or(""))],
+        Known::Inbox(_) => own.iter().all(|(found, _)| [kind::MESSAGE_ACKED, kind::MESSAGE_ENDED].contains(found)),
+        Known::Import(_) => own.iter().all(|(found, _)| [kind::TASK_ADDED, kind::TASK_NOTED].contains(found)),
         // Its own events go with everything else.
-        Op::Forget(_) => own.is_empty(),
-        Op::SwitchOn(_) => own.is_empty(),
-        Op::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
+        Known::Forget(_) => own.is_empty(),
+        Known::SwitchOn(_) => own.is_empty(),
+        Known::Off(_) => own.is_empty() || one(kind::GUARDS_OFF) || one(kind::GUARDS_ON),
         // Their events are in the log of the whole store.
-        Op::TokenAdd(_)
-        | Op::TokenRevoke(_)
-        | Op::MemberSet(_)
-        | Op::PrincipalSet(_)
-        | Op::LoginOffer(_)
-        | Op::LoginTake(_)
-        | Op::LoginClose(_)
-        | Op::AccessDenied(_) => own.is_empty(),
+        Known::TokenAdd(_)
+        | Known::TokenRevoke(_)
+        | Known::MemberSet(_)
+        | Known::PrincipalSet(_)
+        | Known::LoginOffer(_)
+        | Known::LoginTake(_)
+        | Known::LoginClose(_)
+        | Known::AccessDenied(_) => own.is_empty(),
     }
 }
 

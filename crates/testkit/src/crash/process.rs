@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
-use tenure_kernel::op::{claim, resume};
+use tenure_kernel::op::{claim, join, resume};
 use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
+use crate::known::Known;
 use crate::wander::{AGENTS, Dice, any_op};
 
 /// Where the store is: a path, or a URL.
@@ -46,16 +47,18 @@ pub(super) struct Sent {
 impl Sent {
     pub(super) fn op(&self) -> Op {
         let dice = Dice::new(self.seed);
-        let mut op = any_op(&dice, &self.tasks);
-        if let Op::Claim(claim::Request { ttl_s, .. }) | Op::Resume(resume::Request { ttl_s, .. }) = &mut op {
-            // So short that holds of the living and of the dead lapse while the others go on.
-            *ttl_s = Some(1 + i64::try_from(dice.below(3)).unwrap());
+        let op = any_op(&dice, &self.tasks);
+        // So short that holds of the living and of the dead lapse while the others go on.
+        let ttl_s = || Some(1 + i64::try_from(dice.below(3)).unwrap());
+        match Known::of(&op) {
+            Known::Claim(request) => Op::new(claim::Claim { ttl_s: ttl_s(), ..request.clone() }),
+            Known::Resume(request) => Op::new(resume::Resume { ttl_s: ttl_s(), ..request.clone() }),
+            _ => op,
         }
-        op
     }
 
     pub(super) fn call(&self) -> Call {
-        call(&self.agent, &self.id, matches!(self.op(), Op::Join(_)))
+        call(&self.agent, &self.id, self.op().get::<join::Join>().is_some())
     }
 }
 

@@ -4,14 +4,15 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 use tenure_core::{Error, Kind, Result};
-use tenure_kernel::op::{add_many, import, inbox, login_offer, remember, send, token_add};
+use tenure_kernel::op::{Domain, OPS, add_many, import, inbox, login_offer, remember, send, token_add};
 use tenure_kernel::query::{access, list, log};
-use tenure_kernel::{Call, Op, op};
+use tenure_kernel::{Call, Op};
 use tenure_store::table::project;
 
 use super::drive::seeds;
 use super::words::readable;
 use crate::fixture::{Engine, World};
+use crate::known::Known;
 
 /// A project with a task in most states, and their ids.
 struct Scene {
@@ -33,17 +34,17 @@ impl Scene {
         world.block("b", &blocked, "waits").unwrap();
         let item =
             remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
-        let said = world.run("a", Op::Remember(remember::Request { items: vec![item] })).unwrap();
+        let said = world.run("a", Op::new(remember::Remember { items: vec![item] })).unwrap();
         let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-        let message = send::Request { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };
-        let sent = world.run("b", Op::Send(message)).unwrap();
+        let message = send::Send { to: vec!["a".into()], text: "hello".into(), request: true, ..Default::default() };
+        let sent = world.run("b", Op::new(message)).unwrap();
         let message = sent["id"].as_str().unwrap().to_owned();
-        world.run("a", Op::Inbox(inbox::Request::default())).unwrap();
+        world.run("a", Op::new(inbox::Inbox::default())).unwrap();
         let ann = String::from("person:ann");
-        let token = token_add::Request { principal: ann.clone(), hash: "ab".repeat(32), ..Default::default() };
-        let token = world.in_store(&ann, Op::TokenAdd(token)).unwrap()["id"].as_str().unwrap().to_owned();
-        let link = login_offer::Request { principal: ann.clone(), hash: "cd".repeat(32), ..Default::default() };
-        world.in_store(&ann, Op::LoginOffer(link)).unwrap();
+        let token = token_add::TokenAdd { principal: ann.clone(), hash: "ab".repeat(32), ..Default::default() };
+        let token = world.in_store(&ann, Op::new(token)).unwrap()["id"].as_str().unwrap().to_owned();
+        let link = login_offer::LoginOffer { principal: ann.clone(), hash: "cd".repeat(32), ..Default::default() };
+        world.in_store(&ann, Op::new(link)).unwrap();
         Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
     }
 
@@ -103,7 +104,11 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
     on_scene(engine, |scene| {
         let Some(op) = op(scene) else { return (false, None) };
         let events = scene.world.last_event();
-        let answer = if op.is_of_store() { scene.world.in_store(agent, op) } else { scene.world.run(agent, op) };
+        let answer = if op.entry().domain == Domain::Store {
+            scene.world.in_store(agent, op)
+        } else {
+            scene.world.run(agent, op)
+        };
         match answer {
             Ok(_) => {
                 scene.accepted();
@@ -148,8 +153,8 @@ pub(crate) fn parse(name: &str, body: &str) -> Option<Op> {
 /// A target that never met an op would not have looked at it.
 pub(super) fn every_op_has_a_seed() {
     let kept = seeds("requests");
-    for about in op::ALL {
-        let head = format!("{} ", about.name);
+    for entry in OPS {
+        let head = format!("{} ", entry.name);
         let accepted = kept.iter().filter_map(|(_, input)| std::str::from_utf8(input).ok()).any(|words| {
             let Some((first, body)) = words.split_once('\n').filter(|(first, _)| first.starts_with(&head)) else {
                 return false;
@@ -160,32 +165,35 @@ pub(super) fn every_op_has_a_seed() {
                 .iter()
                 .enumerate()
                 .fold(body.to_owned(), |body, (n, id)| body.replace(&format!("${}", n + 1), id));
-            let op = parse(about.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
+            let op = parse(entry.name, &body).unwrap_or_else(|| panic!("not a request: {words}"));
+            // The seed is also the example by which models know the op.
+            let known = format!("{:?}", Known::of(&op)).to_lowercase();
+            assert!(known.starts_with(&entry.name.replace('_', "")), "{} is {known}", entry.name);
             let mut call = scene.world.from("main", &first[head.len()..]);
-            if op.is_of_store() {
+            if op.entry().domain == Domain::Store {
                 call = Call { project: project::whole_store(), checkout: None, ..call };
             }
-            scene.world.run_call(&call, &op).is_ok() || about.name == "join"
+            scene.world.run_call(&call, &op).is_ok() || entry.name == "join"
         });
-        assert!(accepted, "no seed of `{}` that goes through", about.name);
+        assert!(accepted, "no seed of `{}` that goes through", entry.name);
     }
 }
 
 /// JSON lines for `add --stdin`.
 pub(super) fn batches(input: &[u8]) {
-    match add_many::Request::parse(input) {
-        Ok(request) => _ = run(Engine::Memory, "a", &|_| Some(Op::AddMany(request.clone()))),
+    match add_many::AddMany::parse(input) {
+        Ok(request) => _ = run(Engine::Memory, "a", &|_| Some(Op::new(request.clone()))),
         Err(error) => named(&error),
     }
 }
 
 /// JSON lines for `import`. What comes in goes out again, into another project, and out of that as the same.
 pub(super) fn imports(input: &[u8]) {
-    let request = match import::Request::parse(input) {
+    let request = match import::Import::parse(input) {
         Ok(request) => request,
         Err(error) => return named(&error),
     };
-    let op = Op::Import(request);
+    let op = Op::new(request);
     let export = on_scene(Engine::Memory, |scene| {
         let events = scene.world.last_event();
         match scene.world.run("a", op.clone()) {
@@ -201,8 +209,8 @@ pub(super) fn imports(input: &[u8]) {
     });
     let Some(export) = export else { return };
     let other = World::new(Engine::Memory);
-    let again = import::Request::parse(&export).expect("an export is one");
-    other.run("z", Op::Import(again)).expect("an export can be imported");
+    let again = import::Import::parse(&export).expect("an export is one");
+    other.run("z", Op::new(again)).expect("an export can be imported");
     let mut second = Vec::new();
     other.kernel.export(&other.call("z"), false, &mut second).unwrap();
     assert_eq!(own(&second), own(&export), "it did not come back as it was");

@@ -112,13 +112,13 @@ fn prepare(kernel: &Kernel, project: usize) -> Vec<String> {
     };
     let tasks: Vec<String> = (0..TASKS)
         .map(|place| {
-            let added = run("person:ann", &format!("add-{place}"), Op::Add(add::Request::titled(&title(place))));
+            let added = run("person:ann", &format!("add-{place}"), Op::new(add::Add::titled(&title(place))));
             added["id"].as_str().unwrap().to_owned()
         })
         .collect();
     for who in 0..PROCESSES * AGENTS {
-        let seen = note::Request { task: Some(tasks[0].clone()), text: "here".into(), ..note::Request::default() };
-        run(&agent(who), "here", Op::Note(seen));
+        let seen = note::Note { task: Some(tasks[0].clone()), text: "here".into(), ..note::Note::default() };
+        run(&agent(who), "here", Op::new(seen));
     }
     tasks
 }

@@ -268,34 +268,30 @@ fn tell(line: &Line) {
 fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
     let named = |task: &usize| Some(tasks[*task].clone());
     match ask {
-        Ask::Claim { task, ttl_s } => Op::Claim(claim::Request {
+        Ask::Claim { task, ttl_s } => Op::new(claim::Claim {
             task: task.as_ref().and_then(named),
             ttl_s: Some(*ttl_s),
-            ..claim::Request::default()
+            ..claim::Claim::default()
         }),
-        Ask::Done { task, fence } => {
-            Op::Done(done::Request { task: named(task), fence: *fence, ..done::Request::default() })
-        }
+        Ask::Done { task, fence } => Op::new(done::Done { task: named(task), fence: *fence, ..done::Done::default() }),
         Ask::Release { task, fence } => {
-            Op::Release(release::Request { task: named(task), fence: *fence, ..release::Request::default() })
+            Op::new(release::Release { task: named(task), fence: *fence, ..release::Release::default() })
         }
-        Ask::Block { task, fence } => Op::Block(block::Request {
+        Ask::Block { task, fence } => Op::new(block::Block {
             task: named(task),
             reason: "it rains".into(),
             fence: *fence,
-            ..block::Request::default()
+            ..block::Block::default()
         }),
-        Ask::Unblock { task } => Op::Unblock(unblock::Request { task: tasks[*task].clone() }),
-        Ask::Reopen { task } => {
-            Op::Reopen(reopen::Request { task: tasks[*task].clone(), ..reopen::Request::default() })
-        }
-        Ask::Transfer { task, to, fence } => Op::Transfer(transfer::Request {
+        Ask::Unblock { task } => Op::new(unblock::Unblock { task: tasks[*task].clone() }),
+        Ask::Reopen { task } => Op::new(reopen::Reopen { task: tasks[*task].clone(), ..reopen::Reopen::default() }),
+        Ask::Transfer { task, to, fence } => Op::new(transfer::Transfer {
             task: named(task),
             to: agent(*to),
             fence: *fence,
-            ..transfer::Request::default()
+            ..transfer::Transfer::default()
         }),
-        Ask::Note { task, fence } => Op::Note(note::Request {
+        Ask::Note { task, fence } => Op::new(note::Note {
             task: named(task),
             text: "seen".into(),
             fence: *fence,
@@ -306,13 +302,13 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
                 scope: Some(remember::Reach::Project),
                 ..remember::Item::default()
             }],
-            ..note::Request::default()
+            ..note::Note::default()
         }),
-        Ask::Edit { task, title, expect } => Op::Edit(edit::Request {
+        Ask::Edit { task, title, expect } => Op::new(edit::Edit {
             task: tasks[*task].clone(),
             title: Some(title.clone()),
             expect_version: *expect,
-            ..edit::Request::default()
+            ..edit::Edit::default()
         }),
         Ask::Show { .. } => panic!("a query is no op"),
     }

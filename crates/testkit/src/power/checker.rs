@@ -178,7 +178,7 @@ impl Opened<'_> {
 
     /// The next op works and is in the log, and the whole log is sound.
     fn go_on(&self, kernel: &Kernel) -> Result<(), String> {
-        let op = Op::Add(add::Request::titled("after the cut"));
+        let op = Op::new(add::Add::titled("after the cut"));
         let call = call("person:ann", "after-the-cut", &op);
         kernel.run(&call, &op).map_err(|error| format!("the next op fails: {error:?}"))?;
         let mut events = Vec::new();

@@ -118,7 +118,7 @@ impl Broken<'_> {
         for nth in 1.. {
             let kernel = self.world.another();
             kernel.store().create().unwrap();
-            let op = tenure_kernel::Op::Unblock(tenure_kernel::op::unblock::Request { task: "t-0000".into() });
+            let op = tenure_kernel::Op::new(tenure_kernel::op::unblock::Unblock { task: "t-0000".into() });
             // A refused op of a stranger changes nothing of the state but writes to the log, so there is work at the close.
             let refused = kernel.run(&call("stranger", &format!("close-{nth}"), &op), &op);
             assert!(refused.unwrap_err().is_refusal());

@@ -218,7 +218,7 @@ pub(super) fn call(agent: &str, request_id: &str, op: &Op) -> Call {
         project: project::Name { key: "name:p".into(), label: "p".into() },
         actor: Actor::named(agent),
         request_id: RequestId::given(request_id).unwrap(),
-        checkout: matches!(op, Op::Join(_)).then(copy),
+        checkout: op.get::<tenure_kernel::op::join::Join>().is_some().then(copy),
         pinned_store: None,
         keep_events: None,
         proven_dead: Vec::new(),

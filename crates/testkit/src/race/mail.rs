@@ -46,8 +46,8 @@ pub(super) fn write(input: &mut impl BufRead, store: &str, sender: usize, messag
     for n in 0..messages {
         let mut to = vec![READER.to_owned()];
         to.extend((n % 2 == 0).then(|| OTHER.to_owned()));
-        let request = send::Request { to, text: format!("{sender}.{n}"), ..send::Request::default() };
-        if let Err(error) = kernel.run(&call("p", &format!("sender-{sender}")), &Op::Send(request)) {
+        let request = send::Send { to, text: format!("{sender}.{n}"), ..send::Send::default() };
+        if let Err(error) = kernel.run(&call("p", &format!("sender-{sender}")), &Op::new(request)) {
             failed.push(error.to_json().to_string());
         }
     }
@@ -85,12 +85,12 @@ pub(super) fn read(input: &mut impl BufRead, store: &str, reader: usize, rounds:
 
 /// Reads once, and confirms unless it dies before that.
 fn one(kernel: &Kernel, agent: &str, confirms: bool) -> Response {
-    let request = inbox::Request { limit: Some(PAGE), ..inbox::Request::default() };
-    let reply = kernel.run(&call("p", agent), &Op::Inbox(request)).unwrap();
+    let request = inbox::Inbox { limit: Some(PAGE), ..inbox::Inbox::default() };
+    let reply = kernel.run(&call("p", agent), &Op::new(request)).unwrap();
     let found: Inbox = serde_json::from_str(&reply.body).unwrap();
     if confirms && found.offered.is_some() {
-        let request = confirm::Request { events: None, mail: found.offered };
-        kernel.run(&call("p", agent), &Op::Confirm(request)).unwrap();
+        let request = confirm::Confirm { events: None, mail: found.offered };
+        kernel.run(&call("p", agent), &Op::new(request)).unwrap();
     }
     let messages = found.items.iter().map(|message| (message.number, message.again)).collect();
     Response { messages, confirmed: confirms }
@@ -116,8 +116,8 @@ fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
     let kernel = Kernel::new(location(store), Options::default()).unwrap();
     let task = add(&kernel, 1).remove(0);
     for agent in [READER, OTHER] {
-        let request = note::Request { task: Some(task.clone()), text: "here".into(), ..note::Request::default() };
-        kernel.run(&call("p", agent), &Op::Note(request)).unwrap();
+        let request = note::Note { task: Some(task.clone()), text: "here".into(), ..note::Note::default() };
+        kernel.run(&call("p", agent), &Op::new(request)).unwrap();
     }
     let store = || store.to_owned();
     let mut writers: Vec<Worker> =

@@ -91,7 +91,7 @@ impl Client {
 }
 
 fn add(kernel: &Kernel, project: &str) -> String {
-    let reply = kernel.run(&call(project, "person:ann"), &Op::Add(add::Request::titled("a task"))).unwrap();
+    let reply = kernel.run(&call(project, "person:ann"), &Op::new(add::Add::titled("a task"))).unwrap();
     let task: Value = serde_json::from_str(&reply.body).unwrap();
     task["id"].as_str().unwrap().to_owned()
 }

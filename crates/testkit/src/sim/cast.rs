@@ -92,55 +92,55 @@ impl Cast {
 
     fn resolve(&self, request: &Request, agent: &str, model: &Model) -> Op {
         match request.clone() {
-            Request::Add { draft, assignee } => Op::Add(add::Request {
+            Request::Add { draft, assignee } => Op::new(add::Add {
                 priority: draft.priority,
                 labels: draft.labels,
                 after: self.ids(&draft.after),
                 assignee,
-                ..add::Request::titled(&format!("task {}", draft.task))
+                ..add::Add::titled(&format!("task {}", draft.task))
             }),
-            Request::AddMany { items } => Op::AddMany(add_many::Request { items: self.items(&items) }),
+            Request::AddMany { items } => Op::new(add_many::AddMany { items: self.items(&items) }),
             Request::Claim { task, ttl_s, labels } => {
-                Op::Claim(claim::Request { task: task.map(|task| self.id(task)), ttl_s, labels })
+                Op::new(claim::Claim { task: task.map(|task| self.id(task)), ttl_s, labels })
             }
             Request::Resume { labels, ttl_s, budget, limit } => {
-                Op::Resume(resume::Request { labels, ttl_s, budget, limit })
+                Op::new(resume::Resume { labels, ttl_s, budget, limit })
             }
             Request::Confirm { up_to } => {
                 let events = shown(up_to, self.told.get(agent).copied().unwrap_or(0), model);
-                Op::Confirm(confirm::Request { events: Some(events), mail: None })
+                Op::new(confirm::Confirm { events: Some(events), mail: None })
             }
             Request::ConfirmMail { up_to } => {
                 let mail = shown(up_to, self.mailed.get(agent).copied().unwrap_or(0), model);
-                Op::Confirm(confirm::Request { events: None, mail: Some(mail) })
+                Op::new(confirm::Confirm { events: None, mail: Some(mail) })
             }
-            Request::Reserve(wanted) => Op::Reserve(reserve::Request {
+            Request::Reserve(wanted) => Op::new(reserve::Reserve {
                 paths: typed(&wanted.patterns),
                 shared: wanted.shared,
                 ttl_s: wanted.ttl_s,
                 reason: wanted.reason,
                 all_checkouts: wanted.all_checkouts,
                 wait: wanted.wait,
-                ..reserve::Request::default()
+                ..reserve::Reserve::default()
             }),
-            Request::Lock(wanted) => Op::Lock(lock::Request {
+            Request::Lock(wanted) => Op::new(lock::Lock {
                 name: NAMES[wanted.name as usize % NAMES.len()].to_owned(),
                 ttl_s: wanted.ttl_s,
                 reason: wanted.reason,
                 fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)),
                 renewal: if wanted.runner { lock::Renewal::Runner } else { lock::Renewal::Session },
                 wait: wanted.wait,
-                ..lock::Request::default()
+                ..lock::Lock::default()
             }),
-            Request::ReleaseLock { name, fence, force } => Op::Release(release::Request {
+            Request::ReleaseLock { name, fence, force } => Op::new(release::Release {
                 lock: Some(NAMES[name as usize % NAMES.len()].to_owned()),
                 fence: fence.map(|fence| lock_fence(fence, name, model)),
                 force,
-                ..release::Request::default()
+                ..release::Release::default()
             }),
             Request::ReleasePaths { patterns, fence, force } => {
                 let fence = fence.map(|fence| path_fence(fence, newest(model, agent, patterns.first().copied())));
-                Op::Release(release::Request { paths: typed(&patterns), fence, force, ..release::Request::default() })
+                Op::new(release::Release { paths: typed(&patterns), fence, force, ..release::Release::default() })
             }
             Request::ReleaseHold { hold, fence, force } => {
                 let of = |fence: Fence| match &hold {
@@ -150,9 +150,9 @@ impl Cast {
                 };
                 let fence = fence.map(of);
                 let hold = Some(self.hold(&hold, model));
-                Op::Release(release::Request { hold, fence, force, ..release::Request::default() })
+                Op::new(release::Release { hold, fence, force, ..release::Release::default() })
             }
-            Request::Send { to, about, request, urgent } => Op::Send(send::Request {
+            Request::Send { to, about, request, urgent } => Op::new(send::Send {
                 to,
                 about: about.map(|about| match about {
                     About::Task(task) => self.id(task),
@@ -165,9 +165,9 @@ impl Cast {
             Request::Inbox { limit, ack } => {
                 let own = model.newest_letters(agent);
                 let id = |at: usize| own.get(at).cloned().unwrap_or_else(|| "g-zzz00000".to_owned());
-                Op::Inbox(inbox::Request { limit, ack: ack.into_iter().map(id).collect() })
+                Op::new(inbox::Inbox { limit, ack: ack.into_iter().map(id).collect() })
             }
-            Request::SessionEnd => Op::SessionEnd(session_end::Request {
+            Request::SessionEnd => Op::new(session_end::SessionEnd {
                 tool: "claude".to_owned(),
                 session: format!("session-of-{agent}").replace(':', "-"),
                 reason: String::new(),
@@ -179,40 +179,40 @@ impl Cast {
                 let memories = memories.iter().map(|item| self.memory(item, agent, about.as_deref())).collect();
                 let artifacts = artifacts.into_iter().map(artifact).collect();
                 let text = "went on".to_owned();
-                Op::Note(note::Request { task, text, fence, memories, artifacts, data: None })
+                Op::new(note::Note { task, text, fence, memories, artifacts, data: None })
             }
             Request::Remember { items } => {
                 let focus = model.agents.get(agent).map(|agent| agent.focus.clone());
                 let items = items.iter().map(|item| self.memory(item, agent, focus.as_deref())).collect();
-                Op::Remember(remember::Request { items })
+                Op::new(remember::Remember { items })
             }
             Request::MemoryPin { of, pinned } => {
-                Op::MemoryPin(memory_pin::Request { memory: self.kept(&of, model), pinned })
+                Op::new(memory_pin::MemoryPin { memory: self.kept(&of, model), pinned })
             }
-            Request::MemoryForget { of } => Op::MemoryForget(memory_forget::Request { memory: self.kept(&of, model) }),
+            Request::MemoryForget { of } => Op::new(memory_forget::MemoryForget { memory: self.kept(&of, model) }),
             Request::Done { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Done(done::Request { task, fence, force })
+                Op::new(done::Done { task, fence, force })
             }
             Request::Block { on, blocker } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
                 let on = blocker.map(|task| self.id(task));
-                Op::Block(block::Request { task, reason: "no way".to_owned(), on, fence, force })
+                Op::new(block::Block { task, reason: "no way".to_owned(), on, fence, force })
             }
             Request::Release { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Release(release::Request { task, fence, force, ..release::Request::default() })
+                Op::new(release::Release { task, fence, force, ..release::Release::default() })
             }
             Request::Cancel { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Cancel(cancel::Request { task, reason: "not needed".to_owned(), fence, force })
+                Op::new(cancel::Cancel { task, reason: "not needed".to_owned(), fence, force })
             }
             Request::Transfer { on, to } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::Transfer(transfer::Request { task, to, fence, force })
+                Op::new(transfer::Transfer { task, to, fence, force })
             }
-            Request::Unblock { task } => Op::Unblock(unblock::Request { task: self.id(task) }),
-            Request::Reopen { task } => Op::Reopen(reopen::Request { task: self.id(task), reason: String::new() }),
+            Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task) }),
+            Request::Reopen { task } => Op::new(reopen::Reopen { task: self.id(task), reason: String::new() }),
             Request::Edit(edit) => self.edit(edit, model),
         }
     }
@@ -220,7 +220,7 @@ impl Cast {
     fn edit(&self, edit: Edit, model: &Model) -> Op {
         let task = self.id(edit.task);
         let version = model.tasks.get(&task).map_or(1, |task| task.version);
-        Op::Edit(edit::Request {
+        Op::new(edit::Edit {
             task,
             priority: edit.priority,
             add_labels: edit.add_labels,
@@ -231,7 +231,7 @@ impl Cast {
                 Version::Current => version,
                 Version::Behind => version - 1,
             }),
-            ..edit::Request::default()
+            ..edit::Edit::default()
         })
     }
 

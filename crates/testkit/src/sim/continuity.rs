@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tenure_core::event::kind;
-use tenure_kernel::Op;
 
 use super::property::{Broken, Property};
 use super::run::{Happened, Scene};
+use crate::known::Known;
 
 /// What the model says of an answer to `resume`; of the rest only the shape is looked at.
 pub(super) fn promised(answer: &Value) -> Value {
@@ -39,7 +39,7 @@ pub(super) struct OneTask;
 impl Property for OneTask {
     fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
         let Some(happened) = &scene.happened else { return Ok(()) };
-        let (Op::Resume(_), Some(answer)) = (happened.op, answered(happened)) else { return Ok(()) };
+        let (Known::Resume(_), Some(answer)) = (Known::of(happened.op), answered(happened)) else { return Ok(()) };
         let me = happened.call.agent.as_str();
         let agents = scene.world.kernel.agents(&scene.world.call("person:eve"), None, 1_000, None).unwrap().items;
         let stored = agents.into_iter().find(|agent| agent.name == me).map_or(Value::Null, |agent| json!(agent.focus));
@@ -118,8 +118,8 @@ impl Property for NothingSkipped {
         let Some(happened) = &scene.happened else { return Ok(()) };
         let broken = |what: String| Err(Broken::new("inv_i3_nothing_is_skipped", what));
         let me = &happened.call.agent;
-        match (happened.op, happened.answer) {
-            (Op::Resume(_), Ok(reply)) if happened.struck.is_none() => {
+        match (Known::of(happened.op), happened.answer) {
+            (Known::Resume(_), Ok(reply)) if happened.struck.is_none() => {
                 let answer: Value = serde_json::from_str(&reply.body).unwrap();
                 let items = answer["events"]["items"].as_array().unwrap();
                 let numbers: Vec<i64> = items.iter().map(|item| item["number"].as_i64().unwrap()).collect();
@@ -134,12 +134,12 @@ impl Property for NothingSkipped {
                 reader.heard = answer["events"]["offered"].as_i64().unwrap();
             }
             // Somebody was offered something for the first time, and nobody knows what.
-            (Op::Resume(_), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
+            (Known::Resume(_), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
                 let first = scene.model.registered(me);
                 let new = || Reader { confirmed: first, heard: 0, told: BTreeSet::new() };
                 self.readers.entry(me.clone()).or_insert_with(new);
             }
-            (Op::Confirm(request), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
+            (Known::Confirm(request), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
                 let Some(reader) = self.readers.get_mut(me) else { return Ok(()) };
                 let up_to = happened.expected.unwrap().answer.as_ref().unwrap()["events"].as_i64().unwrap();
                 // A door that says more than it was told of is believed up to the offer, and answers for it itself.
@@ -164,16 +164,16 @@ impl Property for Batches {
     fn check(&mut self, scene: &Scene<'_>) -> Result<(), Broken> {
         let Some(happened) = &scene.happened else { return Ok(()) };
         let Some(answer) = answered(happened) else { return Ok(()) };
-        let (items, memories, files) = match happened.op {
-            Op::Remember(request) => (&answer["items"], request.items.len(), 0),
-            Op::Note(request) => (&answer["memories"], request.memories.len(), request.artifacts.len()),
+        let (items, memories, files) = match Known::of(happened.op) {
+            Known::Remember(request) => (&answer["items"], request.items.len(), 0),
+            Known::Note(request) => (&answer["memories"], request.memories.len(), request.artifacts.len()),
             _ => return Ok(()),
         };
         let items = items.as_array().unwrap();
         let outcome = |outcome: &str| items.iter().filter(|item| item["outcome"] == outcome).count();
         let told = |kind: &str| happened.events.iter().filter(|event| event.kind == kind).count();
         let rows = |table: &str| happened.after[table].len() - happened.before[table].len();
-        let notes = usize::from(matches!(happened.op, Op::Note(_)));
+        let notes = usize::from(matches!(Known::of(happened.op), Known::Note(_)));
         let found = [items.len(), told(kind::MEMORY_ADDED), told(kind::MEMORY_CHANGED), rows("note"), rows("artifact")];
         let expected = [memories, outcome("added"), outcome("changed"), notes, files];
         // A key whose memory was over is free, and so is its row.

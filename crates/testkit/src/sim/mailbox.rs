@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use tenure_kernel::Call;
 use tenure_kernel::query::check::Question;
 use tenure_kernel::query::holds;
-use tenure_kernel::{Call, Op};
 
 use super::model::files::PATTERNS;
 use super::property::{Broken, Property};
 use super::run::{Scene, place};
 use super::seen::compare;
+use crate::known::Known;
 
 /// One agent's question after the other, from one checkout after the other.
 pub(super) fn paths(scene: &Scene<'_>) -> Result<(), Broken> {
@@ -64,8 +65,8 @@ impl Property for NewOnce {
         let me = &happened.call.agent;
         let reader = self.0.entry(me.clone()).or_default();
         let arrived = happened.answer.as_ref().ok().filter(|_| happened.struck.is_none());
-        match (happened.op, arrived) {
-            (Op::Inbox(_) | Op::Resume(_), Some(reply)) => {
+        match (Known::of(happened.op), arrived) {
+            (Known::Inbox(_) | Known::Resume(_), Some(reply)) => {
                 let answer: Value = serde_json::from_str(&reply.body).unwrap();
                 let mail = if answer.get("mail").is_some() { &answer["mail"] } else { &answer };
                 let items = mail["items"].as_array().unwrap();
@@ -86,7 +87,7 @@ impl Property for NewOnce {
                     }
                 }
             }
-            (Op::Confirm(request), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
+            (Known::Confirm(request), _) if happened.expected.is_some_and(|expected| expected.answer.is_ok()) => {
                 let up_to = happened.expected.unwrap().answer.as_ref().unwrap()["mail"].as_i64().unwrap();
                 let honest = request.mail.unwrap_or(0) <= reader.heard;
                 let mine = scene.model.mail.iter().filter(|letter| letter.to == *me && letter.number <= up_to);

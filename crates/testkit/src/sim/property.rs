@@ -15,6 +15,7 @@ use super::mailbox::NewOnce;
 use super::model::{Outcome, Refusal, Told};
 use super::run::{Happened, Scene, code, events, quietly};
 use super::seen::Seen;
+use crate::known::Known;
 use crate::raw::{TABLES, differing, dump};
 use crate::replay::replay;
 
@@ -166,7 +167,7 @@ impl Property for Answers {
         let found = match happened.answer {
             Ok(reply) => {
                 let body = without_names(serde_json::from_str::<Value>(&reply.body).unwrap());
-                Ok(if matches!(happened.op, Op::Resume(_)) { promised(&body) } else { body })
+                Ok(if matches!(Known::of(happened.op), Known::Resume(_)) { promised(&body) } else { body })
             }
             Err(_) => Err(code(happened.answer)),
         };
@@ -203,24 +204,25 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
             |answer: &Result<Value, Refusal>| answer.as_ref().ok().and_then(|answer| answer.pointer(path).cloned());
         expected.answer.is_ok() && found.is_ok() && of(&expected.answer) != of(found)
     };
-    let resumed = matches!(op, Op::Resume(_));
-    let chosen = resumed || matches!(op, Op::Claim(request) if request.task.is_none());
-    let paths = either(&["path_held", "transfer_splits"]) || matches!(op, Op::Reserve(_));
+    let op = Known::of(op);
+    let resumed = matches!(op, Known::Resume(_));
+    let chosen = resumed || matches!(op, Known::Claim(request) if request.task.is_none());
+    let paths = either(&["path_held", "transfer_splits"]) || matches!(op, Known::Reserve(_));
     if paths {
         let line = either(&["waits_in_circle"]) || field("/waiting") || field("/place");
-        if line || matches!(op, Op::Reserve(request) if request.wait) {
+        if line || matches!(op, Known::Reserve(request) if request.wait) {
             return "inv_r7_the_line";
         }
         return if either(&["path_held"]) { "inv_r2_r6_who_conflicts_with_whom" } else { "inv_r5_own_paths" };
     }
-    if let Op::Lock(request) = op {
+    if let Known::Lock(request) = op {
         return if request.wait { "inv_r7_the_line" } else { "inv_r5_only_the_fence_opens_a_lock_again" };
     }
-    if matches!(op, Op::Release(request) if request.lock.is_some() || request.hold.is_some() || !request.paths.is_empty())
+    if matches!(op, Known::Release(request) if request.lock.is_some() || request.hold.is_some() || !request.paths.is_empty())
     {
         return "inv_r9_release";
     }
-    if matches!(op, Op::Send(_) | Op::Inbox(_)) || field("/mail") {
+    if matches!(op, Known::Send(_) | Known::Inbox(_)) || field("/mail") {
         return "inv_m6_m7_mail";
     }
     if field("/paths") || field("/lost_paths") || field("/holds") {
@@ -228,9 +230,9 @@ fn proven(op: &Op, expected: &Outcome, found: &Result<Value, Refusal>) -> &'stat
     }
     if chosen && (field("/task/id") || field("/rule")) {
         "inv_l7_choice"
-    } else if matches!(op, Op::Confirm(_)) || resumed && field("/events") {
+    } else if matches!(op, Known::Confirm(_)) || resumed && field("/events") {
         "inv_i3_offered_until_confirmed"
-    } else if matches!(op, Op::Remember(_) | Op::MemoryPin(_) | Op::MemoryForget(_)) || field("/memories") {
+    } else if matches!(op, Known::Remember(_) | Known::MemoryPin(_) | Known::MemoryForget(_)) || field("/memories") {
         "inv_m1_memories"
     } else if either(&["stale_version"]) {
         "inv_l9_versions"

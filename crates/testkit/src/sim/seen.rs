@@ -141,7 +141,7 @@ fn peek(scene: &Scene<'_>) -> Result<(), Broken> {
     let actor = ["a", "b", "c", "d", "person:ann", "nobody"][scene.step % 6];
     let labels: Vec<String> = if scene.step.is_multiple_of(4) { vec!["x".to_owned()] } else { Vec::new() };
     let limit = if scene.step.is_multiple_of(3) { 3 } else { 20 };
-    let request = resume::Request { labels: labels.clone(), limit: Some(limit), ..resume::Request::default() };
+    let request = resume::Resume { labels: labels.clone(), limit: Some(limit), ..resume::Resume::default() };
     let found = scene.world.kernel.peek(&scene.world.call(actor), &request).unwrap();
     let expected = scene.model.peek(actor, &labels, limit, scene.now);
     compare("inv_l6_peek_as_seen", &expected, &promised(&json!(found)))

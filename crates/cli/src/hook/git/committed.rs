@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tenure_core::Result;
 use tenure_kernel::Op;
-use tenure_kernel::op::committed::{PATHS_MAX, Request};
+use tenure_kernel::op::committed::{Committed, PATHS_MAX};
 use tenure_kernel::query::commit::Question;
 
 use super::{Outcome, actor, ask};
@@ -35,6 +35,6 @@ pub(super) fn act(context: Context<'_>) -> Result<Outcome> {
         let dirty: HashSet<_> = dirty.into_iter().collect();
         clean = files.into_iter().filter(|file| !dirty.contains(&file.raw)).map(|file| file.text).collect();
     }
-    context.run(&Op::Committed(Request { commit, paths, more, clean, fold_case }))?;
+    context.run(&Op::new(Committed { commit, paths, more, clean, fold_case }))?;
     Ok(Outcome::Fine)
 }

@@ -195,14 +195,14 @@ fn fired(context: Context<'_>, event: Event) -> Result<()> {
     }
     let identity = context.caller()?;
     let context = context.acting_as(actor(identity));
-    let says = tool_used::Request {
+    let says = tool_used::ToolUsed {
         tool: "git".to_owned(),
         session: "git".to_owned(),
         event: event.name().to_owned(),
         first: true,
-        ..tool_used::Request::default()
+        ..tool_used::ToolUsed::default()
     };
-    context.run(&Op::ToolUsed(says)).map(|_| ())
+    context.run(&Op::new(says)).map(|_| ())
 }
 
 /// Whoever runs git, as the hook of it acts.

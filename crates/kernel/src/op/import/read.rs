@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use tenure_core::{Error, Result, text};
 
-use super::{NOTES_MAX, Request, TASKS_MAX};
+use super::{Import, NOTES_MAX, TASKS_MAX};
 use crate::json_lines;
 use crate::shape::export::{End, FORMAT, Header, Note, Task};
 
@@ -41,9 +41,9 @@ fn truncated(message: impl Into<String>) -> Error {
     Error::usage("export_truncated", message).hint("Nothing was imported. Get the whole file and try again.")
 }
 
-impl Request {
+impl Import {
     /// Reads an export from JSON lines. An error names its line; nothing of the input is used then.
-    pub fn parse(input: &[u8]) -> Result<Request> {
+    pub fn parse(input: &[u8]) -> Result<Import> {
         if input.len() > BYTES_MAX {
             return Err(Error::usage(
                 "input_too_long",
@@ -53,7 +53,7 @@ impl Request {
         let mut lines = json_lines::lines(input);
         let (number, first) = lines.next().ok_or_else(|| bad_file("the file is empty"))?;
         header(number, first)?;
-        let mut request = Request::default();
+        let mut request = Import::default();
         for (number, bytes) in lines.by_ref() {
             let words = json_lines::text(bytes).map_err(|message| bad(number, &message))?;
             let line: Line = serde_json::from_str(words).map_err(|error| told(number, bytes, &error, input))?;
@@ -156,13 +156,14 @@ fn header(number: usize, line: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::Operation;
 
     const HEADER: &str = r#"{"tenure":"export","format":1,"project":{"key":"k","label":"l"},"exported_at":"x"}"#;
     const TASK: &str = r#"{"task":{"id":"t-00000","title":"a","created_by":"a","created_at":"x","updated_at":"x"}}"#;
     const END: &str = r#"{"end":true,"tasks":1,"notes":0,"events":0}"#;
 
     fn code(input: &[u8]) -> (&'static str, Option<u64>) {
-        let error = Request::parse(input).unwrap_err();
+        let error = Import::parse(input).unwrap_err();
         (error.code(), error.get("line").and_then(Value::as_u64))
     }
 
@@ -170,22 +171,22 @@ mod tests {
     fn lines_may_end_in_either_way_and_blank_ones_are_passed_over() {
         for end in ["\n", "\r\n", "\n\n", "\r\n \r\n"] {
             let file = [HEADER, TASK, END, ""].join(end);
-            let request = Request::parse(file.as_bytes()).unwrap();
+            let request = Import::parse(file.as_bytes()).unwrap();
             assert_eq!((request.tasks.len(), request.notes.len(), request.events), (1, 0, 0));
         }
-        let request = Request::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
+        let request = Import::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         assert_eq!(request.tasks[0].line, 2);
     }
 
     #[test]
     fn inv_l11_more_than_one_import_takes_is_refused_before_any_store_is_looked_at() {
         let many = [HEADER, "\n", &format!("{TASK}\n").repeat(TASKS_MAX + 1)].concat();
-        let error = Request::parse(many.as_bytes()).unwrap_err();
+        let error = Import::parse(many.as_bytes()).unwrap_err();
         assert_eq!((error.code(), error.get("limit").and_then(Value::as_u64)), ("too_many_items", Some(200_000)));
         assert!(error.advice().unwrap().contains("Nothing was imported"), "{error:?}");
-        let one = Request::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
+        let one = Import::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
-        let error = Request { tasks, ..Request::default() }.check().unwrap_err();
+        let error = Import { tasks, ..Import::default() }.check().unwrap_err();
         assert_eq!(error.message(), "200001 tasks given, at most 200000 fit into one import");
         assert_eq!(error.get("given").and_then(Value::as_u64), Some(200_001));
     }
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_off_anywhere_is_refused() {
         let file = [HEADER, TASK, r#"{"event":{}}"#, r#"{"end":true,"tasks":1,"notes":0,"events":1}"#, ""].join("\n");
-        assert!(Request::parse(file.as_bytes()).is_ok());
+        assert!(Import::parse(file.as_bytes()).is_ok());
         for cut in 0..file.len() - 1 {
             let refused = code(&file.as_bytes()[..cut]).0;
             let expected = if cut < HEADER.len() { "bad_export" } else { "export_truncated" };

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rmcp::ServiceExt;
 use serde_json::json;
+use tenure_kernel::op::confirm::Confirm;
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::shape::Resumed;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -39,18 +40,18 @@ impl Desk for Clerk {
     }
 
     fn run(&self, who: &Who, _: Option<&str>, op: &Op) -> Result<String> {
-        let what = match op {
-            Op::Confirm(shown) => format!("{} confirms {:?}", who.name, shown.events.unwrap_or_default()),
-            other => format!("{} {}", who.name, other.name()),
+        let what = match op.get::<Confirm>() {
+            Some(shown) => format!("{} confirms {:?}", who.name, shown.events.unwrap_or_default()),
+            None => format!("{} {}", who.name, op.name()),
         };
         self.begun.send(what.clone()).unwrap();
         self.let_through.lock().unwrap().recv().unwrap();
         self.done.lock().unwrap().push(what);
-        if let Op::Block(_) = op {
+        if op.name() == "block" {
             return Err(Error::refused(tenure_core::Kind::Conflict, "task_held", "t-1 is held by b").entity("t-1"));
         }
-        Ok(match op {
-            Op::Resume(_) => json!({
+        Ok(match op.name() {
+            "resume" => json!({
                 "focus": null, "task": null, "hold": null, "rule": "none", "reason": "", "lost": null,
                 "brief": { "text": "brief", "tokens": 1, "budget": 1, "left_out": 0, "events": 7, "mail": null },
                 "mail": { "items": [], "total": 0, "more": false, "next": null, "offered": null, "acked": [] },
@@ -73,7 +74,7 @@ impl Desk for Clerk {
         Err(Error::bug("not asked for"))
     }
 
-    fn peek(&self, _: &Who, _: &resume::Request) -> Result<Resumed> {
+    fn peek(&self, _: &Who, _: &resume::Resume) -> Result<Resumed> {
         Err(Error::bug("not asked for"))
     }
 

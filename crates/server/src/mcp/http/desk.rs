@@ -107,7 +107,7 @@ impl Desk for HttpDesk {
         query(&Reach::Far(Box::new(here)), &call)
     }
 
-    fn peek(&self, who: &Who, request: &resume::Request) -> Result<Resumed> {
+    fn peek(&self, who: &Who, request: &resume::Resume) -> Result<Resumed> {
         self.server.kernel.peek(&self.call(who, None)?, request)
     }
 

@@ -1,7 +1,7 @@
 //! `add`
 
 use tenure_core::Result;
-use tenure_kernel::op::add::Request;
+use tenure_kernel::op::add::Add;
 use tenure_kernel::{Op, shape};
 
 use super::{Nature, Tool, read};
@@ -10,13 +10,13 @@ use crate::mcp::schema;
 pub(super) const TOOL: Tool = Tool {
     name: "add",
     about: "Add a task for later or for others. It takes nothing",
-    input: || schema::input::<Request>(&[]),
+    input: || schema::input::<Add>(&[]),
     output: &[schema::output::<shape::Task>],
     nature: Nature::Adds,
     ops: &["add"],
     call: |visit, arguments| {
-        let mut request: Request = read(arguments)?;
+        let mut request: Add = read(arguments)?;
         request.after = request.after.iter().map(|typed| visit.task_id(typed)).collect::<Result<_>>()?;
-        visit.run(&Op::Add(request))
+        visit.run(&Op::new(request))
     },
 };

@@ -1,6 +1,6 @@
 //! `block`
 
-use tenure_kernel::op::block::Request;
+use tenure_kernel::op::block::Block;
 use tenure_kernel::{Op, shape};
 
 use super::{Nature, Tool, read};
@@ -9,14 +9,14 @@ use crate::mcp::schema;
 pub(super) const TOOL: Tool = Tool {
     name: "block",
     about: "Say that your task cannot go on, and why: a person or another task must act first. It gives the task up",
-    input: || schema::input::<Request>(&["fence", "force"]),
+    input: || schema::input::<Block>(&["fence", "force"]),
     output: &[schema::output::<shape::Task>],
     nature: Nature::Settles,
     ops: &["block"],
     call: |visit, arguments| {
-        let mut request: Request = read(arguments)?;
+        let mut request: Block = read(arguments)?;
         request.task = visit.task_or_focus(request.task.as_deref())?;
         request.on = visit.task_or_focus(request.on.as_deref())?;
-        visit.run(&Op::Block(request))
+        visit.run(&Op::new(request))
     },
 };

@@ -1,6 +1,6 @@
 //! `done`
 
-use tenure_kernel::op::done::Request;
+use tenure_kernel::op::done::Done;
 use tenure_kernel::{Op, shape};
 
 use super::{Nature, Tool, read};
@@ -9,13 +9,13 @@ use crate::mcp::schema;
 pub(super) const TOOL: Tool = Tool {
     name: "done",
     about: "Finish your task when its acceptance holds; what waited for it becomes ready. `resume` then gives the next",
-    input: || schema::input::<Request>(&["fence", "force"]),
+    input: || schema::input::<Done>(&["fence", "force"]),
     output: &[schema::output::<shape::Done>],
     nature: Nature::Settles,
     ops: &["done"],
     call: |visit, arguments| {
-        let mut request: Request = read(arguments)?;
+        let mut request: Done = read(arguments)?;
         request.task = visit.task_or_focus(request.task.as_deref())?;
-        visit.run(&Op::Done(request))
+        visit.run(&Op::new(request))
     },
 };

@@ -9,7 +9,7 @@ use tenure_kernel::op::{inbox, send};
 use tenure_kernel::shape::{Inbox, Sent};
 
 use super::{Nature, Tool, Visit, read};
-use crate::delivery::offered;
+use crate::delivery::Offered;
 use crate::mcp::answer::Answer;
 use crate::mcp::schema;
 
@@ -62,9 +62,8 @@ enum Action {
 fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
     let id = |typed: &String| read(visit.ask(|reach, call| reach.message_id(call, typed))?);
     let ack = request.ack.iter().map(id).collect::<Result<_>>()?;
-    let op = Op::Inbox(inbox::Request { limit: None, ack });
-    let mut answer = visit.run(&op)?;
-    answer.offered = offered(op.name(), answer.text.as_deref().unwrap_or_default());
+    let mut answer = visit.run(&Op::new(inbox::Inbox { limit: None, ack }))?;
+    answer.offered = Offered { events: None, mail: answer.value["offered"].as_i64() };
     Ok(answer)
 }
 
@@ -73,5 +72,5 @@ fn dispatch(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         request.text.ok_or_else(|| Error::usage("bad_arguments", "`text` is missing: send needs it").entity("text"))?;
     let about = request.about.map(|typed| read(visit.ask(|reach, call| reach.any_id(call, &typed))?)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
-    visit.run(&Op::Send(send::Request { to: request.to, about, text, urgency, request: request.request }))
+    visit.run(&Op::new(send::Send { to: request.to, about, text, urgency, request: request.request }))
 }

@@ -106,14 +106,14 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         task,
         ttl_s: request.ttl_s,
     };
-    let op = Op::Remember(op::remember::Request { items: vec![item] });
+    let op = Op::new(op::remember::Remember { items: vec![item] });
     if request.scope == Some(Reach::Global) { visit.run_in_store(&op) } else { visit.run(&op) }
 }
 
 fn forget(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let typed = request.id.ok_or_else(|| missing("id", "forget"))?;
     let (of_store, memory): (bool, String) = read(visit.ask(|reach, call| reach.memory_id(call, &typed))?)?;
-    let op = Op::MemoryForget(op::memory_forget::Request { memory });
+    let op = Op::new(op::memory_forget::MemoryForget { memory });
     if of_store { visit.run_in_store(&op) } else { visit.run(&op) }
 }
 

@@ -24,7 +24,7 @@ pub(super) const TOOL: Tool = Tool {
         let task = visit.task_or_focus(request.task.as_deref())?;
         let artifacts = request.files.iter().map(|path| visit.artifact(path)).collect::<Result<_>>()?;
         let memories = request.memories.into_iter().map(Memory::item).collect();
-        visit.run(&Op::Note(note::Request {
+        visit.run(&Op::new(note::Note {
             task,
             text: request.text,
             memories,

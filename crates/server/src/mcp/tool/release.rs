@@ -17,17 +17,17 @@ pub(super) const TOOL: Tool = Tool {
     ops: &["release"],
     call: |visit, arguments| {
         let request: Request = read(arguments)?;
-        let op = release::Request {
+        let op = release::Release {
             task: visit.task_or_focus(request.task.as_deref())?,
             hold: request.hold.as_deref().map(|hold| visit.any_id(hold)).transpose()?,
             reason: request.reason,
-            ..release::Request::default()
+            ..release::Release::default()
         };
         if request.paths.is_empty() {
-            return visit.run(&Op::Release(op));
+            return visit.run(&Op::new(op));
         }
         visit.run_on_paths(&request.paths, &|paths, fold_case| {
-            Op::Release(release::Request { paths, fold_case, ..op.clone() })
+            Op::new(release::Release { paths, fold_case, ..op.clone() })
         })
     },
 };

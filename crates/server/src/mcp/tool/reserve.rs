@@ -19,7 +19,7 @@ pub(super) const TOOL: Tool = Tool {
     call: |visit, arguments| {
         let request: Request = read(arguments)?;
         visit.run_on_paths(&request.paths, &|paths, fold_case| {
-            Op::Reserve(reserve::Request {
+            Op::new(reserve::Reserve {
                 paths,
                 shared: request.shared,
                 ttl_s: request.ttl_s,
@@ -27,7 +27,7 @@ pub(super) const TOOL: Tool = Tool {
                 all_checkouts: false,
                 fold_case,
                 wait: request.wait,
-                ..reserve::Request::default()
+                ..reserve::Reserve::default()
             })
         })
     },

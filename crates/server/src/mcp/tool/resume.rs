@@ -64,7 +64,7 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
         labels = Vec::new();
         let task = Some(visit.task_id(typed)?);
-        let answer = visit.run(&Op::Claim(claim::Request { task, ttl_s, labels: Vec::new() }))?;
+        let answer = visit.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
         // What a take-over made of the task's paths is known to the claim alone.
         taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
     }
@@ -76,7 +76,7 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
                 .max(tokens(brief::LEAST * brief::TOKEN)),
         ),
     };
-    let answer = visit.run(&Op::Resume(resume::Request { labels, ttl_s, budget, limit: None }))?;
+    let answer = visit.run(&Op::new(resume::Resume { labels, ttl_s, budget, limit: None }))?;
     let resumed: Resumed = parsed(answer.value)?;
     let offered = offered_in_brief(&resumed);
     let text = resumed.brief.text + &taken;

@@ -51,7 +51,7 @@ impl Caller {
     }
 
     pub(crate) fn add_many(&self, items: Vec<add_many::Item>) {
-        self.run(&Op::AddMany(add_many::Request { items }));
+        self.run(&Op::new(add_many::AddMany { items }));
     }
 }
 
@@ -60,17 +60,17 @@ fn name(project: &str) -> project::Name {
 }
 
 pub(crate) fn adding() -> Op {
-    Op::Add(add::Request::titled("one more"))
+    Op::new(add::Add::titled("one more"))
 }
 
 pub(crate) fn claiming(task: &str) -> Op {
-    Op::Claim(claim::Request { task: Some(task.to_owned()), ..claim::Request::default() })
+    Op::new(claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() })
 }
 
 pub(crate) fn noting(task: &str) -> Op {
-    Op::Note(note::Request { task: Some(task.to_owned()), text: "half way".to_owned(), ..note::Request::default() })
+    Op::new(note::Note { task: Some(task.to_owned()), text: "half way".to_owned(), ..note::Note::default() })
 }
 
 pub(crate) fn finishing(task: &str) -> Op {
-    Op::Done(done::Request { task: Some(task.to_owned()), ..done::Request::default() })
+    Op::new(done::Done { task: Some(task.to_owned()), ..done::Done::default() })
 }

@@ -88,8 +88,8 @@ pub(crate) fn of_the_library(engine: Engine, runs: usize) -> (Table, Plot) {
     let newest = log::Filter { limit: 20, ..log::Filter::default() };
     let calls: [(&'static str, Work<'_>); 7] = [
         ("add", &|at| drop(at.run(&adding()))),
-        ("claim", &|at| drop(at.run(&Op::Claim(claim::Request::default())))),
-        ("done", &|at| drop(at.run(&Op::Done(done::Request::default())))),
+        ("claim", &|at| drop(at.run(&Op::new(claim::Claim::default())))),
+        ("done", &|at| drop(at.run(&Op::new(done::Done::default())))),
         ("next", &|at| drop(at.kernel.next(&at.call(), &[]).unwrap())),
         ("list, 20", &|at| drop(at.kernel.list(&at.call(), &page).unwrap())),
         ("log, 20", &|at| drop(at.kernel.log(&at.call(), &newest).unwrap())),

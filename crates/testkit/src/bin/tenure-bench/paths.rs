@@ -43,8 +43,8 @@ fn fill(caller: &Caller, count: usize, globs: bool) {
     };
     let all: Vec<String> = (0..count).map(name).collect();
     for some in all.chunks(250) {
-        let request = reserve::Request { paths: some.to_vec(), ttl_s: Some(86_400), ..reserve::Request::default() };
-        caller.kernel.run(&from_checkout(caller), &Op::Reserve(request)).unwrap();
+        let request = reserve::Reserve { paths: some.to_vec(), ttl_s: Some(86_400), ..reserve::Reserve::default() };
+        caller.kernel.run(&from_checkout(caller), &Op::new(request)).unwrap();
     }
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn paths(engine: Engine, runs: usize) -> Table {
         .collect();
     for (name, path) in ASKED {
         let paths = vec![path.to_owned()];
-        let taking = Op::Reserve(reserve::Request { paths: paths.clone(), ..reserve::Request::default() });
-        let giving = Op::Release(release::Request { paths: paths.clone(), ..release::Request::default() });
+        let taking = Op::new(reserve::Reserve { paths: paths.clone(), ..reserve::Reserve::default() });
+        let giving = Op::new(release::Release { paths: paths.clone(), ..release::Release::default() });
         let question = Question { paths, ..Question::default() };
         let mut times: [Vec<Duration>; 4] = Default::default();
         let mut checks: Vec<Duration> = Vec::new();

@@ -23,7 +23,7 @@ pub(crate) fn trips() -> Table {
             ("`claim ID`", claiming(&tasks[0])),
             ("`note ID`", noting(&tasks[0])),
             ("`done ID`", finishing(&tasks[0])),
-            ("`claim`", Op::Claim(claim::Request::default())),
+            ("`claim`", Op::new(claim::Claim::default())),
         ];
         for (name, op) in ops {
             let before = caller.kernel.store().round_trips();
@@ -51,16 +51,16 @@ fn hooks(caller: &Caller, table: &mut Table) {
     };
     let call = || Call { actor: actor.clone(), ..caller.call() };
     let (tool, session) = ("claude".to_owned(), "s".to_owned());
-    let says = tool_used::Request { tool: tool.clone(), session: session.clone(), ..tool_used::Request::default() };
+    let says = tool_used::ToolUsed { tool: tool.clone(), session: session.clone(), ..tool_used::ToolUsed::default() };
     let event = "SessionStart".to_owned();
     let start = |source| {
         let (tool, session, event) = (tool.clone(), session.clone(), event.clone());
-        Op::SessionStart(session_start::Request { tool, session, source, given: false, event })
+        Op::new(session_start::SessionStart { tool, session, source, given: false, event })
     };
     let kernel = &caller.kernel;
     kernel.run(&call(), &start(Start::Startup)).unwrap();
     kernel.run(&call(), &claiming(&caller.add())).unwrap();
-    let request = resume::Request::default();
+    let request = resume::Resume::default();
     let look = |depth| Look { says: &says, given: None, depth };
     let mut count = |name: &str, most: &str, work: &dyn Fn()| {
         let before = kernel.store().round_trips();
@@ -74,5 +74,5 @@ fn hooks(caller: &Caller, table: &mut Table) {
     count("`SessionStart`: what is ready", "", &|| drop(kernel.beginning(&caller.call(), &request, 3).unwrap()));
     count("`PostToolUse` with nothing new", "", &|| drop(kernel.standing(&call(), &look(Depth::News)).unwrap()));
     count("`resume --peek`", "", &|| drop(kernel.peek(&call(), &request).unwrap()));
-    count("`resume`", "", &|| drop(kernel.run(&call(), &Op::Resume(request.clone())).unwrap()));
+    count("`resume`", "", &|| drop(kernel.run(&call(), &Op::new(request.clone())).unwrap()));
 }

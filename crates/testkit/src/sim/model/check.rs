@@ -5,6 +5,7 @@ use tenure_kernel::op::add_many;
 
 use super::rules::CYCLE;
 use super::{Refusal, memory};
+use crate::known::Known;
 
 /// What is refused before the store is touched.
 pub(super) fn check(op: &Op) -> Result<(), Refusal> {
@@ -13,9 +14,9 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
         Some(seconds) if !(1..=86_400).contains(&seconds) => Err(("usage", "bad_ttl")),
         _ => Ok(()),
     };
-    match op {
-        Op::Add(request) => priority(request.priority),
-        Op::AddMany(request) => {
+    match Known::of(op) {
+        Known::Add(request) => priority(request.priority),
+        Known::AddMany(request) => {
             if request.items.is_empty() {
                 return Err(("usage", "nothing_to_add"));
             }
@@ -42,17 +43,17 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
             });
             if circular { Err(CYCLE) } else { Ok(()) }
         }
-        Op::Claim(request) => ttl(request.ttl_s),
-        Op::Reserve(request) => {
+        Known::Claim(request) => ttl(request.ttl_s),
+        Known::Reserve(request) => {
             ttl(request.ttl_s)?;
             if request.paths.is_empty() { Err(("usage", "no_path")) } else { Ok(()) }
         }
-        Op::Lock(request) => ttl(request.ttl_s),
-        Op::Send(request) if request.to.is_empty() && request.about.is_none() => Err(("usage", "no_recipient")),
-        Op::Inbox(request) if request.limit.is_some_and(|limit| !(1..=100).contains(&limit)) => {
+        Known::Lock(request) => ttl(request.ttl_s),
+        Known::Send(request) if request.to.is_empty() && request.about.is_none() => Err(("usage", "no_recipient")),
+        Known::Inbox(request) if request.limit.is_some_and(|limit| !(1..=100).contains(&limit)) => {
             Err(("usage", "bad_limit"))
         }
-        Op::Resume(request) => {
+        Known::Resume(request) => {
             ttl(request.ttl_s)?;
             if request.budget.is_some_and(|tokens| !(150..=50_000).contains(&tokens)) {
                 return Err(("usage", "bad_budget"));
@@ -60,14 +61,14 @@ pub(super) fn check(op: &Op) -> Result<(), Refusal> {
             let limit = request.limit.is_some_and(|limit| !(1..=1_000).contains(&limit));
             if limit { Err(("usage", "bad_limit")) } else { Ok(()) }
         }
-        Op::Remember(request) if request.items.is_empty() => Err(("usage", "nothing_to_remember")),
-        Op::Remember(request) => memory::check(&request.items),
-        Op::Note(request) => {
+        Known::Remember(request) if request.items.is_empty() => Err(("usage", "nothing_to_remember")),
+        Known::Remember(request) => memory::check(&request.items),
+        Known::Note(request) => {
             memory::check(&request.memories)?;
             let bad = request.artifacts.iter().any(|file| file.size < 0);
             if bad { Err(("usage", "bad_artifact")) } else { Ok(()) }
         }
-        Op::Edit(request) => {
+        Known::Edit(request) => {
             let empty = request.priority.is_none()
                 && request.add_labels.is_empty()
                 && request.remove_labels.is_empty()

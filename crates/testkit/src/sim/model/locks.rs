@@ -52,7 +52,7 @@ impl Lock {
 }
 
 /// How a request wants its lock renewed, and how long it lives without that.
-fn how(request: &lock::Request) -> (bool, i64) {
+fn how(request: &lock::Lock) -> (bool, i64) {
     let runner = request.renewal == Renewal::Runner;
     let usual = if runner { 60 } else { 600 };
     (runner, request.ttl_s.unwrap_or(usual) * SECOND)
@@ -94,7 +94,7 @@ impl Model {
         self.locks[at].ended = Some((ended_at, "expired"));
     }
 
-    pub(super) fn lock(&mut self, turn: &mut Turn<'_>, request: &lock::Request) -> Result<Value, Refusal> {
+    pub(super) fn lock(&mut self, turn: &mut Turn<'_>, request: &lock::Lock) -> Result<Value, Refusal> {
         let live = self.live_lock(turn, &request.name);
         match (live, request.fence) {
             (None, Some(_)) => return Err(LAPSED),
@@ -158,7 +158,7 @@ impl Model {
     }
 
     /// What was offered is taken: the fence stays, the time begins.
-    fn take_offered_lock(&mut self, turn: &Turn<'_>, at: usize, request: &lock::Request) -> Value {
+    fn take_offered_lock(&mut self, turn: &Turn<'_>, at: usize, request: &lock::Lock) -> Value {
         let place = std::mem::take(&mut self.locks[at].place);
         (self.locks[at].runner, self.locks[at].ttl) = how(request);
         self.prolong(turn, at, &request.reason);
@@ -173,7 +173,7 @@ impl Model {
     }
 
     /// The same lock under the same fence, with a new end.
-    fn renew_lock(&mut self, turn: &Turn<'_>, at: usize, request: &lock::Request) -> Value {
+    fn renew_lock(&mut self, turn: &Turn<'_>, at: usize, request: &lock::Lock) -> Value {
         if let Some(seconds) = request.ttl_s {
             self.locks[at].ttl = seconds * SECOND;
         }
@@ -194,7 +194,7 @@ impl Model {
         &mut self,
         turn: &Turn<'_>,
         name: &str,
-        request: &release::Request,
+        request: &release::Release,
     ) -> Result<Value, Refusal> {
         let live = self.live_lock(turn, name);
         if let Some(at) = live.filter(|at| self.locks[*at].holder == turn.actor || request.force) {
@@ -228,7 +228,7 @@ impl Model {
         &mut self,
         turn: &Turn<'_>,
         at: usize,
-        request: &release::Request,
+        request: &release::Release,
     ) -> Result<Value, Refusal> {
         let lock = &self.locks[at];
         let own = lock.holder == turn.actor;
@@ -243,7 +243,7 @@ impl Model {
         self.give_lock_back(turn, request, at)
     }
 
-    fn give_lock_back(&mut self, turn: &Turn<'_>, request: &release::Request, at: usize) -> Result<Value, Refusal> {
+    fn give_lock_back(&mut self, turn: &Turn<'_>, request: &release::Release, at: usize) -> Result<Value, Refusal> {
         if request.force && !turn.actor.starts_with("person:") {
             return Err(PEOPLE_ONLY);
         }

@@ -103,7 +103,7 @@ impl Model {
         Ok(Some((path.id.clone(), path.holder.clone())))
     }
 
-    pub(super) fn send(&mut self, turn: &mut Turn<'_>, request: &send::Request) -> Result<Value, Refusal> {
+    pub(super) fn send(&mut self, turn: &mut Turn<'_>, request: &send::Send) -> Result<Value, Refusal> {
         let about = request.about.clone().unwrap_or_default();
         let held = if about.is_empty() { None } else { self.asked_about(turn, &about)? };
         let mut to = request.to.clone();
@@ -157,7 +157,7 @@ impl Model {
         Ok(answer)
     }
 
-    pub(super) fn inbox(&mut self, turn: &Turn<'_>, request: &inbox::Request) -> Result<Value, Refusal> {
+    pub(super) fn inbox(&mut self, turn: &Turn<'_>, request: &inbox::Inbox) -> Result<Value, Refusal> {
         for id in &request.ack {
             let own = |letter: &&Letter| letter.to == turn.actor && letter.message == *id;
             if !self.mail.iter().any(|letter| own(&letter)) {

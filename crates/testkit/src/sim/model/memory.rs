@@ -97,7 +97,7 @@ pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
 
 impl Model {
     /// A note on a task, with what is to be remembered of it.
-    pub(super) fn note(&mut self, turn: &mut Turn<'_>, request: &note::Request) -> Result<Value, Refusal> {
+    pub(super) fn note(&mut self, turn: &mut Turn<'_>, request: &note::Note) -> Result<Value, Refusal> {
         let id = self.meant(turn, request.task.as_ref())?;
         self.load(turn, &id)?;
         let late = match self.right(turn, &id, request.fence) {

@@ -304,7 +304,7 @@ impl Model {
             return Outcome { answer, replayed: same, events: Vec::new(), blockers: Vec::new() };
         }
         // A hook never switches a project on.
-        if matches!(asked.op, Op::SessionEnd(_)) && self.last_event == 0 {
+        if asked.op.get::<tenure_kernel::op::session_end::SessionEnd>().is_some() && self.last_event == 0 {
             let answer = Err(("conflict", "not_switched_on"));
             return Outcome { answer, replayed: false, events: Vec::new(), blockers: Vec::new() };
         }

@@ -203,7 +203,7 @@ impl Model {
         patterns.iter().filter(more).cloned().collect()
     }
 
-    pub(super) fn reserve(&mut self, turn: &mut Turn<'_>, request: &reserve::Request) -> Result<Value, Refusal> {
+    pub(super) fn reserve(&mut self, turn: &mut Turn<'_>, request: &reserve::Reserve) -> Result<Value, Refusal> {
         let checkout = if request.all_checkouts { String::new() } else { turn.checkout.clone() };
         if !request.all_checkouts && checkout.is_empty() {
             return Err(("usage", "no_checkout"));
@@ -256,7 +256,7 @@ impl Model {
     fn take_path(
         &mut self,
         turn: &mut Turn<'_>,
-        request: &reserve::Request,
+        request: &reserve::Reserve,
         checkout: &str,
         (focus, pattern): (&str, &str),
     ) -> usize {
@@ -315,7 +315,7 @@ impl Model {
     }
 
     /// Gives back all own holds that some patterns cover; a person may give back those of others.
-    pub(super) fn release_paths(&mut self, turn: &Turn<'_>, request: &release::Request) -> Result<Value, Refusal> {
+    pub(super) fn release_paths(&mut self, turn: &Turn<'_>, request: &release::Release) -> Result<Value, Refusal> {
         let patterns: Vec<String> = request.paths.iter().map(|typed| spelling(typed)).collect();
         self.settle_paths(turn, &turn.checkout, &patterns);
         let mut ending: Vec<usize> = Vec::new();
@@ -365,7 +365,7 @@ impl Model {
         NOT_HELD
     }
 
-    fn give_back(&mut self, turn: &Turn<'_>, request: &release::Request, ending: &[usize]) -> Result<Value, Refusal> {
+    fn give_back(&mut self, turn: &Turn<'_>, request: &release::Release, ending: &[usize]) -> Result<Value, Refusal> {
         if request.force && !turn.actor.starts_with("person:") {
             return Err(PEOPLE_ONLY);
         }
@@ -388,7 +388,7 @@ impl Model {
         &mut self,
         turn: &Turn<'_>,
         id: &str,
-        request: &release::Request,
+        request: &release::Release,
     ) -> Result<Result<String, Value>, Refusal> {
         if let Some(task) = self.tasks.values().find(|task| task.hold.as_ref().is_some_and(|hold| hold.id == id)) {
             return Ok(Ok(task.id.clone()));

@@ -17,7 +17,7 @@ const BUDGET: i64 = 1_500;
 
 impl Model {
     /// Chooses, takes, and tells what others did since the agent was last told.
-    pub(super) fn resume(&mut self, turn: &mut Turn<'_>, request: &resume::Request) -> Result<Value, Refusal> {
+    pub(super) fn resume(&mut self, turn: &mut Turn<'_>, request: &resume::Resume) -> Result<Value, Refusal> {
         let lost = self.is_lost(turn.actor, turn.dead, turn.now);
         let mut answer = match self.goes_on_with(turn.actor, &request.labels, turn.dead, turn.now) {
             Some((id, rule)) => {
@@ -165,7 +165,7 @@ impl Model {
     }
 
     /// What was offered was shown: never back, never beyond the offer.
-    pub(super) fn confirm(&mut self, turn: &Turn<'_>, request: &confirm::Request) -> Value {
+    pub(super) fn confirm(&mut self, turn: &Turn<'_>, request: &confirm::Confirm) -> Value {
         let Some((offered, confirmed)) = self.delivered.get(turn.actor).copied() else {
             return json!({ "events": 0, "mail": 0 });
         };

@@ -9,6 +9,7 @@ use tenure_kernel::op::{add, add_many, block, claim, edit, remember, transfer};
 
 use super::rights::{Acting, Granted, NOT_FOUND, PEOPLE_ONLY, Right};
 use super::{HOUR, Hold, Model, PathHold, Refusal, SECOND, Task, Turn};
+use crate::known::Known;
 
 pub(super) const UNKNOWN_AGENT: Refusal = ("not_found", "unknown_agent");
 const LAPSED: Refusal = ("stale", "lapsed");
@@ -16,26 +17,26 @@ pub(super) const CYCLE: Refusal = ("conflict", "cycle");
 
 impl Model {
     pub(super) fn decide(&mut self, turn: &mut Turn<'_>, op: &Op) -> Result<Value, Refusal> {
-        match op {
-            Op::Add(request) => self.add(turn, request),
-            Op::AddMany(request) => self.add_many(turn, request),
-            Op::Claim(request) => self.claim(turn, request),
-            Op::Note(request) => self.note(turn, request),
-            Op::Done(request) => {
+        match Known::of(op) {
+            Known::Add(request) => self.add(turn, request),
+            Known::AddMany(request) => self.add_many(turn, request),
+            Known::Claim(request) => self.claim(turn, request),
+            Known::Note(request) => self.note(turn, request),
+            Known::Done(request) => {
                 let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.done(turn, &granted)
             }
-            Op::Block(request) => {
+            Known::Block(request) => {
                 let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.block(turn, &granted, request)
             }
-            Op::Release(request) if !request.paths.is_empty() => self.release_paths(turn, request),
-            Op::Release(request) if request.lock.is_some() => {
+            Known::Release(request) if !request.paths.is_empty() => self.release_paths(turn, request),
+            Known::Release(request) if request.lock.is_some() => {
                 self.release_lock(turn, request.lock.as_deref().unwrap_or_default(), request)
             }
-            Op::Release(request) => {
+            Known::Release(request) => {
                 let mut request = request.clone();
                 if let Some(hold) = request.hold.take() {
                     match self.release_by_id(turn, &hold, &request)? {
@@ -47,49 +48,49 @@ impl Model {
                 let granted = self.begin(turn, &on)?;
                 self.release(turn, &granted)
             }
-            Op::Cancel(request) => {
+            Known::Cancel(request) => {
                 let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.cancel(turn, &granted, &request.reason)
             }
-            Op::Transfer(request) => self.transfer(turn, request),
-            Op::Unblock(request) => {
+            Known::Transfer(request) => self.transfer(turn, request),
+            Known::Unblock(request) => {
                 self.load(turn, &request.task)?;
                 self.allow(&request.task, &[Status::Blocked])?;
                 self.unblock(turn, &request.task);
                 Ok(self.shape(&request.task, turn.now))
             }
-            Op::Reopen(request) => self.reopen(turn, &request.task),
-            Op::Edit(request) => self.edit(turn, request),
-            Op::Resume(request) => self.resume(turn, request),
-            Op::Confirm(request) => Ok(self.confirm(turn, request)),
-            Op::Remember(request) => {
+            Known::Reopen(request) => self.reopen(turn, &request.task),
+            Known::Edit(request) => self.edit(turn, request),
+            Known::Resume(request) => self.resume(turn, request),
+            Known::Confirm(request) => Ok(self.confirm(turn, request)),
+            Known::Remember(request) => {
                 let items = self.remember(turn, &request.items, None)?;
                 Ok(json!({ "count": items.len(), "items": items }))
             }
-            Op::MemoryPin(request) => self.pin(turn, &request.memory, request.pinned),
-            Op::MemoryForget(request) => self.forget(turn, &request.memory),
-            Op::Send(request) => self.send(turn, request),
-            Op::Inbox(request) => self.inbox(turn, request),
-            Op::Reserve(request) => self.reserve(turn, request),
-            Op::SessionEnd(_) => Ok(self.session_end(turn)),
-            Op::Import(_) | Op::Join(_) | Op::Forget(_) => {
+            Known::MemoryPin(request) => self.pin(turn, &request.memory, request.pinned),
+            Known::MemoryForget(request) => self.forget(turn, &request.memory),
+            Known::Send(request) => self.send(turn, request),
+            Known::Inbox(request) => self.inbox(turn, request),
+            Known::Reserve(request) => self.reserve(turn, request),
+            Known::SessionEnd(_) => Ok(self.session_end(turn)),
+            Known::Import(_) | Known::Join(_) | Known::Forget(_) => {
                 unreachable!("no plan imports, joins checkouts or forgets projects")
             }
-            Op::SessionStart(_) | Op::ToolUsed(_) | Op::Committed(_) | Op::Lessons(_) => {
+            Known::SessionStart(_) | Known::ToolUsed(_) | Known::Committed(_) | Known::Lessons(_) => {
                 unreachable!("no plan has these hooks")
             }
-            Op::SwitchOn(_) => unreachable!("no plan sets tools up"),
-            Op::Off(_) | Op::Guard(_) => unreachable!("no plan has guards"),
-            Op::TokenAdd(_)
-            | Op::TokenRevoke(_)
-            | Op::MemberSet(_)
-            | Op::PrincipalSet(_)
-            | Op::LoginOffer(_)
-            | Op::LoginTake(_)
-            | Op::LoginClose(_)
-            | Op::AccessDenied(_) => unreachable!("no plan gives access"),
-            Op::Lock(request) => self.lock(turn, request),
+            Known::SwitchOn(_) => unreachable!("no plan sets tools up"),
+            Known::Off(_) | Known::Guard(_) => unreachable!("no plan has guards"),
+            Known::TokenAdd(_)
+            | Known::TokenRevoke(_)
+            | Known::MemberSet(_)
+            | Known::PrincipalSet(_)
+            | Known::LoginOffer(_)
+            | Known::LoginTake(_)
+            | Known::LoginClose(_)
+            | Known::AccessDenied(_) => unreachable!("no plan gives access"),
+            Known::Lock(request) => self.lock(turn, request),
         }
     }
 
@@ -100,7 +101,7 @@ impl Model {
         task.blocked_on.clear();
     }
 
-    fn add(&mut self, turn: &mut Turn<'_>, request: &add::Request) -> Result<Value, Refusal> {
+    fn add(&mut self, turn: &mut Turn<'_>, request: &add::Add) -> Result<Value, Refusal> {
         if request.after.iter().any(|after| !self.tasks.contains_key(after)) {
             return Err(NOT_FOUND);
         }
@@ -113,7 +114,7 @@ impl Model {
         Ok(self.shape(&id, turn.now))
     }
 
-    fn add_many(&mut self, turn: &mut Turn<'_>, request: &add_many::Request) -> Result<Value, Refusal> {
+    fn add_many(&mut self, turn: &mut Turn<'_>, request: &add_many::AddMany) -> Result<Value, Refusal> {
         let is_key = |after: &String| request.items.iter().any(|item| item.key.as_ref() == Some(after));
         let mut all = request.items.iter().flat_map(|item| &item.after);
         if all.any(|after| !is_key(after) && !self.tasks.contains_key(after)) {
@@ -163,7 +164,7 @@ impl Model {
         self.tasks.insert(id.to_owned(), task);
     }
 
-    fn claim(&mut self, turn: &mut Turn<'_>, request: &claim::Request) -> Result<Value, Refusal> {
+    fn claim(&mut self, turn: &mut Turn<'_>, request: &claim::Claim) -> Result<Value, Refusal> {
         let mut rule = "named";
         let id = match &request.task {
             Some(named) => named.clone(),
@@ -290,7 +291,7 @@ impl Model {
         Ok(self.shape(&granted.id, turn.now))
     }
 
-    fn block(&mut self, turn: &Turn<'_>, granted: &Granted, request: &block::Request) -> Result<Value, Refusal> {
+    fn block(&mut self, turn: &Turn<'_>, granted: &Granted, request: &block::Block) -> Result<Value, Refusal> {
         self.allow(&granted.id, &[Status::Open, Status::Started])?;
         if let Some(on) = &request.on {
             if *on == granted.id {
@@ -344,7 +345,7 @@ impl Model {
         Ok(self.shape(id, turn.now))
     }
 
-    fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Request) -> Result<Value, Refusal> {
+    fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Transfer) -> Result<Value, Refusal> {
         let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
         let granted = self.begin(turn, &on)?;
         if granted.right == Right::Late {
@@ -422,7 +423,7 @@ impl Model {
         json!({ "agent": turn.actor, "over": true, "freed": freed, "lessons": lessons })
     }
 
-    fn edit(&mut self, turn: &Turn<'_>, request: &edit::Request) -> Result<Value, Refusal> {
+    fn edit(&mut self, turn: &Turn<'_>, request: &edit::Edit) -> Result<Value, Refusal> {
         if request.after.is_some() && !turn.actor.starts_with("person:") {
             return Err(PEOPLE_ONLY);
         }

@@ -7,7 +7,7 @@ use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb, transition};
 use tenure_store::table::task;
 
-use super::claim::finished;
+use crate::op::claim::finished;
 use crate::paths;
 use crate::shape;
 use crate::unit::{Loaded, Unit};

@@ -4,8 +4,8 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Result};
 use tenure_store::table::{hold, lock, place};
 
-use super::release::Request;
-use super::release_paths::{finish, not_held, over, stale_fence};
+use super::Release;
+use super::held_paths::{finish, not_held, over, stale_fence};
 use crate::line;
 use crate::locks;
 use crate::paths::is_lost;
@@ -13,7 +13,7 @@ use crate::shape;
 use crate::unit::Unit;
 
 /// Gives the lock of a name back; a person may end that of another.
-pub(super) fn by_name(unit: &mut Unit<'_>, name: &str, request: &Request) -> Result<shape::Reserved> {
+pub(super) fn by_name(unit: &mut Unit<'_>, name: &str, request: &Release) -> Result<shape::Reserved> {
     match locks::live(unit, name)? {
         Some(row) if row.holder == unit.me() || request.force => finish(unit, request, vec![row]),
         live => match place(unit, name)? {
@@ -39,7 +39,7 @@ fn place(unit: &mut Unit<'_>, name: &str) -> Result<Option<place::Row>> {
 }
 
 /// Why there is nothing to give back: it has lapsed or was taken over, another has it, or nobody has it.
-fn nothing(unit: &mut Unit<'_>, name: &str, request: &Request, live: Option<&hold::Row>) -> Result<Error> {
+fn nothing(unit: &mut Unit<'_>, name: &str, request: &Release, live: Option<&hold::Row>) -> Result<Error> {
     let newest = lock::newest(unit.tx, &unit.project.id, name, 1)?;
     if let Some(row) = newest.first().filter(|row| request.fence.is_some_and(|fence| fence != row.fence)) {
         return Ok(stale_fence(row, request.fence));

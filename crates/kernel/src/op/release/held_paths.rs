@@ -9,7 +9,7 @@ use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, id};
 use tenure_store::table::{hold, place};
 
-use super::release::Request;
+use super::Release;
 use crate::checkouts::Checkouts;
 use crate::line::{self, InTheWay};
 use crate::locks;
@@ -18,7 +18,7 @@ use crate::shape;
 use crate::unit::{Unit, people_only};
 
 /// Gives a hold back that is named by its id. Returns the task where it is one on a task.
-pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Result<Result<String, shape::Reserved>> {
+pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Release) -> Result<Result<String, shape::Reserved>> {
     id::named(named, id::Sort::Hold)?;
     let project = unit.project.id.clone();
     if named.starts_with("w-") {
@@ -42,7 +42,7 @@ pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Request) -> Resu
 }
 
 /// Gives back all own holds that some patterns cover; a person may end those of others.
-pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Request) -> Result<shape::Reserved> {
+pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Release) -> Result<shape::Reserved> {
     let patterns = paths::read(&request.paths, request.fold_case)?;
     // A call from no checkout means its holds wherever they are.
     let here = unit.checkout.clone();
@@ -117,7 +117,7 @@ fn leave(unit: &mut Unit<'_>, named: &str) -> Result<shape::Reserved> {
     if row.state == place::State::Offered {
         let held = hold::all_of_holder(unit.tx, &project, &row.agent)?;
         let offered = held.into_iter().filter(|hold| hold.place == row.id && !lapsed(unit.now, hold.expires_at));
-        return finish(unit, &Request::default(), offered.collect());
+        return finish(unit, &Release::default(), offered.collect());
     }
     line::leave(unit, &row, None)?;
     Ok(shape::Reserved { left: vec![row.id], ..shape::Reserved::default() })
@@ -190,7 +190,7 @@ pub(crate) fn stale_fence(row: &hold::Row, given: Option<i64>) -> Error {
         .detail("current_fence", row.fence)
 }
 
-pub(super) fn finish(unit: &mut Unit<'_>, request: &Request, ending: Vec<hold::Row>) -> Result<shape::Reserved> {
+pub(super) fn finish(unit: &mut Unit<'_>, request: &Release, ending: Vec<hold::Row>) -> Result<shape::Reserved> {
     if request.force && !unit.call.actor.is_person() {
         return Err(people_only("--force"));
     }
