@@ -2,8 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Finds a cycle in a graph of `count` nodes, where `edges[i]` lists what node `i` comes after. Returns the nodes of
-/// one cycle in order, or `None`.
+/// For each node the nodes it comes after.
+pub type Edges = Vec<Vec<usize>>;
+
+/// Finds a cycle in a graph where `edges[i]` lists what node `i` comes after. Returns the nodes of one cycle in order, or
+/// `None`.
 pub fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -24,15 +24,12 @@ pub(crate) struct Checkouts {
 
 impl Checkouts {
     pub(crate) fn load(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Checkouts> {
-        let (sql, args) = checkout::all_call(project);
-        Checkouts::of_rows(tx.query(sql, &args)?, host)
+        Ok(Checkouts::new(tx.fetch(checkout::all(project))?, host))
     }
 
-    /// Those of some rows.
-    pub(crate) fn of_rows(rows: Vec<tenure_store::Row>, host: &str) -> Result<Checkouts> {
-        let all = checkout::known(rows)?;
+    pub(crate) fn new(all: Vec<Known>, host: &str) -> Checkouts {
         let names = names(&all, host);
-        Ok(Checkouts { all, names, host: host.to_owned() })
+        Checkouts { all, names, host: host.to_owned() }
     }
 
     /// Those of the project that an op is about; read once.

@@ -73,7 +73,7 @@ pub(crate) fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<ta
     if seeker.focus.is_empty() {
         return Ok(None);
     }
-    let full = task::get(tx, seeker.project, seeker.focus)?;
+    let full = tx.fetch(task::get(seeker.project, seeker.focus))?;
     Ok(full.filter(|full| seeker.holds(full) && seeker.has_labels(&full.task)))
 }
 

@@ -144,9 +144,7 @@ impl Kernel {
             let (now, _) = entered.reading();
             let Some(project) = entered.project else { return Ok(None) };
             let key = request::Key { project: &project.id, ..key_of(call, op) };
-            let mut answers = tx.query_all(vec![request::get_call(&key), agent::get_call(&project.id, key.actor)])?;
-            let agent = agent::one(answers.pop().unwrap_or_default())?;
-            let kept = request::decode(answers.pop().unwrap_or_default())?;
+            let (kept, agent) = tx.fetch((request::get(&key), agent::get(&project.id, key.actor)))?;
             let kept = kept.filter(|kept| kept.expires_at > now && access::may_replay(call, agent.as_ref()));
             let kept = kept.filter(|kept| kept.fingerprint == fingerprint);
             Ok(kept.map(|kept| Reply { body: kept.response, replayed: true }))
@@ -190,27 +188,19 @@ impl Kernel {
             request_id: call.request_id.as_str(),
         };
         let host = call.checkout.as_ref().map_or("", |here| here.host.as_str());
-        let mut questions = vec![
-            request::get_call(&key),
-            hold::due_call(&project.id, now, settle::AT_MOST),
-            agent::due_call(&project.id, now - tenure_core::hold::TASK_TTL, now),
-            agent::get_call(&project.id, &call.actor.name),
-            (checkout::OF_HOST, vec![(&project.id).into(), host.into()]),
-        ];
-        if project.waiting > 0 {
-            questions.push(place::due_call(&project.id, now));
-        }
-        let mut answers = tx.query_all(questions)?;
-        let in_line = if project.waiting > 0 { answers.pop().unwrap_or_default() } else { Vec::new() };
-        let [kept, due, quiet, actor, places]: [_; 5] =
-            answers.try_into().map_err(|_| Error::bug("five questions have five answers"))?;
-
-        let agent = agent::one(actor)?;
+        let (kept, due, quiet, agent, places, in_line) = tx.fetch((
+            request::get(&key),
+            hold::due(&project.id, now, settle::AT_MOST),
+            agent::due(&project.id, now - tenure_core::hold::TASK_TTL, now),
+            agent::get(&project.id, &call.actor.name),
+            checkout::of_host(&project.id, host),
+            (project.waiting > 0).then(|| place::due(&project.id, now)),
+        ))?;
         // Before anything that is kept for this actor is looked at.
         if let Err(refusal) = access::own(tx, call, agent.as_ref(), Doing::Op) {
             return Ok(Verdict::Undo(Err(refusal)));
         }
-        if let Some(kept) = request::decode(kept)?.filter(|kept| kept.expires_at > now) {
+        if let Some(kept) = kept.filter(|kept| kept.expires_at > now) {
             if kept.fingerprint != *fingerprint || !access::may_replay(call, agent.as_ref()) {
                 return Err(mismatch(call.request_id.as_str()));
             }
@@ -220,7 +210,6 @@ impl Kernel {
         if op.entry().is_of_hooks() && !project.is_switched_on() {
             return Ok(Verdict::Undo(Err(not_switched_on())));
         }
-        let places = places.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
         let sighting = sight(call, &places)?;
         call.condition.check(tx, call, (Some(&project), entered.clock), &places)?;
 
@@ -233,9 +222,9 @@ impl Kernel {
         if let Some(back) = stepped {
             settle::stepped_back(&mut unit, back)?;
         }
-        settle::holds(&mut unit, hold::many(due)?)?;
-        settle::agents(&mut unit, agent::many(quiet)?)?;
-        line::settle(&mut unit, place::many(in_line)?)?;
+        settle::holds(&mut unit, due)?;
+        settle::agents(&mut unit, quiet)?;
+        line::settle(&mut unit, in_line.unwrap_or_default())?;
         line::serve(&mut unit)?;
         mail::end_with_holds(&mut unit)?;
         // Who a session is turns out only inside the op; until then nobody is present.
@@ -309,21 +298,18 @@ impl Kernel {
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let id = project.id.clone();
         let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
-        let questions = vec![
-            hold::due_call(&id, now, settle::AT_MOST),
-            agent::due_call(&id, now - tenure_core::hold::TASK_TTL, now),
-            place::due_call(&id, now),
-        ];
-        let answers: [_; 3] =
-            tx.query_all(questions)?.try_into().map_err(|_| Error::bug("three questions have three answers"))?;
-        let [due, quiet, in_line] = answers;
+        let (due, quiet, in_line) = tx.fetch((
+            hold::due(&id, now, settle::AT_MOST),
+            agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
+            place::due(&id, now),
+        ))?;
         let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", (now, entered.clock), project, None);
         if let Some(back) = stepped {
             settle::stepped_back(&mut unit, back)?;
         }
-        settle::holds(&mut unit, hold::many(due)?)?;
-        settle::agents(&mut unit, agent::many(quiet)?)?;
-        line::settle(&mut unit, place::many(in_line)?)?;
+        settle::holds(&mut unit, due)?;
+        settle::agents(&mut unit, quiet)?;
+        line::settle(&mut unit, in_line)?;
         line::serve(&mut unit)?;
         mail::end_with_holds(&mut unit)?;
         offers.set(offers.get() + unit.offers);
@@ -341,7 +327,7 @@ impl Kernel {
         access::admit_query(call)?;
         self.ask_anywhere(call, |tx, scene| {
             if access::owner_of(call).is_some() {
-                let known = agent::get(tx, scene.project_id(), &call.actor.name)?;
+                let known = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
                 access::own(tx, call, known.as_ref(), Doing::Query)?;
             }
             body(tx, scene)
@@ -359,8 +345,7 @@ impl Kernel {
             let (now, _) = entered.reading();
             let mut places = Vec::new();
             if let (Some(here), Some(project)) = (&call.checkout, &entered.project) {
-                let rows = tx.query(checkout::OF_HOST, &[(&project.id).into(), (&here.host).into()])?;
-                places = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+                places = tx.fetch(checkout::of_host(&project.id, &here.host))?;
                 sight(call, &places)?;
             }
             call.condition.check(tx, call, (entered.project.as_ref(), entered.clock), &places)?;

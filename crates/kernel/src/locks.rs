@@ -20,7 +20,7 @@ pub(crate) fn outlives_holder(row: &hold::Row) -> bool {
 /// The live lock of a name. One that is over is ended first.
 pub(crate) fn live(unit: &mut Unit<'_>, name: &str) -> Result<Option<hold::Row>> {
     let project = unit.project.id.clone();
-    let Some(row) = lock::live(unit.tx, &project, name)? else { return Ok(None) };
+    let Some(row) = unit.tx.fetch(lock::live(&project, name))? else { return Ok(None) };
     let died = unit.dead.contains(&row.holder) && !outlives_holder(&row);
     if died || lapsed(unit.now, row.expires_at) {
         paths::expire(unit, &row)?;
@@ -59,7 +59,7 @@ pub(crate) fn waited_for(unit: &mut Unit<'_>, name: &str, in_the_way: &InTheWay)
 
 /// The four-part refusal of a lock that somebody has.
 pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
-    let holder = agent::get(unit.tx, &unit.project.id, &row.holder)?;
+    let holder = unit.tx.fetch(agent::get(&unit.project.id, &row.holder))?;
     let blocker = Blocker::of_path(row, holder.as_ref(), unit.now);
     let shown = cut(&row.subject, 120);
     let span = |seconds: i64| Span::seconds(seconds);

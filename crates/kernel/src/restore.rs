@@ -267,7 +267,7 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
     let mut all: Vec<hold::Row> = Vec::new();
     loop {
         let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.clone()));
-        let page = hold::page(tx, project, "", (after.0, &after.1), PAGE)?;
+        let page = tx.fetch(hold::page(project, "", (after.0, &after.1), PAGE))?;
         let more = page.len() == PAGE;
         all.extend(page);
         if !more {

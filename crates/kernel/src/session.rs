@@ -30,14 +30,11 @@ pub(crate) fn known(
     (tool, id): (&str, &str),
 ) -> Result<Vec<session::Row>> {
     let process = process(call);
-    let mut calls = vec![session::of_id_call(project, tool, id)];
-    if !process.host.is_empty() {
-        calls.insert(0, session::of_process_call(project, &process, tool));
-    }
+    let of_process = (!process.host.is_empty()).then(|| session::of_process(project, &process, tool));
+    let (of_process, of_id) = tx.fetch((of_process, session::of_id(project, tool, id)))?;
     let mut known = Vec::new();
-    for rows in tx.query_all(calls)? {
-        add(&mut known, session::many(rows)?);
-    }
+    add(&mut known, of_process.unwrap_or_default());
+    add(&mut known, of_id);
     visible(tx, call, project, known)
 }
 
@@ -48,8 +45,7 @@ pub(crate) fn is_others(tx: &mut dyn Tx, call: &Call, project: &str, (tool, id):
         return Ok(false);
     }
     let process = process(call);
-    let (sql, args) = session::of_id_call(project, tool, id);
-    let mut rows = session::many(tx.query(sql, &args)?)?;
+    let mut rows = tx.fetch(session::of_id(project, tool, id))?;
     rows.retain(|row| row.seen.process == process);
     Ok(!rows.is_empty() && visible(tx, call, project, rows)?.is_empty())
 }
@@ -119,6 +115,6 @@ pub(crate) fn free_name(
 /// Whether a call may act as an agent.
 fn is_open(tx: &mut dyn Tx, call: &Call, project: &project::Row, name: &str) -> Result<bool> {
     let Some(grants) = &call.actor.principal else { return Ok(true) };
-    let known = agent::get(tx, &project.id, name)?;
+    let known = tx.fetch(agent::get(&project.id, name))?;
     access::may_be(tx, grants, &project.key, (name, known.as_ref()), access::Doing::Op)
 }

@@ -51,8 +51,7 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
     let (mut tasks, mut bound) = (Vec::new(), Vec::new());
     if !ids.is_empty() {
         tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
-        let (sql, args) = path::of_tasks_call(&unit.project.id, &ids);
-        bound = hold::many(unit.tx.query(sql, &args)?)?;
+        bound = unit.tx.fetch(path::of_tasks(&unit.project.id, &ids))?;
     }
     let mut ended: HashSet<String> = HashSet::new();
     for hold in due {
@@ -97,9 +96,8 @@ fn all_of(unit: &mut Unit<'_>, agent: &str, why: &str) -> Result<Vec<String>> {
     let mut ended = Vec::new();
     let mut with_task: HashSet<String> = HashSet::new();
     for hold in held.iter().filter(|hold| hold.is_task()) {
-        let (sql, args) = path::of_tasks_call(&project, std::slice::from_ref(&hold.subject));
-        let bound = hold::many(unit.tx.query(sql, &args)?)?;
-        if let Some(mut full) = task::get(unit.tx, &project, &hold.subject)? {
+        let bound = unit.tx.fetch(path::of_tasks(&project, std::slice::from_ref(&hold.subject)))?;
+        if let Some(mut full) = unit.tx.fetch(task::get(&project, &hold.subject))? {
             cut_short(unit, &mut full, &bound, why)?;
             with_task.extend(bound.into_iter().map(|path| path.id));
             ended.push(full.task.id);
@@ -169,8 +167,8 @@ pub(crate) fn gone(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
         return Ok(());
     }
     loop {
-        let (sql, args) = task::Stream::Assigned(agent.to_owned()).call(&unit.project.id, &unit.first_rank(), 256);
-        let assigned = task::many(unit.tx.query(sql, &args)?)?;
+        let assigned =
+            unit.tx.fetch(task::Stream::Assigned(agent.to_owned()).page(&unit.project.id, &unit.first_rank(), 256))?;
         let more = assigned.len() == 256;
         for mut full in assigned {
             let data = json!({ "assignee": agent });

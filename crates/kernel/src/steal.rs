@@ -38,7 +38,7 @@ fn is_gone(unit: &mut Unit<'_>, row: &hold::Row) -> Result<bool> {
     if locks::outlives_holder(row) {
         return Ok(false);
     }
-    let holder = agent::get(unit.tx, &unit.project.id, &row.holder)?;
+    let holder = unit.tx.fetch(agent::get(&unit.project.id, &row.holder))?;
     let gone = holder.is_some() && Hold::of(row, holder.as_ref(), unit.now).liveness == Liveness::Gone;
     Ok(gone || unit.dead.contains(&row.holder))
 }

@@ -80,7 +80,7 @@ fn last(told: Option<&[shape::News]>) -> Option<i64> {
 
 fn sections(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<Section>> {
     let full = match ask.task {
-        Some((task, _)) => task::get(tx, ask.project, task)?,
+        Some((task, _)) => tx.fetch(task::get(ask.project, task))?,
         None => None,
     };
     let mut sections = Vec::new();
@@ -226,7 +226,7 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
     }
     let edges = match full.task.deps {
         0 => Vec::new(),
-        _ => dep::of(tx, ask.project, std::slice::from_ref(&full.task.id))?,
+        _ => tx.fetch(dep::of(ask.project, std::slice::from_ref(&full.task.id)))?,
     };
     let unmet: Vec<String> = edges
         .into_iter()

@@ -35,7 +35,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         })
         .collect();
     let met: HashSet<&str> = met.iter().map(|one| one.hold.as_str()).collect();
-    let mut others = hold::page(tx, ask.project, "", (ask.now, "\u{10ffff}"), LOOKED_AT)?;
+    let mut others = tx.fetch(hold::page(ask.project, "", (ask.now, "\u{10ffff}"), LOOKED_AT))?;
     let are_all = others.len() < LOOKED_AT;
     paths::as_found(tx, ask.project, &mut others)?;
     // As `holds` shows them: what a dead agent has is over.

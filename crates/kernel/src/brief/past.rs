@@ -6,7 +6,7 @@ use tenure_core::hold::lapsed;
 use tenure_core::memory::{Kind, Scope};
 use tenure_core::{Result, event};
 use tenure_store::Tx;
-use tenure_store::table::{artifact, event as log, hold, memory, note, path, task, touched};
+use tenure_store::table::{artifact, event as log, memory, note, path, task, touched};
 
 use super::Ask;
 use super::words::{at, lines_cut, quoted};
@@ -95,8 +95,7 @@ fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
 
 /// What is held for a task, and what its reader did not get back.
 fn paths(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
-    let (sql, args) = path::of_tasks_call(ask.project, &[task.to_owned()]);
-    let held = hold::many(tx.query(sql, &args)?)?;
+    let held = tx.fetch(path::of_tasks(ask.project, &[task.to_owned()]))?;
     let live = held.iter().filter(|row| row.holder == ask.me && !lapsed(ask.now, row.expires_at));
     let named: Vec<String> = live.map(|row| quoted(&row.subject, 200)).collect();
     let mut items = Vec::new();
@@ -126,7 +125,7 @@ fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<String> {
     for kind in ends {
         let after = newest.as_ref().map_or(0, |event| event.number);
         let filter = log::Filter { subject: task.to_owned(), kind: kind.to_owned(), ..log::Filter::default() };
-        newest = log::page(tx, ask.project, &filter, (after, i64::MAX), true, 1)?.pop().or(newest);
+        newest = tx.fetch(log::page(ask.project, &filter, (after, i64::MAX), true, 1))?.pop().or(newest);
     }
     let Some(end) = newest else { return Ok(String::new()) };
     let at = at(end.at);
@@ -216,7 +215,7 @@ pub(super) fn memories(
 
 /// The places that have anything: most have not, and each statement about them is one to prepare.
 fn filled(tx: &mut dyn Tx, places: Vec<Place>) -> Result<Vec<Place>> {
-    let sums = tx.query_all(places.iter().map(|(project, scope)| memory::sums_call(project, scope)).collect())?;
-    let sums = sums.into_iter().map(memory::sums).collect::<Result<Vec<_>>>()?;
+    let sums = places.iter().map(|(project, scope)| memory::sums(project, scope));
+    let sums = tx.fetch(sums.collect::<Vec<_>>())?;
     Ok(places.into_iter().zip(sums).filter(|(_, (memories, _))| *memories > 0).map(|(place, _)| place).collect())
 }

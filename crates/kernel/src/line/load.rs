@@ -10,16 +10,16 @@ use tenure_core::line::{Held, Line, Thing, Waiter};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::site::Site;
 use tenure_core::{Error, Result};
-use tenure_store::Tx;
 use tenure_store::error::corrupt;
 use tenure_store::table::checkout::{self, Near};
 use tenure_store::table::place::{self as table, State};
 use tenure_store::table::{hold, lock};
+use tenure_store::{Batch, Tx};
 
 use super::{Sight, Want};
 use crate::checkouts::Checkouts;
+use crate::paths;
 use crate::paths::nested::{self, Nested, Owner, Spot};
-use crate::paths::{self, candidate_calls};
 
 /// A live place whose agent waits.
 #[derive(Clone, Debug)]
@@ -49,9 +49,8 @@ pub(crate) struct Loaded {
 /// Loads the line, with what is around a request.
 pub(crate) fn load(tx: &mut dyn Tx, sight: &Sight<'_>, request: Option<&Want<'_>>) -> Result<Loaded> {
     let project = &sight.project.id;
-    let mut answers = tx.query_all(vec![table::line_call(project), checkout::all_call(project)])?;
-    let known = Checkouts::of_rows(answers.pop().unwrap_or_default(), "")?;
-    let mut places = table::many(answers.pop().unwrap_or_default())?;
+    let (mut places, known) = tx.fetch((table::line(project), checkout::all(project)))?;
+    let known = Checkouts::new(known, "");
     places.retain(|place| !sight.is_over(&place.agent, place.expires_at));
     let mut entries =
         places.into_iter().map(|row| Entry::of(row, None, project, &known)).collect::<Result<Vec<_>>>()?;
@@ -145,7 +144,7 @@ fn around(
     }
     names.sort();
     names.dedup();
-    let mut calls = Vec::new();
+    let mut on_paths = Vec::new();
     if !things.is_empty() {
         let patterns: Vec<Pattern> = things.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
         let everywhere = things.iter().any(|(site, _)| site.checkout.is_empty());
@@ -154,19 +153,13 @@ fn around(
         checkouts.extend(things.iter().map(|(site, _)| site.checkout.clone()));
         checkouts.sort();
         checkouts.dedup();
-        calls = candidate_calls(project, &checkouts, &patterns);
+        on_paths = paths::candidate_statements(project, &checkouts, &patterns);
     }
-    let on_paths = calls.len();
-    calls.extend(names.iter().map(|name| lock::live_call(project, name)));
-    let own = calls.len();
-    calls.extend(nested::calls(&spots));
-    let mut answers = tx.query_all(calls)?;
-    let near = nested::found(&sight.view(), answers.split_off(own))?;
-    let mut rows = Vec::new();
-    for answer in answers.split_off(on_paths) {
-        rows.extend(hold::many(answer)?);
-    }
-    Ok(([paths::candidate_rows(answers)?, rows].concat(), near))
+    let locks: Vec<_> = names.iter().map(|name| lock::live(project, name)).collect();
+    let near = nested::near(&sight.view(), &spots);
+    let (mut rows, locks, near) = tx.fetch((on_paths.map(paths::merged), locks, near))?;
+    rows.extend(locks.into_iter().flatten());
+    Ok((rows, near))
 }
 
 /// What other projects have in common with some checkouts.
@@ -186,41 +179,36 @@ fn others(tx: &mut dyn Tx, sight: &Sight<'_>, near: &[Near]) -> Result<Others> {
     if projects.is_empty() {
         return Ok(Others::default());
     }
-    let calls = projects.iter().flat_map(|near| [table::line_call(&near.project), checkout::all_call(&near.project)]);
-    let mut answers = tx.query_all(calls.collect())?.into_iter();
+    let lines = projects.iter().map(|near| (table::line(&near.project), checkout::all(&near.project)));
+    let lines = tx.fetch(lines.collect::<Vec<_>>())?;
     let mut entries = Vec::new();
-    let mut calls = Vec::new();
+    // What is read for each entry on paths, and the project that it is of.
+    let (mut of, mut statements) = (Vec::new(), Vec::new());
     let mut whose: Vec<(&Near, Checkouts)> = Vec::new();
-    for near in projects {
-        let (places, known) = (answers.next().unwrap_or_default(), answers.next().unwrap_or_default());
-        let known = Checkouts::of_rows(known, "")?;
+    for (near, (places, known)) in projects.into_iter().zip(lines) {
+        let known = Checkouts::new(known, "");
         let owner = Owner { project: near.project.clone(), label: near.label.clone() };
-        for row in table::many(places)? {
+        for row in places {
             let is_over = lapsed(sight.clock, row.expires_at.min(sight.clock + row.ttl));
             if is_over || row.state != State::Waiting || row.kind != hold::PATH {
                 continue;
             }
             let entry = Entry::of(row, Some(owner.clone()), &near.project, &known)?;
             if let Thing::Paths { site, patterns, .. } = &entry.thing {
-                calls.push((whose.len(), candidate_calls(&near.project, &known.scope(&site.checkout), patterns)));
+                of.push(whose.len());
+                statements.push(paths::candidate_statements(&near.project, &known.scope(&site.checkout), patterns));
             }
             entries.push(entry);
         }
         whose.push((near, known));
     }
     let spots: Vec<Spot<'_>> = entries.iter().filter_map(Entry::spot).collect();
-    let mut batch = nested::calls(&spots);
-    let first = batch.len();
-    let of: Vec<usize> = calls.iter().flat_map(|(at, calls)| vec![*at; calls.len()]).collect();
-    batch.extend(calls.into_iter().flat_map(|(_, calls)| calls));
-    let mut answers = tx.query_all(batch)?;
-    let direct = answers.split_off(first);
-    let near = nested::found(&sight.view(), answers)?;
+    let (near, direct) = tx.fetch((nested::near(&sight.view(), &spots), statements))?;
     let mut holds: Vec<Nested> = Vec::new();
-    for (at, rows) in of.into_iter().zip(direct) {
+    for (at, found) in of.into_iter().zip(direct) {
         let (near, known) = &whose[at];
         let owner = Owner { project: near.project.clone(), label: near.label.clone() };
-        for row in paths::candidate_rows(vec![rows])? {
+        for row in found.into_iter().flat_map(|rows| paths::merged([rows])) {
             let counts = !lapsed(sight.clock, row.expires_at.min(sight.clock + row.ttl));
             if counts && !is_among(&holds, &owner, &row) {
                 let (site, pattern) = (known.site(&near.project, &row.checkout), paths::pattern(&row)?);

@@ -69,8 +69,11 @@ fn on_line(line: usize) -> impl Fn(Error) -> Error {
     json_lines::on_line(line, "Nothing was added.")
 }
 
+/// The ids outside of this batch that an item comes after.
+type Outside<'a> = Vec<&'a str>;
+
 /// For each item the items of this batch that it comes after, and the ids that it comes after otherwise.
-type Edges<'a> = (Vec<Vec<usize>>, Vec<Vec<&'a str>>);
+type Edges<'a> = (graph::Edges, Vec<Outside<'a>>);
 
 impl AddMany {
     /// Reads a batch from JSON lines. An error names its line; nothing of the input is used then.

@@ -169,8 +169,7 @@ fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
     let start = unit.first_rank();
     let Some(first) = labels.first() else {
         let streams = [String::new(), me.to_owned()].map(task::Stream::ReadyFor);
-        let answers = unit.tx.query_all(streams.iter().map(|stream| stream.call(&project, &start, 1)).collect())?;
-        let heads = answers.into_iter().map(task::one).collect::<Result<Vec<_>>>()?;
+        let heads = unit.tx.fetch(streams.map(|stream| stream.page(&project, &start, 1)).to_vec())?;
         return Ok(heads.into_iter().flatten().min_by_key(|full| full.task.rank()));
     };
     let stream = task::Stream::Label(first.clone(), Status::Open, true);
@@ -197,8 +196,7 @@ fn first_that(
 ) -> Result<Option<task::Full>> {
     let mut after = start.clone();
     loop {
-        let (sql, args) = stream.call(&unit.project.id, &after, 64);
-        let page = task::many(unit.tx.query(sql, &args)?)?;
+        let page = unit.tx.fetch(stream.page(&unit.project.id, &after, 64))?;
         let last = page.last().map(|full| full.task.rank());
         let full_page = page.len() == 64;
         if let Some(found) = page.into_iter().find(&wanted) {

@@ -179,15 +179,14 @@ fn unread(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<message::Row>> 
     let project = unit.project.id.clone();
     let about = message::about_hold(unit.tx, &project, &row.id)?;
     let Some(notice) = about.into_iter().rfind(|message| is_notice(&message.about)) else { return Ok(None) };
-    let (sql, args) = delivery::get_call(&project, &row.holder);
-    let confirmed = delivery::decode(unit.tx.query(sql, &args)?)?.map_or(0, |cursors| cursors.mail_confirmed);
+    let confirmed = unit.tx.fetch(delivery::get(&project, &row.holder))?.map_or(0, |cursors| cursors.mail_confirmed);
     Ok(Some(notice).filter(|notice| notice.number > confirmed))
 }
 
 fn fresh(unit: &mut Unit<'_>) -> Result<String> {
     let drawn = unit.draw_next(id::Sort::Message);
-    let (sql, args) = message::exists_call(&unit.project.id, &drawn);
-    if unit.tx.query(sql, &args)?.is_empty() { Ok(drawn) } else { unit.redraw(id::Sort::Message) }
+    let taken = unit.tx.fetch(message::exists(&unit.project.id, &drawn))?;
+    if taken { unit.redraw(id::Sort::Message) } else { Ok(drawn) }
 }
 
 /// What a notice says of one commit: on one line, whatever the names are.

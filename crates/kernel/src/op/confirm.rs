@@ -31,7 +31,7 @@ impl Operation for Confirm {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Confirmed> {
         let me = unit.me();
         let project = unit.project.id.clone();
-        let Some(mut row) = delivery::get(unit.tx, &project, me)? else {
+        let Some(mut row) = unit.tx.fetch(delivery::get(&project, me))? else {
             return Ok(shape::Confirmed { events: 0, mail: 0 });
         };
         let before = row;

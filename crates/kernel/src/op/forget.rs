@@ -48,7 +48,7 @@ impl Operation for Forget {
             .entity(excerpt(&self.key)));
         }
         let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now, &[])?;
-        let holders = hold::page(unit.tx, &unit.project.id, "", (unit.now, ""), BLOCKERS_MAX)?;
+        let holders = unit.tx.fetch(hold::page(&unit.project.id, "", (unit.now, ""), BLOCKERS_MAX))?;
         if held > 0 && !self.force {
             let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
             let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();

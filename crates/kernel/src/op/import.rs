@@ -74,7 +74,7 @@ impl Import {
                 return Err(on_line(given.line)(duplicate(&given.id, first)));
             }
         }
-        let edges: Vec<Vec<usize>> = self
+        let edges: graph::Edges = self
             .tasks
             .iter()
             .map(|given| given.after.iter().filter_map(|after| places.get(after.as_str()).copied()).collect())

@@ -79,20 +79,17 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
 
 /// The newest events of some kinds.
 fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
-    let call = |kind: &&str| {
+    let page = |kind: &&str| {
         let filter = log::Filter { kind: (*kind).to_owned(), ..log::Filter::default() };
-        log::page_call(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS)
+        log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS)
     };
-    let calls: Vec<_> = kinds.iter().map(call).collect();
-    let answers = if calls.is_empty() { Vec::new() } else { unit.tx.query_all(calls)? };
+    let pages: Vec<_> = kinds.iter().map(page).collect();
     let mut facts = Vec::new();
-    for rows in answers {
-        for row in log::many(rows)? {
-            let data = serde_json::from_str(&row.data)
-                .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
-            let (number, at) = (row.number, row.at);
-            facts.push(Fact { number, at, kind: row.kind, actor: row.actor, subject: row.subject, data });
-        }
+    for row in unit.tx.fetch(pages)?.into_iter().flatten() {
+        let data = serde_json::from_str(&row.data)
+            .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
+        let (number, at) = (row.number, row.at);
+        facts.push(Fact { number, at, kind: row.kind, actor: row.actor, subject: row.subject, data });
     }
     Ok(facts)
 }
@@ -100,7 +97,7 @@ fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
 /// The keys that were forgotten for the project lately, and when.
 fn forgotten(unit: &mut Unit<'_>) -> Result<Vec<(String, Time)>> {
     let filter = log::Filter { kind: event::kind::MEMORY_FORGOTTEN.to_owned(), ..log::Filter::default() };
-    let rows = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, EVENTS)?;
+    let rows = unit.tx.fetch(log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS))?;
     rows.into_iter()
         .map(|row| {
             let at = row.at;

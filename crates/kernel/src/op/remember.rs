@@ -174,7 +174,7 @@ fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<Scope>
         Reach::Agent => Ok(Scope::Agent(unit.me().to_owned())),
         Reach::Task => {
             let named = unit.meant(item.task.as_deref().or(about))?;
-            task::get(unit.tx, &unit.project.id, &named)?.ok_or_else(|| id::unknown(&named, id::Sort::Task))?;
+            unit.tx.fetch(task::get(&unit.project.id, &named))?.ok_or_else(|| id::unknown(&named, id::Sort::Task))?;
             Ok(Scope::Task(named))
         }
     }

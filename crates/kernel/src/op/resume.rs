@@ -174,7 +174,7 @@ pub(crate) fn lost(
     if focus.is_empty() {
         return Ok(None);
     }
-    let Some(full) = task::get(tx, project, focus)? else { return Ok(None) };
+    let Some(full) = tx.fetch(task::get(project, focus))? else { return Ok(None) };
     let named = format!("{focus} {}", text::quote(&full.task.title, 120));
     Ok(match &full.held {
         Some(held) if held.holder == me => None,
@@ -205,7 +205,7 @@ pub(crate) fn news(
     let mut seen = 0;
     let mut step = (limit + FEW).min(PAGE);
     loop {
-        let page = log::page(tx, project, &log::Filter::default(), (after, i64::MAX), false, step)?;
+        let page = tx.fetch(log::page(project, &log::Filter::default(), (after, i64::MAX), false, step))?;
         let full = page.len() == step;
         step = PAGE;
         for row in page {

@@ -159,15 +159,12 @@ type Longest = Vec<(String, Span)>;
 fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>, Longest)> {
     let project = unit.project.id.clone();
     let fresh = unit.draw_next(id::Sort::Message);
-    let mut calls: Vec<_> = to.iter().map(|to| agent::get_call(&project, to)).collect();
-    calls.push(hold::longest_call(&project, to, unit.now));
-    calls.push(table::exists_call(&project, &fresh));
-    let mut answers = unit.tx.query_all(calls)?;
-    let taken = answers.pop().is_some_and(|rows| !rows.is_empty());
-    let longest = hold::spans(answers.pop().unwrap_or_default())?;
+    let recipients: Vec<_> = to.iter().map(|to| agent::get(&project, to)).collect();
+    let statements = (recipients, hold::longest(&project, to, unit.now), table::exists(&project, &fresh));
+    let (found, longest, taken) = unit.tx.fetch(statements)?;
     let mut agents = Vec::with_capacity(to.len());
-    for (name, rows) in to.iter().zip(answers) {
-        match agent::one(rows)? {
+    for (name, row) in to.iter().zip(found) {
+        match row {
             Some(row) => agents.push(row),
             None => return Err(unit.unknown_agent(name)?),
         }

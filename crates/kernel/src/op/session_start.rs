@@ -107,13 +107,13 @@ fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::Left
     let (project, me, focus) = (unit.project.id.clone(), unit.me(), unit.focus().to_owned());
     let mut ended_at = Time(0);
     let mut task = None;
-    if let Some(full) = if focus.is_empty() { None } else { task::get(unit.tx, &project, &focus)? } {
+    if let Some(full) = if focus.is_empty() { None } else { unit.tx.fetch(task::get(&project, &focus))? } {
         let filter = log::Filter {
             subject: focus.clone(),
             kind: event::kind::HOLD_EXPIRED.to_owned(),
             ..log::Filter::default()
         };
-        let last = log::page(unit.tx, &project, &filter, (0, i64::MAX), true, 1)?.pop();
+        let last = unit.tx.fetch(log::page(&project, &filter, (0, i64::MAX), true, 1))?.pop();
         let cut_short = last.filter(|last| last.actor == me && last.at >= began_at);
         if let Some(last) = cut_short.filter(|_| full.held.is_none() && !full.task.status.is_closed()) {
             (ended_at, task) = (last.at, Some(focus));

@@ -118,7 +118,7 @@ fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold:
     let mut found: Vec<hold::Row> = Vec::new();
     let mut after = (tenure_core::Time(i64::MIN), String::new());
     loop {
-        let page = hold::page(tx, project, hold::PATH, (after.0, &after.1), PAGE)?;
+        let page = tx.fetch(hold::page(project, hold::PATH, (after.0, &after.1), PAGE))?;
         let Some(last) = page.last() else { return Ok(found) };
         after = (last.expires_at, last.id.clone());
         let more = page.len() == PAGE;

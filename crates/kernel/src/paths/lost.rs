@@ -32,18 +32,15 @@ pub(crate) fn last_own(
 ) -> Result<Option<hold::Row>> {
     let prefixes: BTreeSet<String> = asked.shorter_prefixes().into_iter().collect();
     let prefixes: Vec<String> = prefixes.into_iter().collect();
-    let mut calls = vec![path::lost_call(project, agent, &prefixes, COMPARED)];
-    if let Some((begin, end)) = asked.longer_prefixes() {
-        calls.push(path::lost_below_call(project, agent, (&begin, &end), COMPARED));
-    }
+    let below = asked.longer_prefixes();
+    let below = below.map(|(begin, end)| path::lost_below(project, agent, (&begin, &end), COMPARED));
+    let (lost, below) = tx.fetch((path::lost(project, agent, &prefixes, COMPARED), below))?;
     let mut newest: Option<hold::Row> = None;
-    for rows in tx.query_all(calls)? {
-        for row in hold::many(rows)? {
-            let meets = here.is_empty() || row.checkout.is_empty() || row.checkout == here;
-            let is_newer = newest.as_ref().is_none_or(|newest| row.fence > newest.fence);
-            if meets && is_newer && pattern(&row)?.overlap(asked).is_some() {
-                newest = Some(row);
-            }
+    for row in lost.into_iter().chain(below.into_iter().flatten()) {
+        let meets = here.is_empty() || row.checkout.is_empty() || row.checkout == here;
+        let is_newer = newest.as_ref().is_none_or(|newest| row.fence > newest.fence);
+        if meets && is_newer && pattern(&row)?.overlap(asked).is_some() {
+            newest = Some(row);
         }
     }
     Ok(newest)
@@ -55,7 +52,7 @@ pub(crate) fn stale(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
     let ended_by = match row.ended_how.as_str() {
         how if how == Ending::Forced.as_str() => {
             let filter = log::Filter { hold: row.id.clone(), ..log::Filter::default() };
-            let last = log::page(unit.tx, &unit.project.id, &filter, (0, i64::MAX), true, 1)?.pop();
+            let last = unit.tx.fetch(log::page(&unit.project.id, &filter, (0, i64::MAX), true, 1))?.pop();
             last.map(|event| event.actor)
         }
         _ => None,
@@ -90,7 +87,7 @@ pub(crate) fn stale(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
 fn now_with(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<hold::Row>> {
     let me = unit.me();
     if row.is_name() {
-        let live = lock::live(unit.tx, &unit.project.id, &row.subject)?;
+        let live = unit.tx.fetch(lock::live(&unit.project.id, &row.subject))?;
         return Ok(live.filter(|live| live.holder != me && super::counts(live, unit.now, &[])));
     }
     if !row.is_path() {

@@ -16,10 +16,10 @@ use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Error, Result, Span, Time, event, id};
-use tenure_store::Tx;
 use tenure_store::error::corrupt;
 use tenure_store::table::checkout::Near;
 use tenure_store::table::{checkout, hold, path};
+use tenure_store::{Batch, Statement, Tx};
 
 pub(crate) use self::bound::{Regained, end_with_task, hand_over, refuse_split, take_over};
 pub(crate) use self::ends::{Ends, as_found};
@@ -75,7 +75,7 @@ pub(crate) fn held(row: &hold::Row) -> Result<Held<'_>> {
 pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<String>> {
     let mut checkouts = vec![String::new()];
     if here.is_empty() {
-        checkouts.extend(checkout::all(tx, project)?.into_iter().map(|known| known.id));
+        checkouts.extend(tx.fetch(checkout::all(project))?.into_iter().map(|known| known.id));
     } else {
         checkouts.push(here.to_owned());
     }
@@ -89,29 +89,30 @@ pub(crate) fn candidates(
     checkouts: &[String],
     patterns: &[Pattern],
 ) -> Result<Vec<hold::Row>> {
-    candidate_rows(tx.query_all(candidate_calls(project, checkouts, patterns))?)
+    tx.fetch(candidate_statements(project, checkouts, patterns).map(merged))
 }
 
-/// The statements that read them; see [`candidate_rows`].
-pub(crate) fn candidate_calls(project: &str, checkouts: &[String], patterns: &[Pattern]) -> Vec<path::Call> {
+/// The statements that read them; see [`merged`].
+pub(crate) fn candidate_statements(
+    project: &str,
+    checkouts: &[String],
+    patterns: &[Pattern],
+) -> Vec<Statement<Vec<hold::Row>>> {
     let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
     let prefixes: Vec<String> = prefixes.into_iter().collect();
     let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
-    let mut calls = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
+    let mut statements = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
     for checkout in checkouts {
-        calls.push(path::shorter_call(project, checkout, &prefixes));
-        calls.extend(ranges.iter().map(|(begin, end)| path::longer_call(project, checkout, begin, end)));
+        statements.push(path::shorter(project, checkout, &prefixes));
+        statements.extend(ranges.iter().map(|(begin, end)| path::longer(project, checkout, begin, end)));
     }
-    calls
+    statements
 }
 
 /// Candidates of one project, each once, in the order of their grants.
-pub(crate) fn candidate_rows(answers: Vec<Vec<tenure_store::Row>>) -> Result<Vec<hold::Row>> {
-    let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
-    for rows in answers {
-        found.extend(path::many_with_task(rows)?.into_iter().map(|row| (row.fence, row)));
-    }
-    Ok(found.into_values().collect())
+pub(crate) fn merged(found: impl IntoIterator<Item = Vec<hold::Row>>) -> Vec<hold::Row> {
+    let by_fence: BTreeMap<i64, hold::Row> = found.into_iter().flatten().map(|row| (row.fence, row)).collect();
+    by_fence.into_values().collect()
 }
 
 /// What is around a request.
@@ -138,13 +139,10 @@ pub(crate) fn look_around(
     if sight.is_write {
         nested::take_turns(tx, &spots)?;
     }
-    let mut calls = candidate_calls(view.project, scope, patterns);
-    let own = calls.len();
-    calls.extend(nested::calls(&spots));
-    let mut answers = tx.query_all(calls)?;
-    let near = nested::found(&view, answers.split_off(own))?;
+    let own = candidate_statements(view.project, scope, patterns).map(merged);
+    let (live, near) = tx.fetch((own, nested::near(&view, &spots)))?;
     let nested = nested::holds(tx, &view, &near, &spots)?;
-    Ok(Around { live: candidate_rows(answers)?, nested, near, site })
+    Ok(Around { live, nested, near, site })
 }
 
 /// Where a request of an op is, in one checkout or, where that is empty, in all of them.
@@ -318,10 +316,10 @@ pub(crate) fn shown(unit: &mut Unit<'_>, row: &hold::Row) -> Result<shape::Hold>
 /// Ids for some holds, all free.
 pub(crate) fn fresh_ids(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
     let mut drawn: Vec<String> = (0..count).map(|_| unit.draw_next(id::Sort::Hold)).collect();
-    let calls = drawn.iter().map(|id| hold::exists_call(&unit.project.id, id)).collect();
-    let taken = if count == 0 { Vec::new() } else { unit.tx.query_all(calls)? };
+    let taken = drawn.iter().map(|id| hold::exists(&unit.project.id, id));
+    let taken = unit.tx.fetch(taken.collect::<Vec<_>>())?;
     for at in 0..count {
-        while !taken[at].is_empty() || drawn[..at].contains(&drawn[at]) {
+        while taken[at] || drawn[..at].contains(&drawn[at]) {
             let again = unit.redraw(id::Sort::Hold)?;
             if !drawn.contains(&again) {
                 drawn[at] = again;

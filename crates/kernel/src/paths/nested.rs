@@ -15,9 +15,9 @@ use tenure_core::hold::{Mode, lapsed};
 use tenure_core::pattern::{Candidates, Case, Form, Pattern};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time};
-use tenure_store::Tx;
 use tenure_store::table::checkout::{self, Near, Turn};
 use tenure_store::table::{hold, path};
+use tenure_store::{Batch, Tx};
 
 use crate::call::Call;
 
@@ -101,9 +101,6 @@ impl View<'_> {
     }
 }
 
-/// A statement and its values.
-type Query = (tenure_store::Sql, Vec<tenure_store::Value>);
-
 /// Has the checkouts of some patterns for itself until the end of the transaction, and shares what is above them.
 pub(crate) fn take_turns(tx: &mut dyn Tx, spots: &[Spot<'_>]) -> Result<()> {
     let mut turns = BTreeSet::new();
@@ -130,8 +127,9 @@ fn above(place: &str) -> impl Iterator<Item = &str> {
     slashes.map(|at| if at == 0 { "/" } else { &place[..at] })
 }
 
-/// The statements that find the checkouts that some patterns may reach into or be reached from; see [`found`].
-pub(crate) fn calls(spots: &[Spot<'_>]) -> Vec<Query> {
+/// The statements that find the checkouts that some patterns may reach into or be reached from, but for those that the
+/// caller does not see.
+pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output = Vec<Near>> + use<'a> {
     let mut exact: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut ranges: BTreeSet<(&str, String, String)> = BTreeSet::new();
     for spot in spots {
@@ -150,8 +148,15 @@ pub(crate) fn calls(spots: &[Spot<'_>]) -> Vec<Query> {
             }
         }
     }
-    let at = exact.into_iter().map(|(host, tops)| checkout::at_call(host, &tops.into_iter().collect::<Vec<_>>()));
-    at.chain(ranges.iter().map(|(host, begin, end)| checkout::between_call(host, begin, end))).collect()
+    let at = exact.into_iter().map(|(host, tops)| checkout::at(host, &tops.into_iter().collect::<Vec<_>>()));
+    let between = ranges.iter().map(|(host, begin, end)| checkout::between(host, begin, end));
+    let view = *view;
+    at.chain(between).collect::<Vec<_>>().map(move |found| {
+        let seen = found.into_iter().flatten().filter(|near| view.sees(near));
+        let all: BTreeMap<(String, String), Near> =
+            seen.map(|near| ((near.project.clone(), near.id.clone()), near)).collect();
+        all.into_values().collect()
+    })
 }
 
 /// The first text after all that begin with one: places are compared by their bytes, and end in a slash or a name.
@@ -165,20 +170,9 @@ fn after(begin: &str) -> String {
     end
 }
 
-/// The checkouts that were found, but for those that the caller does not see.
-pub(crate) fn found(view: &View<'_>, answers: Vec<Vec<tenure_store::Row>>) -> Result<Vec<Near>> {
-    let mut all: BTreeMap<(String, String), Near> = BTreeMap::new();
-    for rows in answers {
-        let near = checkout::near(rows)?.into_iter().filter(|near| view.sees(near));
-        all.extend(near.map(|near| ((near.project.clone(), near.id.clone()), near)));
-    }
-    Ok(all.into_values().collect())
-}
-
 /// The holds around and inside some patterns, for those who only look.
 pub(crate) fn seen(tx: &mut dyn Tx, view: &View<'_>, spots: &[Spot<'_>]) -> Result<Vec<Nested>> {
-    let answers = tx.query_all(calls(spots))?;
-    let near = found(view, answers)?;
+    let near = tx.fetch(near(view, spots))?;
     holds(tx, view, &near, spots)
 }
 
@@ -206,17 +200,17 @@ pub(crate) fn holds(tx: &mut dyn Tx, view: &View<'_>, near: &[Near], spots: &[Sp
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let (mut whose, mut calls) = (Vec::new(), Vec::new());
+    let (mut whose, mut statements) = (Vec::new(), Vec::new());
     for ((project, checkout), wanted) in &wanted {
         let shorter: Vec<String> = wanted.shorter.iter().cloned().collect();
-        calls.push(path::shorter_call(project, checkout, &shorter));
-        calls.extend(wanted.longer.iter().map(|(begin, end)| path::longer_call(project, checkout, begin, end)));
-        whose.resize(calls.len(), *project);
+        statements.push(path::shorter(project, checkout, &shorter));
+        statements.extend(wanted.longer.iter().map(|(begin, end)| path::longer(project, checkout, begin, end)));
+        whose.resize(statements.len(), *project);
     }
     let mut seen: BTreeSet<(&str, String)> = BTreeSet::new();
     let mut all = Vec::new();
-    for (project, rows) in whose.into_iter().zip(tx.query_all(calls)?) {
-        for row in path::many_with_task(rows)? {
+    for (project, rows) in whose.into_iter().zip(tx.fetch(statements)?) {
+        for row in rows {
             if !view.counts(project, &row) || !seen.insert((project, row.id.clone())) {
                 continue;
             }

@@ -93,7 +93,7 @@ impl Agents {
     fn get(&mut self, tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<&agent::Row>> {
         let key = (project.to_owned(), name.to_owned());
         if !self.0.contains_key(&key) {
-            let row = agent::get(tx, project, name)?;
+            let row = tx.fetch(agent::get(project, name))?;
             self.0.insert(key.clone(), row);
         }
         Ok(self.0.get(&key).and_then(Option::as_ref))

@@ -24,7 +24,7 @@ pub struct Suspect {
 /// Agents as they are seen now. One that has a live hold is judged by the longest time to live of those.
 pub(super) fn seen(tx: &mut dyn Tx, scene: &Scene<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
     let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
-    let longest = hold::longest(tx, scene.project_id(), &names, scene.now)?;
+    let longest = tx.fetch(hold::longest(scene.project_id(), &names, scene.now))?;
     let of = |row: &agent::Row| longest.iter().find(|(holder, _)| *holder == row.name).map(|(_, ttl)| *ttl);
     let sign = |row: &agent::Row| Sign {
         ttl: of(row).unwrap_or(row.sign().ttl),
@@ -58,7 +58,7 @@ impl Kernel {
     /// Whether the session of whoever asks has said good-bye; `None` where nobody by that name was seen in the project.
     pub fn said_good_bye(&self, call: &Call) -> Result<Option<bool>> {
         self.ask(call, |tx, scene| {
-            let row = agent::get(tx, scene.project_id(), &call.actor.name)?;
+            let row = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
             Ok(row.map(|row| row.ended_at.0 != 0))
         })
     }

@@ -42,8 +42,7 @@ impl Kernel {
 /// The checkout that the asker is in. One that was never written from has no id: only holds over all checkouts are in it.
 pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
     let Some(place) = &scene.call.checkout else { return Ok(UNSEEN.to_owned()) };
-    let rows = tx.query(checkout::OF_HOST, &[scene.project_id().into(), (&place.host).into()])?;
-    let rows = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+    let rows = tx.fetch(checkout::of_host(scene.project_id(), &place.host))?;
     Ok(Some(checkout_id(scene.call, &rows)).filter(|id| !id.is_empty()).unwrap_or_else(|| UNSEEN.to_owned()))
 }
 

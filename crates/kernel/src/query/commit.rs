@@ -217,7 +217,7 @@ impl Look {
         let files = Files::of(&names, self.files.is_folded());
         for kind in [event::kind::PATH_RESERVED, event::kind::OFFER_TAKEN, event::kind::HOLD_TRANSFERRED] {
             let filter = log::Filter { kind: kind.to_owned(), ..log::Filter::default() };
-            for row in log::page(tx, project, &filter, (above, i64::MAX), true, SINCE_MAX)? {
+            for row in tx.fetch(log::page(project, &filter, (above, i64::MAX), true, SINCE_MAX))? {
                 let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
                 let holder = data["holder"].as_str().unwrap_or_default();
                 // The hold on a task has no checkout, nor has a lock.
@@ -267,7 +267,7 @@ struct Holders(HashMap<String, Option<agent::Row>>);
 impl Holders {
     fn taken(&mut self, tx: &mut dyn Tx, scene: &Scene<'_>, path: &str, row: &hold::Row) -> Result<Taken> {
         if !self.0.contains_key(&row.holder) {
-            self.0.insert(row.holder.clone(), agent::get(tx, scene.project_id(), &row.holder)?);
+            self.0.insert(row.holder.clone(), tx.fetch(agent::get(scene.project_id(), &row.holder))?);
         }
         let holder = self.0.get(&row.holder).and_then(Option::as_ref);
         Ok(Taken {
@@ -317,7 +317,7 @@ fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -
 /// Who made a commit, and the number of the event that says so, if it was said.
 fn recorded(tx: &mut dyn Tx, scene: &Scene<'_>, commit: &str) -> Result<Option<(String, i64)>> {
     let filter = log::Filter { subject: commit.to_owned(), ..log::Filter::default() };
-    let events = log::page(tx, scene.project_id(), &filter, (0, i64::MAX), false, 5)?;
+    let events = tx.fetch(log::page(scene.project_id(), &filter, (0, i64::MAX), false, 5))?;
     let first = events.into_iter().find(|event| event.kind == event::kind::PATH_COMMITTED);
     Ok(first.map(|event| (event.actor, event.number)))
 }

@@ -131,7 +131,7 @@ pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Ve
 fn log(tx: &mut dyn Tx, project: &str, sink: &mut dyn Sink) -> Result<usize> {
     let (mut above, mut count) = (0, 0);
     loop {
-        let rows = event::page(tx, project, &event::Filter::default(), (above, i64::MAX), false, PAGE)?;
+        let rows = tx.fetch(event::page(project, &event::Filter::default(), (above, i64::MAX), false, PAGE))?;
         let more = rows.len() == PAGE;
         count += rows.len();
         for row in rows {

@@ -65,7 +65,7 @@ impl Kernel {
             let wanted = Wanted { agent: me, checkout: &here, mode: Mode::Exclusive, patterns: &patterns };
             let Err(in_the_way) = line::decide(tx, &scene.sight(project), &wanted, &around)? else { return Ok(None) };
             let refusal = paths::held_by(tx, &project.id, (&patterns, &in_the_way), scene.now)?;
-            let uses_tools = agent::get(tx, &project.id, me)?.is_some_and(|agent| agent.mcp);
+            let uses_tools = tx.fetch(agent::get(&project.id, me))?.is_some_and(|agent| agent.mcp);
             Ok(Some(refusal.detail("uses_tools", uses_tools)))
         })
     }

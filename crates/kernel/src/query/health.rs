@@ -38,8 +38,7 @@ impl Kernel {
                 .filter(|&class| counted[class] != row.counts[class])
                 .map(|class| (class, row.counts[class], counted[class]))
                 .collect();
-            let (sql, args) = hold::due_call(&row.id, scene.now, super::LIMIT_MAX);
-            let lapsed = hold::many(tx.query(sql, &args)?)?;
+            let lapsed = tx.fetch(hold::due(&row.id, scene.now, super::LIMIT_MAX))?;
             debug_assert!(lapsed.iter().all(|hold| rule::lapsed(scene.now, hold.expires_at)));
             Ok(Health {
                 switched_on: row.is_switched_on(),

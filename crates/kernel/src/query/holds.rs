@@ -147,7 +147,7 @@ fn soonest_within(
     let mut after = begin.clone();
     loop {
         let Within { rows: page, cut } =
-            hold::page_within(tx, scene.project_id(), kind, (after.0, &after.1), (limit, most))?;
+            tx.fetch_within(hold::page(scene.project_id(), kind, (after.0, &after.1), limit), most)?;
         let goes_on = cut || page.len() == limit;
         let last = page.last().filter(|_| goes_on).map(|hold| (hold.expires_at, hold.id.clone()));
         let ends = paths::Ends::of(tx, scene.project_id(), &page)?;
@@ -200,7 +200,7 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
     let mut holders: HashMap<String, Option<agent::Row>> = HashMap::new();
     for hold in found {
         if !holders.contains_key(&hold.holder) {
-            holders.insert(hold.holder.clone(), agent::get(tx, scene.project_id(), &hold.holder)?);
+            holders.insert(hold.holder.clone(), tx.fetch(agent::get(scene.project_id(), &hold.holder))?);
         }
     }
     let ends = paths::Ends::of(tx, scene.project_id(), found)?;

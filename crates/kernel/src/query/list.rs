@@ -133,7 +133,7 @@ pub(super) fn with_edges<T>(
     make: impl Fn(&task::Full, &[dep::Edge]) -> T,
 ) -> Result<Vec<T>> {
     let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
-    let edges = if with.is_empty() { Vec::new() } else { dep::of(tx, project, &with)? };
+    let edges = if with.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &with))? };
     Ok(found
         .iter()
         .map(|full| {
@@ -268,9 +268,7 @@ fn read_within(
     // A filter that lets little through reads on in growing steps.
     let mut step = limit.clamp(1, super::LIMIT_MAX + 1);
     loop {
-        let (sql, args) = stream.call(project, &after, step);
-        let Within { rows, cut } = tx.query_within(sql, &args, most)?;
-        let rows = task::many(rows)?;
+        let Within { rows, cut } = tx.fetch_within(stream.page(project, &after, step), most)?;
         let last = rows.last().map(|full| full.task.rank());
         let exhausted = rows.len() < step && !cut;
         let kept = rows.into_iter().filter(|full| lets_through(full));

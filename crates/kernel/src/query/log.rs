@@ -124,7 +124,7 @@ type Rows = (Vec<event::Row>, bool, bool);
 /// The newest events below a number.
 fn backward(tx: &mut dyn Tx, project: &str, filter: &event::Filter, below: i64, limit: usize) -> Result<Rows> {
     let Within { rows: mut found, cut } =
-        event::page_within(tx, project, filter, (0, below), true, (limit + 1, PAGE_BYTES))?;
+        tx.fetch_within(event::page(project, filter, (0, below), true, limit + 1), PAGE_BYTES)?;
     let more = cut || found.len() > limit;
     found.truncate(limit);
     Ok((found, more, true))
@@ -143,7 +143,7 @@ fn forward(
     let mut above = after;
     loop {
         let Within { rows, cut } =
-            event::page_within(tx, project, filter, (above, i64::MAX), false, (limit + 1, PAGE_BYTES))?;
+            tx.fetch_within(event::page(project, filter, (above, i64::MAX), false, limit + 1), PAGE_BYTES)?;
         let exhausted = rows.len() <= limit && !cut;
         above = rows.last().map_or(above, |row| row.number);
         let before = found.len();
@@ -212,7 +212,8 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
     // A restore leaves a gap in the numbers. One inside it is what a reader saw before, of events that are no more.
     let gap = scene.project.is_some_and(|project| project.events != last - first + 1);
     if gap && wanted > oldest && event::time_at(tx, scene.project_id(), wanted)?.is_some() {
-        let at = event::page(tx, scene.project_id(), &event::Filter::default(), (wanted - 1, wanted + 1), false, 1)?;
+        let at =
+            tx.fetch(event::page(scene.project_id(), &event::Filter::default(), (wanted - 1, wanted + 1), false, 1))?;
         if at.is_empty() {
             return stale(format!("there is no event {wanted}: the store was restored from a backup"));
         }
@@ -225,7 +226,7 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
 fn first_at(tx: &mut dyn Tx, scene: &Scene<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
     let project = scene.project_id();
     let stepped = event::Filter { kind: words::kind::CLOCK_STEPPED.to_owned(), ..event::Filter::default() };
-    if !event::page(tx, project, &stepped, (0, i64::MAX), false, 1)?.is_empty() {
+    if !tx.fetch(event::page(project, &stepped, (0, i64::MAX), false, 1))?.is_empty() {
         return Ok(first);
     }
     let (mut low, mut high) = (first, last + 1);

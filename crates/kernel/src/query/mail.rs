@@ -1,6 +1,6 @@
 //! An agent's mail as a query: what is new, without offering it.
 
-use tenure_core::{Error, Kind, Result, id, message as rule};
+use tenure_core::{Kind, Result, id, message as rule};
 use tenure_store::Tx;
 use tenure_store::table::{delivery, mail, message};
 
@@ -26,19 +26,13 @@ pub(crate) struct Unread {
 
 /// Looks at the mail of an agent that nobody has confirmed as shown: one look at the store.
 pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
-    let answers = tx.query_all(vec![
-        delivery::get_call(project, agent),
-        mail::unread_call(project, agent, limit.saturating_add(1)),
-    ])?;
-    let [cursors, rows]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
-    let cursors = delivery::decode(cursors)?;
-    let rows = mail::many(rows)?;
+    let (cursors, rows) =
+        tx.fetch((delivery::get(project, agent), mail::unread(project, agent, limit.saturating_add(1))))?;
     // Mostly all that there is has just been read.
     let count = if rows.len() <= limit {
         i64::try_from(rows.len()).unwrap_or(i64::MAX)
     } else {
-        let (sql, args) = mail::count_unread_call(project, agent, COUNT_MAX + 1);
-        tx.query(sql, &args)?.first().map_or(Ok(0), |row| row.int(0))?
+        tx.fetch(mail::count_unread(project, agent, COUNT_MAX + 1))?
     };
     let fitting = rule::fitting(rows.iter().map(|row| row.message.text.len()), limit);
     let offered = cursors.map_or(0, |cursors| cursors.mail_offered);

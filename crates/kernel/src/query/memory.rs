@@ -61,7 +61,7 @@ pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&str>) ->
     let here = scene.project_id();
     let focus = match task {
         Some(task) => task.to_owned(),
-        None => agent::get(tx, here, me)?.map_or(String::new(), |row| row.focus),
+        None => tx.fetch(agent::get(here, me))?.map_or(String::new(), |row| row.focus),
     };
     places(tx, here, me, Some(focus.as_str()).filter(|focus| !focus.is_empty()))
 }
@@ -239,8 +239,8 @@ pub(crate) fn search(
     let mut terms = words::in_order(question);
     terms.truncate(wanted.effort.words);
     terms.sort();
-    let answers = tx.query_all(places.iter().map(|(project, scope)| memory::sums_call(project, scope)).collect())?;
-    let sums = answers.into_iter().map(memory::sums).collect::<Result<Vec<_>>>()?;
+    let sums = places.iter().map(|(project, scope)| memory::sums(project, scope));
+    let sums = tx.fetch(sums.collect::<Vec<_>>())?;
     // Most scopes are empty: that of a task, of an agent, of the whole store.
     let filled: Vec<usize> = (0..places.len()).filter(|at| sums[*at].0 > 0).collect();
     let mut having = vec![0_u64; terms.len()];
@@ -289,28 +289,28 @@ fn hits(
     effort: &Effort,
     having: &mut [u64],
 ) -> Result<Vec<Hit>> {
-    let mut calls = Vec::new();
-    for (project, scope) in filled.iter().map(|at| &places[*at]) {
-        calls.extend(terms.iter().map(|(term, _)| memory::having_call(project, scope, term, effort.having)));
-    }
-    let mut answers = tx.query_all(calls)?.into_iter();
+    let of_scope = |(project, scope): &Place| {
+        let having = terms.iter().map(|(term, _)| memory::having(project, scope, term, effort.having));
+        having.collect::<Vec<_>>()
+    };
+    let found = tx.fetch(filled.iter().map(|at| of_scope(&places[*at])).collect::<Vec<_>>())?;
     let mut counted: Vec<BTreeMap<String, Vec<u32>>> = Vec::new();
     let mut weighing = Vec::new();
-    for at in filled {
+    for (at, found) in filled.iter().zip(found) {
         let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        for (term, having) in having.iter_mut().enumerate() {
-            for (id, count) in memory::counts(answers.next().unwrap_or_default())? {
+        for (term, (having, memories)) in having.iter_mut().zip(found).enumerate() {
+            for (id, count) in memories {
                 *having += 1;
                 counts.entry(id).or_insert_with(|| vec![0; terms.len()])[term] = count;
             }
         }
         let ids: Vec<String> = counts.keys().cloned().collect();
-        weighing.push(memory::weigh_call(&places[*at].0, &ids));
+        weighing.push(memory::weights(&places[*at].0, &ids));
         counted.push(counts);
     }
     let mut found = Vec::new();
-    for ((at, mut counts), rows) in filled.iter().zip(counted).zip(tx.query_all(weighing)?) {
-        found.extend(memory::weights(rows)?.into_iter().filter_map(|weight| {
+    for ((at, mut counts), weights) in filled.iter().zip(counted).zip(tx.fetch(weighing)?) {
+        found.extend(weights.into_iter().filter_map(|weight| {
             let counts = counts.remove(&weight.id)?;
             Some(Hit { place: *at, weight, counts })
         }));

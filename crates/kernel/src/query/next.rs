@@ -51,8 +51,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
         }
     }
     // Only a hold that is over frees a started task, and mostly there is none.
-    let (sql, args) = hold::due_call(project, scene.now, 1);
-    if !scene.dead.is_empty() || !tx.query(sql, &args)?.is_empty() {
+    if !scene.dead.is_empty() || !tx.fetch(hold::due(project, scene.now, 1))?.is_empty() {
         heads.extend(read(tx, project, &task::Stream::Status(Status::Started, false), &start, 1, &over)?);
     }
     let Some(best) = heads.into_iter().min_by_key(|full| full.task.rank()) else {
@@ -72,8 +71,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
 /// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
 pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
     let quiet: Time = scene.now - rule::TASK_TTL;
-    let (sql, args) = agent::due_call(scene.project_id(), quiet, scene.now);
-    let rows = agent::many(tx.query(sql, &args)?)?;
+    let rows = tx.fetch(agent::due(scene.project_id(), quiet, scene.now))?;
     Ok(rows
         .into_iter()
         .map(|row| row.name)

@@ -54,7 +54,7 @@ impl Kernel {
 fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Resume, labels: &[String]) -> Result<shape::Resumed> {
     let project = scene.project_id();
     let me = scene.call.actor.name.as_str();
-    let row = agent::get(tx, project, me)?;
+    let row = tx.fetch(agent::get(project, me))?;
     let focus = row.as_ref().map_or("", |row| row.focus.as_str());
     let over = |held: &task::Held| scene.is_over(held);
     let gone = gone_agents(tx, scene)?;
@@ -152,7 +152,7 @@ fn beginning(
 ) -> Result<Beginning> {
     let project = scene.project_id();
     let me = scene.call.actor.name.as_str();
-    let row = agent::get(tx, project, me)?;
+    let row = tx.fetch(agent::get(project, me))?;
     let focus = row.as_ref().map_or("", |row| row.focus.as_str());
     let over = |held: &task::Held| scene.is_over(held);
     // Who is gone matters to what else it might take, and nothing is taken.

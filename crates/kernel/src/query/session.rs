@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::agent::Process;
 use tenure_core::session::{Above, Asking, Seen, Start, Whose, by_id, decide, nearest};
 use tenure_core::task::Status;
-use tenure_core::{Error, Result, Span, Time, hold as rule};
+use tenure_core::{Result, Span, Time, hold as rule};
 use tenure_store::Tx;
 use tenure_store::table::{agent, checkout, fired, hold, project, session, task, touched};
 
@@ -126,23 +126,18 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
     let (project, says) = (scene.project_id(), look.says);
     let process = sessions::process(scene.call);
     let guards = scene.project.map_or_else(Guards::default, |project| Guards::of(project, scene.now));
-    let answers = tx.query_all(vec![
+    let (mut known, (of_id, fired_at)) = tx.fetch((
         match process.host.as_str() {
-            "" => session::of_id_call(project, &says.tool, &says.session),
-            _ => session::of_process_call(project, &process, &says.tool),
+            "" => session::of_id(project, &says.tool, &says.session),
+            _ => session::of_process(project, &process, &says.tool),
         },
         match look.depth {
-            Depth::Who => session::of_id_call(project, &says.tool, &says.session),
-            Depth::News | Depth::Loss => fired::get_call(project, &says.tool, &says.event),
+            Depth::Who => (Some(session::of_id(project, &says.tool, &says.session)), None),
+            Depth::News | Depth::Loss => (None, Some(fired::get(project, &says.tool, &says.event))),
         },
-    ])?;
-    let [first, other]: [_; 2] = answers.try_into().map_err(|_| Error::bug("two questions have two answers"))?;
-    let mut known = session::many(first)?;
-    let mut fired_at = None;
-    match look.depth {
-        Depth::Who => sessions::add(&mut known, session::many(other)?),
-        Depth::News | Depth::Loss => fired_at = fired::decode(other)?,
-    }
+    ))?;
+    let fired_at = fired_at.flatten();
+    sessions::add(&mut known, of_id.unwrap_or_default());
     let mut known = sessions::visible(tx, scene.call, project, known)?;
     let own = known
         .iter()
@@ -150,7 +145,7 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
         .filter(|row| look.given.is_none_or(|given| given == row.seen.agent))
         .cloned();
     let own = match own {
-        Some(own) => agent::get(tx, project, &own.seen.agent)?.map(|agent| (own, agent)),
+        Some(own) => tx.fetch(agent::get(project, &own.seen.agent))?.map(|agent| (own, agent)),
         None => None,
     };
     let Some((own, agent)) = own else {
@@ -228,8 +223,7 @@ fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool
 
 fn checkout_id(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
     let Some(here) = &scene.call.checkout else { return Ok(String::new()) };
-    let rows = tx.query(checkout::OF_HOST, &[scene.project_id().into(), (&here.host).into()])?;
-    let places = rows.into_iter().map(checkout::decode).collect::<Result<Vec<_>>>()?;
+    let places = tx.fetch(checkout::of_host(scene.project_id(), &here.host))?;
     Ok(places.into_iter().find(|place| place.path == here.path).map(|place| place.id).unwrap_or_default())
 }
 
@@ -237,7 +231,7 @@ fn lost(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row) -> Result<Option
     if agent.focus.is_empty() {
         return Ok(None);
     }
-    let Some(full) = task::get(tx, scene.project_id(), &agent.focus)? else { return Ok(None) };
+    let Some(full) = tx.fetch(task::get(scene.project_id(), &agent.focus))? else { return Ok(None) };
     let other = |name: &str| !name.is_empty() && name != agent.name;
     let task = full.task.id.clone();
     if let Some(held) = &full.held {
@@ -280,8 +274,7 @@ fn session_of(
     }
     // Two tools and no process that tells which is the inner one: nobody.
     let [(tool, Some(id))] = tools else { return Ok(Whose::Unknown) };
-    let (sql, args) = session::of_id_call(project, tool, id);
-    let of_id = session::many(tx.query(sql, &args)?)?;
+    let of_id = tx.fetch(session::of_id(project, tool, id))?;
     let of_id = sessions::visible(tx, scene.call, project, of_id)?;
     let of_id: Vec<Seen> = of_id.into_iter().map(|row| row.seen).collect();
     // Where nothing is known of the id it is a name alone, and that may be another's.

@@ -102,7 +102,7 @@ fn show_hold(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Hold> {
 
 fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
     let project = scene.project_id();
-    let full = task::get(tx, project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Task))?;
+    let full = tx.fetch(task::get(project, named))?.ok_or_else(|| id::unknown(named, id::Sort::Task))?;
     let blocker_gone = match full.task.blocked_on.as_str() {
         "" => false,
         on => task::existing(tx, project, &[on.to_owned()])?.iter().all(|(_, status)| *status == Status::Done),
@@ -125,7 +125,7 @@ fn around(tx: &mut dyn Tx, project: &str, root: &str) -> Result<(Vec<(String, St
     let (mut up, mut down) = (vec![root.to_owned()], vec![root.to_owned()]);
     let mut seen: [HashSet<String>; 2] = [HashSet::from([root.to_owned()]), HashSet::from([root.to_owned()])];
     while !up.is_empty() || !down.is_empty() {
-        let before = if up.is_empty() { Vec::new() } else { dep::of(tx, project, &up)? };
+        let before = if up.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &up))? };
         let after = if down.is_empty() { Vec::new() } else { dep::after_these(tx, project, &down)? };
         up = before.iter().map(|edge| edge.after.clone()).filter(|id| seen[0].insert(id.clone())).collect();
         down = after.iter().map(|(task, _)| task.clone()).filter(|id| seen[1].insert(id.clone())).collect();
@@ -143,7 +143,7 @@ fn around(tx: &mut dyn Tx, project: &str, root: &str) -> Result<(Vec<(String, St
 
 fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {
     let project = scene.project_id();
-    let middle = task::get(tx, project, root)?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
+    let middle = tx.fetch(task::get(project, root))?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
     let (mut edges, more) = around(tx, project, root)?;
     let mut named = HashSet::from([root.to_owned()]);
     let both = edges.iter().flat_map(|(task, after)| [task, after]);

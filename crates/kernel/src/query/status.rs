@@ -28,8 +28,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
     let Some(project) = scene.project else { return Ok(Counts::default()) };
     let mut counts = claim::counts(project);
     // All of them: a count that leaves some out is wrong. They are few, or else the next writes end them.
-    let (sql, args) = hold::due_call(&project.id, scene.now, usize::MAX);
-    let mut over = hold::many(tx.query(sql, &args)?)?;
+    let mut over = tx.fetch(hold::due(&project.id, scene.now, usize::MAX))?;
     for agent in &scene.dead {
         over.extend(hold::all_of_holder(tx, &project.id, agent)?);
     }
@@ -101,14 +100,16 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
 /// How many holds on paths have time left, while the hold on their task has none.
 fn over_with_task(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<i64> {
     let project = scene.project_id();
-    let (sql, args) = hold::due_call(project, scene.now, usize::MAX);
-    let tasks: Vec<String> =
-        hold::many(tx.query(sql, &args)?)?.into_iter().filter(hold::Row::is_task).map(|hold| hold.subject).collect();
+    let tasks: Vec<String> = tx
+        .fetch(hold::due(project, scene.now, usize::MAX))?
+        .into_iter()
+        .filter(hold::Row::is_task)
+        .map(|hold| hold.subject)
+        .collect();
     if tasks.is_empty() {
         return Ok(0);
     }
-    let (sql, args) = path::of_tasks_call(project, &tasks);
-    let bound = hold::many(tx.query(sql, &args)?)?;
+    let bound = tx.fetch(path::of_tasks(project, &tasks))?;
     let over = bound.iter().filter(|row| !rule::lapsed(scene.now, row.expires_at) && !scene.died(row));
     Ok(i64::try_from(over.count()).unwrap_or(i64::MAX))
 }
@@ -146,7 +147,7 @@ fn blocked_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Ve
 
 fn stuck_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<Hindered>> {
     let ids: Vec<String> = tasks.iter().map(|full| full.task.id.clone()).collect();
-    let edges = if ids.is_empty() { Vec::new() } else { dep::of(tx, project, &ids)? };
+    let edges = if ids.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &ids))? };
     Ok(tasks
         .iter()
         .map(|full| {

@@ -119,7 +119,8 @@ pub(super) fn why(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Sto
         }
         "n" => {
             let row = get_note(tx, scene, named)?;
-            let events = event::page(tx, project, &event::Filter::default(), (row.number - 1, i64::MAX), false, 1)?;
+            let events =
+                tx.fetch(event::page(project, &event::Filter::default(), (row.number - 1, i64::MAX), false, 1))?;
             let its = events.into_iter().filter(|event| event.number == row.number);
             (its.map(told).collect::<Result<Vec<_>>>()?, false)
         }
@@ -144,7 +145,7 @@ fn offered(tx: &mut dyn Tx, scene: &Scene<'_>, row: &place::Row) -> Result<Vec<S
     let mut told = Vec::new();
     for wanted in row.wanted.iter().take(LONGEST) {
         let filter = event::Filter { subject: wanted.clone(), ..event::Filter::default() };
-        for event in event::page(tx, scene.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST)? {
+        for event in tx.fetch(event::page(scene.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST))? {
             let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
             if data["place"] == row.id.as_str() {
                 told.push(sentence(scene, event)?);

@@ -43,7 +43,7 @@ impl Kernel {
                 let mut row = [row];
                 paths::as_found(tx, project, &mut row)?;
                 let filter = event::Filter { hold: subject.to_owned(), ..event::Filter::default() };
-                let mut events = event::page(tx, project, &filter, (0, i64::MAX), true, LONGEST + 1)?;
+                let mut events = tx.fetch(event::page(project, &filter, (0, i64::MAX), true, LONGEST + 1))?;
                 let more = events.len() > LONGEST;
                 events.truncate(LONGEST);
                 let mut story = tell(scene, subject, (events, more), &OF_HOLD)?;
@@ -57,7 +57,7 @@ impl Kernel {
                 let found = of_memory(tx, scene, subject)?;
                 return tell(scene, subject, found, &OF_MEMORY);
             }
-            task::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
+            tx.fetch(task::get(project, subject))?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
             let found = newest(tx, project, subject, About::Other, LONGEST)?;
             tell(scene, subject, found, &OF_TASK)
         })
@@ -87,7 +87,7 @@ pub(super) fn newest(
     let mut found = Vec::new();
     let mut below = i64::MAX;
     for _ in 0..PAGES {
-        let page = event::page(tx, project, &filter, (0, below), true, limit + 1)?;
+        let page = tx.fetch(event::page(project, &filter, (0, below), true, limit + 1))?;
         let last = page.last().filter(|_| page.len() > limit).map(|row| row.number);
         found.extend(page.into_iter().filter(|row| {
             let data = serde_json::from_str(&row.data).unwrap_or_default();

@@ -61,14 +61,14 @@ fn tell(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern) -> Result<Story> 
 fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<bool> {
     let project = scene.project_id();
     let here = check::here(tx, scene)?;
-    let mut calls: Vec<_> =
-        pattern.shorter_prefixes().iter().map(|prefix| path::past_call(project, prefix, HOLDS)).collect();
-    calls.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below_call(project, &begin, &end, HOLDS)));
+    let mut statements: Vec<_> =
+        pattern.shorter_prefixes().iter().map(|prefix| path::past(project, prefix, HOLDS)).collect();
+    statements.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below(project, &begin, &end, HOLDS)));
     let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
     let mut more = false;
-    for rows in tx.query_all(calls)? {
+    for rows in tx.fetch(statements)? {
         more |= rows.len() == HOLDS;
-        found.extend(hold::many(rows)?.into_iter().map(|row| (row.fence, row)));
+        found.extend(rows.into_iter().map(|row| (row.fence, row)));
     }
     let mut found: Vec<hold::Row> = found.into_values().collect();
     paths::as_found(tx, project, &mut found)?;
@@ -88,7 +88,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
             id => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
         };
         let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
-        for event in event::page(tx, project, &filter, (0, i64::MAX), false, EVENTS)? {
+        for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
             // Mail about it is nobody else's, and commits are told below.
             if event.kind == COMMITTED || event.kind.starts_with("message.") {
@@ -145,7 +145,7 @@ fn literal(pattern: &Pattern) -> &str {
 /// The commits that files of the pattern were in.
 fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
     let filter = event::Filter { kind: COMMITTED.to_owned(), ..event::Filter::default() };
-    for row in event::page(tx, scene.project_id(), &filter, (0, i64::MAX), true, COMMITS)? {
+    for row in tx.fetch(event::page(scene.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
         let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
         let paths = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let its: Vec<&str> = paths.filter(|path| pattern.matches(path.trim_start_matches("./"))).collect();

@@ -9,7 +9,7 @@ use tenure_core::{Error, Kind, Result, Time, event, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };
-use tenure_store::{Entropy, Sql, Tx};
+use tenure_store::{Entropy, Statement, Tx};
 
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
 use crate::access::{self, owner_of};
@@ -302,8 +302,7 @@ impl<'a> Unit<'a> {
     pub(crate) fn redraw(&mut self, sort: id::Sort) -> Result<String> {
         loop {
             let drawn = self.draw_next(sort);
-            let (sql, args) = exists_call(&self.project.id, sort, &drawn);
-            if self.tx.query(sql, &args)?.is_empty() {
+            if !self.tx.fetch(exists(&self.project.id, sort, &drawn))? {
                 return Ok(drawn);
             }
         }
@@ -332,7 +331,7 @@ impl<'a> Unit<'a> {
         if let Some(agent) = self.agent.as_ref().filter(|agent| agent.name == name) {
             return Ok(agent.clone());
         }
-        match agent::get(self.tx, &self.project.id, name)? {
+        match self.tx.fetch(agent::get(&self.project.id, name))? {
             Some(agent) => Ok(agent),
             None => Err(self.unknown_agent(name)?),
         }
@@ -350,15 +349,15 @@ impl<'a> Unit<'a> {
     }
 }
 
-fn exists_call(project: &str, sort: id::Sort, drawn: &str) -> (Sql, Vec<tenure_store::Value>) {
+fn exists(project: &str, sort: id::Sort, drawn: &str) -> Statement<bool> {
     match sort {
-        id::Sort::Hold => hold::exists_call(project, drawn),
-        id::Sort::Note => note::exists_call(project, drawn),
-        id::Sort::Memory => memory::exists_call(project, drawn),
-        id::Sort::Message => message::exists_call(project, drawn),
-        id::Sort::Place => place::exists_call(project, drawn),
-        id::Sort::Token => token::exists_call(drawn),
-        _ => task::exists_call(project, drawn),
+        id::Sort::Hold => hold::exists(project, drawn),
+        id::Sort::Note => note::exists(project, drawn),
+        id::Sort::Memory => memory::exists(project, drawn),
+        id::Sort::Message => message::exists(project, drawn),
+        id::Sort::Place => place::exists(project, drawn),
+        id::Sort::Token => token::exists(drawn),
+        _ => task::exists(project, drawn),
     }
 }
 

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
-use tenure_store::Sql;
+use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
 
-use super::{Unit, exists_call, people_only};
+use super::{Unit, exists, people_only};
 use crate::settle;
 use crate::shape;
 
@@ -19,6 +19,9 @@ pub(crate) struct Loaded {
     /// The paths that are held for it.
     pub(crate) bound: Vec<hold::Row>,
 }
+
+/// What the store knows of a task, as [`Unit::load`] reads it: the task, what was shown of it, its dependencies, its paths.
+type Found = (Option<task::Full>, Option<i64>, Vec<dep::Edge>, Vec<hold::Row>);
 
 /// The event that grants a hold.
 pub(crate) struct Grant<'a> {
@@ -44,42 +47,37 @@ impl Unit<'_> {
     /// Loads a task with everything an op decides on, and ends its hold first if that is over.
     pub(crate) fn load(&mut self, task: &str) -> Result<Loaded> {
         id::named(task, id::Sort::Task)?;
-        let calls = self.load_calls(task);
-        let answers = self.tx.query_all(calls)?;
-        self.loaded(task, answers)
+        let statements = self.load_statements(task);
+        let found = self.tx.fetch(statements)?;
+        self.loaded(task, found)
     }
 
     /// The same, with an id that is free, drawn for what the op is about to make.
     pub(crate) fn load_and_draw(&mut self, task: &str, making: id::Sort) -> Result<(Loaded, String)> {
         id::named(task, id::Sort::Task)?;
         let fresh = self.draw_next(making);
-        let mut calls = self.load_calls(task);
-        calls.push(exists_call(&self.project.id, making, &fresh));
-        let mut answers = self.tx.query_all(calls)?;
-        let taken = answers.pop().is_some_and(|rows| !rows.is_empty());
-        let loaded = self.loaded(task, answers)?;
+        let statements = (self.load_statements(task), exists(&self.project.id, making, &fresh));
+        let (found, taken) = self.tx.fetch(statements)?;
+        let loaded = self.loaded(task, found)?;
         Ok((loaded, if taken { self.redraw(making)? } else { fresh }))
     }
 
-    fn load_calls(&self, task: &str) -> Vec<(Sql, Vec<tenure_store::Value>)> {
+    fn load_statements(&self, task: &str) -> impl Batch<Output = Found> + use<> {
         let project = &self.project.id;
-        vec![
-            task::get_call(project, task),
-            shown::get_call(project, self.me(), task),
-            dep::of_one_call(project, task),
-            path::of_tasks_call(project, &[task.to_owned()]),
-        ]
+        (
+            task::get(project, task),
+            shown::get(project, self.me(), task),
+            dep::of_one(project, task),
+            path::of_tasks(project, &[task.to_owned()]),
+        )
     }
 
-    fn loaded(&mut self, task: &str, answers: Vec<Vec<tenure_store::Row>>) -> Result<Loaded> {
-        let [full, shown, edges, bound]: [_; 4] =
-            answers.try_into().map_err(|_| Error::bug("four questions have four answers"))?;
-        let mut full = task::one(full)?.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
-        let mut bound = hold::many(bound)?;
+    fn loaded(&mut self, task: &str, (full, shown, edges, mut bound): Found) -> Result<Loaded> {
+        let mut full = full.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
         if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
             settle::expire(self, &mut full, &std::mem::take(&mut bound))?;
         }
-        Ok(Loaded { full, edges: dep::edges(edges)?, shown: shown::decode(shown)?, bound })
+        Ok(Loaded { full, edges, shown, bound })
     }
 
     /// Which of some tasks that a request names exist, with their status, in no order.

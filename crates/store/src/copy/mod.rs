@@ -23,6 +23,7 @@ pub use crate::atomic_file::Existing;
 use crate::error::{self, corrupt};
 use crate::migrate::{BACKUP_ID, STEPS, VERSION};
 use crate::sqlite::{Keep, SqliteTx};
+use crate::statement::{self, Statement};
 use crate::store::{Entered, Identity};
 use crate::table::{project, shown};
 use crate::tx::{Tx, Value};
@@ -108,15 +109,9 @@ pub fn projects(tx: &mut dyn Tx) -> Result<Vec<project::Row>> {
 
 /// The rows of each table.
 pub fn counts(tx: &mut dyn Tx) -> Result<Vec<(&'static str, i64)>> {
-    let calls = layout::all().map(|(_, statements)| (statements.count, Vec::new())).collect();
-    let answers = tx.query_all(calls)?;
-    layout::all()
-        .zip(answers)
-        .map(|((table, _), rows)| {
-            let row = rows.first().ok_or_else(|| Error::bug("a count without a row"))?;
-            Ok((table.name, row.int(0)?))
-        })
-        .collect()
+    let counts = layout::all().map(|(_, statements)| Statement::new(statements.count, Vec::new(), statement::number));
+    let counts = tx.fetch(counts.collect::<Vec<_>>())?;
+    Ok(layout::all().zip(counts).map(|((table, _), rows)| (table.name, rows)).collect())
 }
 
 /// Copies all rows of all tables.

@@ -3,7 +3,8 @@
 use tenure_core::agent::{Process, Sign};
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, first, list as listed};
+use crate::statement::Statement;
+use crate::tx::{Sql, Tx, first, list as json_list};
 
 /// An agent's row.
 #[derive(Clone, Debug)]
@@ -35,48 +36,57 @@ impl Row {
     }
 }
 
-const GET: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner
-     FROM agent WHERE project = $1 AND name = $2",
-);
+/// The columns of an agent, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix;
+            name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner)
+    };
+}
 
-const LIST: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner
-     FROM agent WHERE project = $1 AND name > $2 ORDER BY name LIMIT $3",
-);
+const GET: Sql = Sql::same(concat!("SELECT ", columns!(""), " FROM agent WHERE project = $1 AND name = $2"));
 
-const RECENT: Sql = Sql::same(
-    "SELECT name, tool, registered_at, last_seen, ended_at, focus, host, boot, pidns, pid, started, mcp, owner
-     FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3",
-);
+const LIST: Sql =
+    Sql::same(concat!("SELECT ", columns!(""), " FROM agent WHERE project = $1 AND name > $2 ORDER BY name LIMIT $3"));
+
+const RECENT: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM agent WHERE project = $1 AND gone = 0 AND last_seen > $2 ORDER BY last_seen DESC, name LIMIT $3"
+));
 
 /// An agent with a live hold is there for as long as that hold, however long ago its last op was.
 /// The offset keeps PostgreSQL from joining the two, which without statistics reads every live hold for each agent.
 const DUE: Sql = Sql::same(
-    "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
-     FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
+    concat!("SELECT ", columns!("a."), " FROM agent a WHERE a.project = $1 AND a.gone = 0 AND a.last_seen <= $2
        AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.project = $1 AND h.holder = a.name AND h.ended_at = 0 AND +h.expires_at > $3
                        LIMIT 1 OFFSET 0)
-     ORDER BY a.last_seen, a.name LIMIT 1000",
+     ORDER BY a.last_seen, a.name LIMIT 1000"),
 );
 
 /// Looked up from the holds there are, from one holder to the next: agents that once were remain and far outnumber those
 /// that hold something, and one that holds something may hold thousands of files.
 const HOLDERS: Sql = Sql::pair(
-    "WITH RECURSIVE h (holder) AS (
+    concat!(
+        "WITH RECURSIVE h (holder) AS (
          SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
          UNION ALL
          SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
          FROM h WHERE h.holder IS NOT NULL)
-     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
-     FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
-    "WITH RECURSIVE h (holder) AS (
+     SELECT ",
+        columns!("a."),
+        " FROM h CROSS JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000"
+    ),
+    concat!(
+        "WITH RECURSIVE h (holder) AS (
          SELECT MIN(holder) FROM hold WHERE project = $1 AND ended_at = 0
          UNION ALL
          SELECT (SELECT MIN(n.holder) FROM hold n WHERE n.project = $1 AND n.ended_at = 0 AND n.holder > h.holder)
          FROM h WHERE h.holder IS NOT NULL)
-     SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
-     FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000",
+     SELECT ",
+        columns!("a."),
+        " FROM h JOIN agent a ON a.project = $1 AND a.name = h.holder AND a.host = $2 ORDER BY a.name LIMIT 1000"
+    ),
 );
 
 fn decode(mut row: crate::Row) -> Result<Row> {
@@ -99,23 +109,13 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-fn all(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// The statement that reads one agent; see [`one`].
-pub fn get_call(project: &str, name: &str) -> (Sql, Vec<crate::Value>) {
-    (GET, vec![project.into(), name.into()])
-}
-
-/// Decodes the answer to [`get_call`].
-pub fn one(rows: Vec<crate::Row>) -> Result<Option<Row>> {
-    first(rows).map(decode).transpose()
-}
-
 /// One agent.
-pub fn get(tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<Row>> {
-    one(tx.query(GET, &[project.into(), name.into()])?)
+pub fn get(project: &str, name: &str) -> Statement<Option<Row>> {
+    Statement::new(GET, vec![project.into(), name.into()], |rows| first(rows).map(decode).transpose())
 }
 
 /// Which of some names are known, in no order.
@@ -125,7 +125,7 @@ pub fn existing(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<
         "SELECT a.name FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT name FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
     );
-    tx.query(sql, &[project.into(), listed(names)])?.into_iter().map(|mut row| row.text(0)).collect()
+    tx.query(sql, &[project.into(), json_list(names)])?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
 /// Where an agent was last seen, and whose it is.
@@ -147,7 +147,7 @@ pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<V
          FROM json_array_elements_text(CAST($2 AS JSON)) j
          CROSS JOIN LATERAL (SELECT * FROM agent WHERE project = $1 AND name = j.value OFFSET 0) a",
     );
-    let rows = tx.query(sql, &[project.into(), listed(names)])?;
+    let rows = tx.query(sql, &[project.into(), json_list(names)])?;
     rows.into_iter()
         .map(|mut row| {
             let process = Process {
@@ -164,40 +164,41 @@ pub fn whereabouts(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<V
 
 /// A page of agents by name.
 pub fn list(tx: &mut dyn Tx, project: &str, after: &str, limit: usize) -> Result<Vec<Row>> {
-    all(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
+    many(tx.query(LIST, &[project.into(), after.into(), limit.into()])?)
 }
 
 /// Agents seen after an instant, latest first.
 pub fn recent(tx: &mut dyn Tx, project: &str, since: Time, limit: usize) -> Result<Vec<Row>> {
-    all(tx.query(RECENT, &[project.into(), since.into(), limit.into()])?)
+    many(tx.query(RECENT, &[project.into(), since.into(), limit.into()])?)
 }
 
-/// The statement that reads the agents not yet marked gone that were last seen at or before an instant.
-pub fn due_call(project: &str, until: Time, now: Time) -> (Sql, Vec<crate::Value>) {
-    (DUE, vec![project.into(), until.into(), now.into()])
-}
-
-/// Decodes the answer to [`due_call`].
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
-    all(rows)
+/// The agents not yet marked gone that were last seen at or before an instant.
+pub fn due(project: &str, until: Time, now: Time) -> Statement<Vec<Row>> {
+    Statement::new(DUE, vec![project.into(), until.into(), now.into()], many)
 }
 
 /// Agents of one machine that hold something: whose processes are worth a look.
 pub fn holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
-    all(tx.query(HOLDERS, &[project.into(), host.into()])?)
+    many(tx.query(HOLDERS, &[project.into(), host.into()])?)
 }
 
 /// Agents of one machine that wait for something.
 pub fn waiters(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
-         FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
-         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000",
-        "SELECT a.name, a.tool, a.registered_at, a.last_seen, a.ended_at, a.focus, a.host, a.boot, a.pidns, a.pid, a.started, a.mcp, a.owner
-         FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
-         JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000",
+        concat!(
+            "SELECT ",
+            columns!("a."),
+            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
+         CROSS JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000"
+        ),
+        concat!(
+            "SELECT ",
+            columns!("a."),
+            " FROM (SELECT DISTINCT agent FROM place WHERE project = $1 AND ended_at = 0) w
+         JOIN agent a ON a.project = $1 AND a.name = w.agent AND a.host = $2 ORDER BY a.name LIMIT 1000"
+        ),
     );
-    all(tx.query(sql, &[project.into(), host.into()])?)
+    many(tx.query(sql, &[project.into(), host.into()])?)
 }
 
 /// The agent calls through MCP.

@@ -4,7 +4,8 @@ use tenure_core::checkout::Known;
 use tenure_core::site::Top;
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, Value, list};
+use crate::statement::Statement;
+use crate::tx::{Sql, Tx, list};
 
 /// One working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +24,14 @@ pub struct Row {
     pub common_inode: i64,
 }
 
-/// The statement that reads the checkouts of a project on a host; see [`decode`].
-pub const OF_HOST: Sql = Sql::same(
-    "SELECT host, path, id, common_path, common_device, common_inode FROM checkout
-     WHERE project = $1 AND host = $2 ORDER BY path LIMIT 1000",
-);
+/// The columns of a working tree, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix; host, path, id, common_path, common_device, common_inode)
+    };
+}
 
-/// Decodes a row of [`OF_HOST`].
-pub fn decode(mut row: crate::Row) -> Result<Row> {
+fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
         host: row.text(0)?,
         path: row.text(1)?,
@@ -41,13 +42,28 @@ pub fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+    rows.into_iter().map(decode).collect()
+}
+
+/// The working trees of a project on a host.
+pub fn of_host(project: &str, host: &str) -> Statement<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM checkout WHERE project = $1 AND host = $2 ORDER BY path LIMIT 1000"
+    ));
+    Statement::new(sql, vec![project.into(), host.into()], many)
+}
+
 /// The working trees on a host, of any project, whose common directory has an inode.
 pub fn of_inode(tx: &mut dyn Tx, host: &str, inode: i64) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT host, path, id, common_path, common_device, common_inode FROM checkout
-         WHERE host = $1 AND common_inode = $2 ORDER BY project, path LIMIT 1000",
-    );
-    tx.query(sql, &[host.into(), inode.into()])?.into_iter().map(decode).collect()
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM checkout WHERE host = $1 AND common_inode = $2 ORDER BY project, path LIMIT 1000"
+    ));
+    many(tx.query(sql, &[host.into(), inode.into()])?)
 }
 
 /// Remembers a working tree, or what its common directory now is.
@@ -96,20 +112,13 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<
 }
 
 /// All checkouts of a project, by machine and top.
-pub fn all(tx: &mut dyn Tx, project: &str) -> Result<Vec<Known>> {
-    let (sql, args) = all_call(project);
-    known(tx.query(sql, &args)?)
-}
-
-/// The statement that reads them; see [`known`].
-pub fn all_call(project: &str) -> (Sql, Vec<Value>) {
+pub fn all(project: &str) -> Statement<Vec<Known>> {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
-    (sql, vec![project.into()])
-}
-
-/// Decodes the rows of [`all_call`].
-pub fn known(rows: Vec<crate::Row>) -> Result<Vec<Known>> {
-    rows.into_iter().map(|mut row| Ok(Known { id: row.text(0)?, host: row.text(1)?, path: row.text(2)? })).collect()
+    let read = |rows: Vec<crate::Row>| {
+        let known = |mut row: crate::Row| Ok(Known { id: row.text(0)?, host: row.text(1)?, path: row.text(2)? });
+        rows.into_iter().map(known).collect()
+    };
+    Statement::new(sql, vec![project.into()], read)
 }
 
 /// A checkout of any project, found by where it is.
@@ -129,8 +138,8 @@ pub struct Near {
     pub top: Top,
 }
 
-/// The statement that reads the checkouts of all projects whose tops are these, on one machine; see [`near`].
-pub fn at_call(host: &str, paths: &[String]) -> (Sql, Vec<Value>) {
+/// The checkouts of all projects whose tops are these, on one machine.
+pub fn at(host: &str, paths: &[String]) -> Statement<Vec<Near>> {
     let sql = Sql::pair(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM json_each($2) l CROSS JOIN checkout c JOIN project p ON p.id = c.project
@@ -142,22 +151,21 @@ pub fn at_call(host: &str, paths: &[String]) -> (Sql, Vec<Value>) {
                              WHERE k.host = $1 AND k.path = l.value OFFSET 0) c
          JOIN project p ON p.id = c.project ORDER BY c.path, c.project",
     );
-    (sql, vec![host.into(), list(paths)])
+    Statement::new(sql, vec![host.into(), list(paths)], near)
 }
 
 /// The same of those whose tops are a text or come after it, and before another; without an end all that come after it.
-pub fn between_call(host: &str, begin: &str, end: &str) -> (Sql, Vec<Value>) {
+pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<Near>> {
     let sql = Sql::same(
         "SELECT c.project, p.key, p.label, p.waiting, c.id, c.host, c.path
          FROM checkout c JOIN project p ON p.id = c.project
          WHERE c.host = $1 AND c.path >= $2 AND c.path < $3 ORDER BY c.path, c.project",
     );
     let end = if end.is_empty() { "\u{10ffff}" } else { end };
-    (sql, vec![host.into(), begin.into(), end.into()])
+    Statement::new(sql, vec![host.into(), begin.into(), end.into()], near)
 }
 
-/// Decodes the rows of [`at_call`] and [`between_call`].
-pub fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
+fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
     let decode = |mut row: crate::Row| {
         Ok(Near {
             project: row.text(0)?,

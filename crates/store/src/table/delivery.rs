@@ -2,6 +2,7 @@
 
 use tenure_core::Result;
 
+use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value, first};
 
 /// Where an agent is in the log of a project. All numbers are those of events.
@@ -17,32 +18,16 @@ pub struct Row {
     pub mail_confirmed: i64,
 }
 
-/// The statement that reads it; see [`decode`].
-pub fn get_call(project: &str, agent: &str) -> (Sql, Vec<Value>) {
-    let sql = Sql::same(
-        "SELECT offered, confirmed, mail_offered, mail_confirmed FROM delivery WHERE project = $1 AND agent = $2",
-    );
-    (sql, vec![project.into(), agent.into()])
-}
-
-/// Decodes the answer to [`get_call`].
-pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Row>> {
-    first(rows)
-        .map(|row| {
-            Ok(Row {
-                offered: row.int(0)?,
-                confirmed: row.int(1)?,
-                mail_offered: row.int(2)?,
-                mail_confirmed: row.int(3)?,
-            })
-        })
-        .transpose()
+fn decode(row: crate::Row) -> Result<Row> {
+    Ok(Row { offered: row.int(0)?, confirmed: row.int(1)?, mail_offered: row.int(2)?, mail_confirmed: row.int(3)? })
 }
 
 /// Where an agent is; `None` before anything was offered to it.
-pub fn get(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Option<Row>> {
-    let (sql, args) = get_call(project, agent);
-    decode(tx.query(sql, &args)?)
+pub fn get(project: &str, agent: &str) -> Statement<Option<Row>> {
+    let sql = Sql::same(
+        "SELECT offered, confirmed, mail_offered, mail_confirmed FROM delivery WHERE project = $1 AND agent = $2",
+    );
+    Statement::new(sql, vec![project.into(), agent.into()], |rows| first(rows).map(decode).transpose())
 }
 
 /// Stores where an agent is.

@@ -4,7 +4,8 @@ use tenure_core::task::Status;
 use tenure_core::{Error, Result};
 
 use crate::error::corrupt;
-use crate::tx::{Rows, Sql, Tx, Value, list};
+use crate::statement::Statement;
+use crate::tx::{Rows, Sql, Tx, list};
 
 /// A dependency of a task and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +18,9 @@ pub struct Edge {
     pub status: Status,
 }
 
-/// The statement that reads the dependencies of several tasks; see [`edges`]. `OFFSET 0` keeps PostgreSQL from dissolving
-/// a select into the join, where without statistics it would read all rows of the project first.
-pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
+/// The dependencies of several tasks. `OFFSET 0` keeps PostgreSQL from dissolving a select into the join, where without
+/// statistics it would read all rows of the project first.
+pub fn of(project: &str, tasks: &[String]) -> Statement<Vec<Edge>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM json_each($2) j
          CROSS JOIN dep d ON d.project = $1 AND d.task = j.value
@@ -28,11 +29,11 @@ pub fn of_call(project: &str, tasks: &[String]) -> (Sql, Vec<Value>) {
          CROSS JOIN LATERAL (SELECT task, after FROM dep WHERE project = $1 AND task = j.value OFFSET 0) d
          CROSS JOIN LATERAL (SELECT status, number FROM task WHERE project = $1 AND id = d.after OFFSET 0) t",
     );
-    (sql, vec![project.into(), list(tasks)])
+    Statement::new(sql, vec![project.into(), list(tasks)], edges)
 }
 
 /// The same for one task: without a list that SQLite would set up a virtual table for.
-pub fn of_one_call(project: &str, task: &str) -> (Sql, Vec<Value>) {
+pub fn of_one(project: &str, task: &str) -> Statement<Vec<Edge>> {
     let sql = Sql::pair(
         "SELECT d.task, d.after, t.status, t.number FROM dep d
          CROSS JOIN task t ON t.project = $1 AND t.id = d.after WHERE d.project = $1 AND d.task = $2",
@@ -40,12 +41,12 @@ pub fn of_one_call(project: &str, task: &str) -> (Sql, Vec<Value>) {
          CROSS JOIN LATERAL (SELECT status, number FROM task WHERE project = $1 AND id = d.after OFFSET 0) t
          WHERE d.project = $1 AND d.task = $2",
     );
-    (sql, vec![project.into(), task.into()])
+    Statement::new(sql, vec![project.into(), task.into()], edges)
 }
 
 /// Decodes rows of (task, after, status, number of what is after), and sorts them by the task and then by age: a list
 /// that travels as a parameter is joined row by row, and an ORDER BY would tempt planners into reading an index whole.
-pub fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
+fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
     let mut found = rows
         .into_iter()
         .map(|mut row| {
@@ -56,12 +57,6 @@ pub fn edges(rows: Vec<crate::Row>) -> Result<Vec<Edge>> {
         .collect::<Result<Vec<_>>>()?;
     found.sort_by(|(a_number, a), (b_number, b)| (&a.task, a_number, &a.after).cmp(&(&b.task, b_number, &b.after)));
     Ok(found.into_iter().map(|(_, edge)| edge).collect())
-}
-
-/// The dependencies of several tasks.
-pub fn of(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec<Edge>> {
-    let (sql, args) = of_call(project, tasks);
-    edges(tx.query(sql, &args)?)
 }
 
 /// The tasks that depend on one, with their own status.

@@ -3,7 +3,8 @@
 use serde_json::json;
 use tenure_core::{Error, Result, Time};
 
-use crate::tx::{Rows, Sql, Tx, Value, Within, first};
+use crate::statement::Statement;
+use crate::tx::{Rows, Sql, Tx, first};
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +46,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// Decodes events.
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
@@ -111,43 +111,17 @@ pub struct Filter {
 
 /// A page of events with numbers in (`above`, `below`), in rising or falling order.
 pub fn page(
-    tx: &mut dyn Tx,
     project: &str,
     filter: &Filter,
     (above, below): (i64, i64),
     newest_first: bool,
     limit: usize,
-) -> Result<Vec<Row>> {
-    let (sql, args) = page_call(project, filter, (above, below), newest_first, limit);
-    many(tx.query(sql, &args)?)
-}
-
-/// The same, as far as its bytes fit.
-pub fn page_within(
-    tx: &mut dyn Tx,
-    project: &str,
-    filter: &Filter,
-    range: (i64, i64),
-    newest_first: bool,
-    (limit, bytes): (usize, usize),
-) -> Result<Within<Row>> {
-    let (sql, args) = page_call(project, filter, range, newest_first, limit);
-    tx.query_within(sql, &args, bytes)?.try_map(decode)
-}
-
-/// The statement of a [`page`]; see [`many`].
-pub fn page_call(
-    project: &str,
-    filter: &Filter,
-    (above, below): (i64, i64),
-    newest_first: bool,
-    limit: usize,
-) -> (Sql, Vec<Value>) {
+) -> Statement<Vec<Row>> {
     let mut args = vec![project.into(), above.into(), below.into(), limit.into()];
     for value in [&filter.subject, &filter.actor, &filter.kind, &filter.hold] {
         args.push(value.into());
     }
-    (statement(filter, newest_first), args)
+    Statement::new(page_sql(filter, newest_first), args, many)
 }
 
 /// The text of a page: which index SQLite walks, what the rows must be, and in which order.
@@ -176,8 +150,8 @@ macro_rules! page {
     };
 }
 
-/// The statement of [`page`]: each has its driving column as a plain equality so that both engines use its index.
-pub fn statement(filter: &Filter, newest_first: bool) -> Sql {
+/// The text of [`page`]: each has its driving column as a plain equality so that both engines use its index.
+fn page_sql(filter: &Filter, newest_first: bool) -> Sql {
     let pages = match filter {
         Filter { hold, .. } if !hold.is_empty() => page!(
             "INDEXED BY event_hold",

@@ -2,7 +2,8 @@
 
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, Value, first};
+use crate::statement::Statement;
+use crate::tx::{Sql, Tx, first};
 
 /// Remembers that a hook ran, unless that is remembered since `since`.
 pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, event: &str, now: Time, since: Time) -> Result<()> {
@@ -13,15 +14,11 @@ pub fn put(tx: &mut dyn Tx, project: &str, tool: &str, event: &str, now: Time, s
     tx.defer(sql, vec![project.into(), tool.into(), event.into(), now.into(), since.into()])
 }
 
-/// The statement that reads when one ran; see [`decode`].
-pub fn get_call(project: &str, tool: &str, event: &str) -> (Sql, Vec<Value>) {
+/// When a hook last ran.
+pub fn get(project: &str, tool: &str, event: &str) -> Statement<Option<Time>> {
     let sql = Sql::same("SELECT at FROM fired WHERE project = $1 AND tool = $2 AND event = $3");
-    (sql, vec![project.into(), tool.into(), event.into()])
-}
-
-/// Decodes the answer to [`get_call`].
-pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Time>> {
-    first(rows).map(|row| row.time(0)).transpose()
+    let read = |rows| first(rows).map(|row| row.time(0)).transpose();
+    Statement::new(sql, vec![project.into(), tool.into(), event.into()], read)
 }
 
 /// A hook.

@@ -3,7 +3,8 @@
 use tenure_core::hold::{Ending, Mode, Renewal};
 use tenure_core::{Result, Span, Time};
 
-use crate::tx::{Sql, Tx, Value, Within, first, list};
+use crate::statement::{self, Statement};
+use crate::tx::{Sql, Tx, first, list};
 
 /// A hold's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,30 +95,36 @@ pub const PATH: &str = "path";
 /// The kind of a named lock.
 pub const NAME: &str = "name";
 
-const GET: Sql = Sql::same(
-    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-     WHERE project = $1 AND id = $2",
-);
+/// The columns of a hold, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix;
+            id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
+            checkout, folded, task, asked, place, renewal)
+    };
+}
+pub(super) use columns;
 
-const DUE: Sql = Sql::same(
-    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-     WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3",
-);
+const GET: Sql = Sql::same(concat!("SELECT ", columns!(""), " FROM hold WHERE project = $1 AND id = $2"));
 
-const LIVE: Sql = Sql::same(
-    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-     WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
-     ORDER BY expires_at, id LIMIT $4",
-);
+const DUE: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM hold WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id LIMIT $3"
+));
 
-const OF_HOLDER: Sql = Sql::same(
-    "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-     WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4",
-);
+const LIVE: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM hold WHERE project = $1 AND ended_at = 0 AND (expires_at, id) > ($2, $3) AND ($5 = '' OR kind = $5)
+     ORDER BY expires_at, id LIMIT $4"
+));
+
+const OF_HOLDER: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!(""),
+    " FROM hold WHERE project = $1 AND ended_at = 0 AND holder = $2 AND id > $3 ORDER BY id LIMIT $4"
+));
 
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
@@ -143,8 +150,13 @@ fn decode(mut row: crate::Row) -> Result<Row> {
 }
 
 /// Decodes several rows.
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+pub(super) fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
+}
+
+/// Decodes the only row, if there is one.
+pub(super) fn one(rows: Vec<crate::Row>) -> Result<Option<Row>> {
+    first(rows).map(decode).transpose()
 }
 
 /// Decodes what counts all and those of one agent.
@@ -154,17 +166,18 @@ pub(crate) fn counts(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
 
 /// One hold, ended or not.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
-    first(tx.query(GET, &[project.into(), id.into()])?).map(decode).transpose()
+    one(tx.query(GET, &[project.into(), id.into()])?)
 }
 
-/// The statement that tells whether an id is taken: any row says yes.
-pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same("SELECT 1 FROM hold WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+/// Whether an id is taken.
+pub fn exists(project: &str, id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM hold WHERE project = $1 AND id = $2");
+    Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
-/// The statement that reads holds whose time is over, in the order they are settled in; see [`many`].
-pub fn due_call(project: &str, now: Time, limit: usize) -> (Sql, Vec<Value>) {
-    (DUE, vec![project.into(), now.into(), limit.into()])
+/// Holds whose time is over, in the order they are settled in.
+pub fn due(project: &str, now: Time, limit: usize) -> Statement<Vec<Row>> {
+    Statement::new(DUE, vec![project.into(), now.into(), limit.into()], many)
 }
 
 /// Ids of holds, ended or not, that begin with a text.
@@ -178,20 +191,9 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
 }
 
 /// A page of holds that have not been ended, by expiry: of one kind, or of any where the kind is empty.
-pub fn page(tx: &mut dyn Tx, project: &str, kind: &str, after: (Time, &str), limit: usize) -> Result<Vec<Row>> {
-    many(tx.query(LIVE, &[project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()])?)
-}
-
-/// The same, as far as its bytes fit.
-pub fn page_within(
-    tx: &mut dyn Tx,
-    project: &str,
-    kind: &str,
-    after: (Time, &str),
-    (limit, bytes): (usize, usize),
-) -> Result<Within<Row>> {
-    let args = [project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()];
-    tx.query_within(LIVE, &args, bytes)?.try_map(decode)
+pub fn page(project: &str, kind: &str, after: (Time, &str), limit: usize) -> Statement<Vec<Row>> {
+    let args = vec![project.into(), after.0.into(), after.1.into(), limit.into(), kind.into()];
+    Statement::new(LIVE, args, many)
 }
 
 /// A page of the holds of one agent that have not been ended, by id.
@@ -241,13 +243,7 @@ pub fn summary(tx: &mut dyn Tx, project: &str, now: Time, but: &[String]) -> Res
 }
 
 /// The longest time to live of the live holds of some agents, for each that has one.
-pub fn longest(tx: &mut dyn Tx, project: &str, agents: &[String], now: Time) -> Result<Vec<(String, Span)>> {
-    let (sql, args) = longest_call(project, agents, now);
-    spans(tx.query(sql, &args)?)
-}
-
-/// The statement of [`longest`]; see [`spans`].
-pub fn longest_call(project: &str, agents: &[String], now: Time) -> (Sql, Vec<Value>) {
+pub fn longest(project: &str, agents: &[String], now: Time) -> Statement<Vec<(String, Span)>> {
     let sql = Sql::pair(
         "SELECT holder, MAX(ttl) FROM hold WHERE project = $1 AND ended_at = 0 AND +expires_at > $3
            AND holder IN (SELECT value FROM json_each($2)) GROUP BY holder ORDER BY holder",
@@ -256,12 +252,8 @@ pub fn longest_call(project: &str, agents: &[String], now: Time) -> (Sql, Vec<Va
             WHERE project = $1 AND holder = p.value AND ended_at = 0 AND +expires_at > $3 OFFSET 0) h
          GROUP BY h.holder ORDER BY h.holder",
     );
-    (sql, vec![project.into(), list(agents), now.into()])
-}
-
-/// Decodes the answer to [`longest_call`].
-pub fn spans(rows: Vec<crate::Row>) -> Result<Vec<(String, Span)>> {
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, Span(row.int(1)?)))).collect()
+    let read = |rows: Vec<crate::Row>| rows.into_iter().map(|mut row| Ok((row.text(0)?, Span(row.int(1)?)))).collect();
+    Statement::new(sql, vec![project.into(), list(agents), now.into()], read)
 }
 
 /// Grants a hold on a task.

@@ -2,43 +2,38 @@
 
 use tenure_core::{Result, Span, Time};
 
-use super::hold::{Row, counts, many};
-use crate::tx::{Sql, Tx, Value};
-
-/// The statement that reads the lock of a name that has not been ended, lapsed or not; see [`many`](super::hold::many).
-pub fn live_call(project: &str, name: &str) -> (Sql, Vec<Value>) {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND subject = $2 AND ended_at = 0 AND kind = 'name'",
-    );
-    (sql, vec![project.into(), name.into()])
-}
+use super::hold::{Row, columns, counts, many, one};
+use crate::statement::Statement;
+use crate::tx::{Sql, Tx};
 
 /// The lock of a name that has not been ended, lapsed or not.
-pub fn live(tx: &mut dyn Tx, project: &str, name: &str) -> Result<Option<Row>> {
-    let (sql, args) = live_call(project, name);
-    Ok(many(tx.query(sql, &args)?)?.pop())
+pub fn live(project: &str, name: &str) -> Statement<Option<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold WHERE project = $1 AND subject = $2 AND ended_at = 0 AND kind = 'name'"
+    ));
+    Statement::new(sql, vec![project.into(), name.into()], one)
 }
 
 /// The newest locks of a name, ended or not, the last granted first.
 pub fn newest(tx: &mut dyn Tx, project: &str, name: &str, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND subject = $2 AND kind = 'name' ORDER BY fence DESC LIMIT $3",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold WHERE project = $1 AND subject = $2 AND kind = 'name' ORDER BY fence DESC LIMIT $3"
+    ));
     many(tx.query(sql, &[project.into(), name.into(), limit.into()])?)
 }
 
 /// The newest lock of a name that an agent had, ended or not.
 pub fn last_of(tx: &mut dyn Tx, project: &str, name: &str, holder: &str) -> Result<Option<Row>> {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND subject = $2 AND kind = 'name' AND holder = $3 ORDER BY fence DESC LIMIT 1",
-    );
-    Ok(many(tx.query(sql, &[project.into(), name.into(), holder.into()])?)?.pop())
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold WHERE project = $1 AND subject = $2 AND kind = 'name' AND holder = $3 ORDER BY fence DESC LIMIT 1"
+    ));
+    one(tx.query(sql, &[project.into(), name.into(), holder.into()])?)
 }
 
 /// How many locks have time left: in the project, and of one agent.

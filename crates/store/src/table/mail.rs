@@ -4,7 +4,8 @@ use tenure_core::{Result, Time};
 
 use super::message::{self, columns};
 use crate::error::corrupt;
-use crate::tx::{Sql, Tx, Value};
+use crate::statement::{self, Statement};
+use crate::tx::{Sql, Tx};
 
 /// What a row of somebody's mail says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,7 @@ macro_rules! select {
     };
 }
 
-/// Decodes the rows of [`after_call`].
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter()
         .map(|mut row| {
             let what = match row.text(1)?.as_str() {
@@ -75,23 +75,23 @@ pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
         .collect()
 }
 
-/// The statement that reads the mail of an agent that nobody has confirmed as shown, in order; see [`many`].
-pub fn unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Value>) {
+/// The mail of an agent that has not been confirmed as shown, in order.
+pub fn unread(project: &str, recipient: &str, limit: usize) -> Statement<Vec<Row>> {
     let sql = select!(
         "x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
          ORDER BY x.number LIMIT $3"
     );
-    (sql, vec![project.into(), recipient.into(), limit.into()])
+    Statement::new(sql, vec![project.into(), recipient.into(), limit.into()], many)
 }
 
-/// The statement that counts that mail, up to a limit: one row, one number.
-pub fn count_unread_call(project: &str, recipient: &str, limit: usize) -> (Sql, Vec<Value>) {
+/// How much of that mail there is, up to a limit.
+pub fn count_unread(project: &str, recipient: &str, limit: usize) -> Statement<i64> {
     let sql = Sql::same(
         "SELECT COUNT(*) FROM (SELECT 1 FROM mail x WHERE x.project = $1 AND x.recipient = $2
              AND x.number > COALESCE((SELECT d.mail_confirmed FROM delivery d WHERE d.project = $1 AND d.agent = $2), 0)
              LIMIT $3) unread",
     );
-    (sql, vec![project.into(), recipient.into(), limit.into()])
+    Statement::new(sql, vec![project.into(), recipient.into(), limit.into()], statement::number)
 }
 
 /// What the mail of an agent has of a message: the message, its end, both or nothing.

@@ -20,9 +20,16 @@ pub struct Row {
     pub set_by: String,
 }
 
+/// The columns of a membership, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix; principal, key, role, set_at, set_by)
+    };
+}
+
 /// All memberships of a principal, by key.
 pub fn of(tx: &mut dyn Tx, principal: &str) -> Result<Vec<Row>> {
-    let sql = Sql::same("SELECT principal, key, role, set_at, set_by FROM member WHERE principal = $1 ORDER BY key");
+    let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM member WHERE principal = $1 ORDER BY key"));
     tx.query(sql, &[principal.into()])?.into_iter().map(decode).collect()
 }
 
@@ -30,17 +37,21 @@ pub fn of(tx: &mut dyn Tx, principal: &str) -> Result<Vec<Row>> {
 pub fn list(tx: &mut dyn Tx, key: Option<&str>, after: (&str, &str), limit: usize) -> Result<Vec<Row>> {
     let rows = match key {
         Some(key) => {
-            let sql = Sql::same(
-                "SELECT principal, key, role, set_at, set_by FROM member WHERE key = $1 AND principal > $2
-                 ORDER BY principal LIMIT $3",
-            );
+            let sql = Sql::same(concat!(
+                "SELECT ",
+                columns!(""),
+                " FROM member WHERE key = $1 AND principal > $2
+                 ORDER BY principal LIMIT $3"
+            ));
             tx.query(sql, &[key.into(), after.0.into(), limit.into()])?
         }
         None => {
-            let sql = Sql::same(
-                "SELECT principal, key, role, set_at, set_by FROM member WHERE (principal, key) > ($1, $2)
-                 ORDER BY principal, key LIMIT $3",
-            );
+            let sql = Sql::same(concat!(
+                "SELECT ",
+                columns!(""),
+                " FROM member WHERE (principal, key) > ($1, $2)
+                 ORDER BY principal, key LIMIT $3"
+            ));
             tx.query(sql, &[after.0.into(), after.1.into(), limit.into()])?
         }
     };

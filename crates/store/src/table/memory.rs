@@ -4,6 +4,7 @@ use tenure_core::memory::{Kind, Scope};
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt;
+use crate::statement::{self, Statement};
 use crate::tx::{Sql, Tx, Value, first, list};
 
 /// One memory.
@@ -46,13 +47,18 @@ impl Row {
     }
 }
 
+/// The columns of a memory, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix;
+            id, scope, subject, key, kind, text, pinned, author, task, number, version, words, created_at, updated_at,
+            expires_at)
+    };
+}
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, scope, subject, key, kind, text, pinned, author, task, number, version, words, created_at,
-                    updated_at, expires_at FROM memory WHERE project = $1 AND ",
-            $rest
-        )
+        concat!("SELECT ", columns!(""), " FROM memory WHERE project = $1 AND ", $rest)
     };
 }
 
@@ -104,9 +110,12 @@ pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Ro
     // One lookup for each id: given the list as a condition, PostgreSQL may read all memories of the project instead.
     let sql = Sql::pair(
         select!("id IN (SELECT value FROM json_each($2)) ORDER BY id"),
-        "SELECT m.id, m.scope, m.subject, m.key, m.kind, m.text, m.pinned, m.author, m.task, m.number, m.version,
-                m.words, m.created_at, m.updated_at, m.expires_at FROM json_array_elements_text(CAST($2 AS JSON)) j
-         CROSS JOIN LATERAL (SELECT * FROM memory WHERE project = $1 AND id = j.value OFFSET 0) m ORDER BY m.id",
+        concat!(
+            "SELECT ",
+            columns!("m."),
+            " FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM memory WHERE project = $1 AND id = j.value OFFSET 0) m ORDER BY m.id"
+        ),
     );
     many(tx.query(sql, &[project.into(), list(ids)])?)
 }
@@ -183,63 +192,55 @@ impl Weight {
     }
 }
 
-/// The statement that weighs memories by their ids, in no order; see [`weights`].
-pub fn weigh_call(project: &str, ids: &[String]) -> (Sql, Vec<Value>) {
+fn decode_weight(mut row: crate::Row) -> Result<Weight> {
+    let kind = row.text(1)?;
+    Ok(Weight {
+        id: row.text(0)?,
+        kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
+        pinned: row.flag(2)?,
+        words: row.int(3)?,
+        updated_at: row.time(4)?,
+        expires_at: row.time(5)?,
+    })
+}
+
+/// Weighs memories by their ids, in no order.
+pub fn weights(project: &str, ids: &[String]) -> Statement<Vec<Weight>> {
     let sql = Sql::pair(
         "SELECT id, kind, pinned, words, updated_at, expires_at FROM memory
          WHERE project = $1 AND id IN (SELECT value FROM json_each($2))",
         "SELECT id, kind, pinned, words, updated_at, expires_at FROM memory
          WHERE project = $1 AND id = ANY (ARRAY(SELECT value FROM json_array_elements_text(CAST($2 AS JSON))))",
     );
-    (sql, vec![project.into(), list(ids)])
+    Statement::new(sql, vec![project.into(), list(ids)], |rows| rows.into_iter().map(decode_weight).collect())
 }
 
-/// Decodes the answer to [`weigh_call`].
-pub fn weights(rows: Vec<crate::Row>) -> Result<Vec<Weight>> {
-    let weight = |mut row: crate::Row| {
-        let kind = row.text(1)?;
-        Ok(Weight {
-            id: row.text(0)?,
-            kind: Kind::parse(&kind).ok_or_else(|| corrupt("a memory has an unknown kind"))?,
-            pinned: row.flag(2)?,
-            words: row.int(3)?,
-            updated_at: row.time(4)?,
-            expires_at: row.time(5)?,
-        })
-    };
-    rows.into_iter().map(weight).collect()
-}
-
-/// The statement that reads which memories of a scope have a word, at most some of them; see [`counts`].
-pub fn having_call(project: &str, scope: &Scope, term: &str, limit: usize) -> (Sql, Vec<Value>) {
+/// Which memories of a scope have a word, at most some of them, and how often.
+pub fn having(project: &str, scope: &Scope, term: &str, limit: usize) -> Statement<Vec<(String, u32)>> {
     let sql = Sql::same(
         "SELECT memory, count FROM memory_term
          WHERE project = $1 AND scope = $2 AND subject = $3 AND term = $4 ORDER BY memory LIMIT $5",
     );
     let mut args = place(project, scope);
     args.extend([term.into(), limit.into()]);
-    (sql, args)
+    let read = |rows: Vec<crate::Row>| {
+        let count = |mut row: crate::Row| Ok((row.text(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX)));
+        rows.into_iter().map(count).collect()
+    };
+    Statement::new(sql, args, read)
 }
 
-/// Decodes the answer to [`having_call`]: the memory and how often it has the word.
-pub fn counts(rows: Vec<crate::Row>) -> Result<Vec<(String, u32)>> {
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, u32::try_from(row.int(1)?).unwrap_or(u32::MAX)))).collect()
-}
-
-/// The statement that reads how many memories a scope has and how many words they have together; see [`sums`].
-pub fn sums_call(project: &str, scope: &Scope) -> (Sql, Vec<Value>) {
+/// How many memories a scope has and how many words they have together.
+pub fn sums(project: &str, scope: &Scope) -> Statement<(i64, i64)> {
     let sql = Sql::same("SELECT memories, words FROM memory_scope WHERE project = $1 AND scope = $2 AND subject = $3");
-    (sql, place(project, scope))
+    let read = |rows| first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)));
+    Statement::new(sql, place(project, scope), read)
 }
 
-/// Decodes the answer to [`sums_call`].
-pub fn sums(rows: Vec<crate::Row>) -> Result<(i64, i64)> {
-    first(rows).map_or(Ok((0, 0)), |row| Ok((row.int(0)?, row.int(1)?)))
-}
-
-/// The statement that tells whether an id is taken: any row says yes.
-pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same("SELECT 1 FROM memory WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+/// Whether an id is taken.
+pub fn exists(project: &str, id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM memory WHERE project = $1 AND id = $2");
+    Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
 /// Writes a memory, new or changed, with the words of its text.

@@ -4,7 +4,8 @@ use tenure_core::message::Urgency;
 use tenure_core::{Result, Time};
 
 use crate::error::corrupt;
-use crate::tx::{Sql, Tx, Value, list};
+use crate::statement::{self, Statement};
+use crate::tx::{Sql, Tx, list};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,9 +72,10 @@ fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(|mut row| decode(&mut row, 0)).collect()
 }
 
-/// The statement that tells whether an id is taken: any row says yes.
-pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same("SELECT 1 FROM message WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+/// Whether an id is taken.
+pub fn exists(project: &str, id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM message WHERE project = $1 AND id = $2");
+    Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
 /// One message, over or not.

@@ -1,4 +1,15 @@
 //! One file per table: its rows and the statements on it. Nothing here decides anything.
+//!
+//! A read that may share a round trip with others is a function that returns a [`Statement`](crate::Statement); a
+//! transaction runs it with `fetch`. A function that takes the transaction runs its statement by itself.
+
+/// Column names as a list in SQL, each behind the same prefix: nothing, or the alias of the table with a dot. Every table
+/// whose rows are read by several statements has a `columns!` made of it, in the order in which its rows are decoded.
+macro_rules! listed {
+    ($prefix:literal; $first:ident $(, $rest:ident)*) => {
+        concat!($prefix, stringify!($first) $(, ", ", $prefix, stringify!($rest))*)
+    };
+}
 
 pub mod agent;
 pub mod artifact;

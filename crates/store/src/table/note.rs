@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenure_core::{Result, Time};
 
+use crate::statement::{self, Statement};
 use crate::tx::{Rows, Sql, Tx, Within, list};
 
 /// One note.
@@ -49,9 +50,17 @@ pub fn insert(tx: &mut dyn Tx, project: &str, row: &Row) -> Result<()> {
     tx.defer(sql, args)
 }
 
-/// The statement that tells whether an id is taken: any row says yes.
-pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<crate::Value>) {
-    (Sql::same("SELECT 1 FROM note WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+/// Whether an id is taken.
+pub fn exists(project: &str, id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM note WHERE project = $1 AND id = $2");
+    Statement::new(sql, vec![project.into(), id.into()], statement::exists)
+}
+
+/// The columns of a note, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix; id, task, number, agent, at, text, data, late, head)
+    };
 }
 
 fn decode(mut row: crate::Row) -> Result<Row> {
@@ -85,11 +94,17 @@ pub fn order(tx: &mut dyn Tx, project: &str) -> Result<Vec<String>> {
 /// Several notes by id, oldest first; those that do not exist are not among them.
 pub fn get_many(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late, n.head
-         FROM json_each($2) j CROSS JOIN note n ON n.project = $1 AND n.id = j.value",
-        "SELECT n.id, n.task, n.number, n.agent, n.at, n.text, n.data, n.late, n.head
-         FROM json_array_elements_text(CAST($2 AS JSON)) j
-         CROSS JOIN LATERAL (SELECT * FROM note WHERE project = $1 AND id = j.value OFFSET 0) n",
+        concat!(
+            "SELECT ",
+            columns!("n."),
+            " FROM json_each($2) j CROSS JOIN note n ON n.project = $1 AND n.id = j.value"
+        ),
+        concat!(
+            "SELECT ",
+            columns!("n."),
+            " FROM json_array_elements_text(CAST($2 AS JSON)) j
+         CROSS JOIN LATERAL (SELECT * FROM note WHERE project = $1 AND id = j.value OFFSET 0) n"
+        ),
     );
     let rows = tx.query(sql, &[project.into(), list(ids)])?;
     let mut notes = rows.into_iter().map(decode).collect::<Result<Vec<_>>>()?;
@@ -130,10 +145,11 @@ pub fn newest_within(
     task: &str,
     (limit, bytes): (usize, usize),
 ) -> Result<Within<Row>> {
-    let sql = Sql::same(
-        "SELECT id, task, number, agent, at, text, data, late, head FROM note
-         WHERE project = $1 AND task = $2 ORDER BY number DESC LIMIT $3",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM note WHERE project = $1 AND task = $2 ORDER BY number DESC LIMIT $3"
+    ));
     let mut notes = tx.query_within(sql, &[project.into(), task.into(), limit.into()], bytes)?.try_map(decode)?;
     notes.rows.reverse();
     Ok(notes)

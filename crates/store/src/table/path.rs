@@ -3,54 +3,57 @@
 use tenure_core::hold::{Mode, ends};
 use tenure_core::{Result, Span, Time};
 
-use super::hold::{Row, counts, many};
-use crate::tx::{Sql, Tx, Value, list};
-
-/// A statement that reads holds; see [`many`](super::hold::many), and [`many_with_task`] for candidates.
-pub type Call = (Sql, Vec<Value>);
+use super::hold::{Row, columns, counts, many};
+use crate::statement::{self, Statement};
+use crate::tx::{Sql, Tx, list};
 
 /// Holds whose beginning is one of these, in one checkout. Both engines are told to go from the list to the index: asked
 /// for `= ANY` in order, PostgreSQL walks through the whole index, which has the order, and reads every live hold. The order
 /// inside names the index: while nothing is known about the table, the others look as good.
-pub fn shorter_call(project: &str, checkout: &str, prefixes: &[String]) -> Call {
+pub fn shorter(project: &str, checkout: &str, prefixes: &[String]) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal,
+        concat!(
+            "SELECT ",
+            columns!("h."),
+            ",
             (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
                AND t.ended_at = 0 AND t.kind = 'task')
          FROM json_each($3) p CROSS JOIN hold h
          WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix = p.value
-         ORDER BY h.prefix, h.id",
-        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal,
+         ORDER BY h.prefix, h.id"
+        ),
+        concat!(
+            "SELECT ",
+            columns!("h."),
+            ",
             (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
                AND t.ended_at = 0 AND t.kind = 'task')
          FROM json_array_elements_text(CAST($3 AS JSON)) p CROSS JOIN LATERAL
            (SELECT * FROM hold WHERE project = $1 AND ended_at = 0 AND kind = 'path' AND checkout = $2
               AND prefix = p.value ORDER BY prefix, id OFFSET 0) h
-         ORDER BY h.prefix, h.id",
+         ORDER BY h.prefix, h.id"
+        ),
     );
-    (sql, vec![project.into(), checkout.into(), list(prefixes)])
+    Statement::new(sql, vec![project.into(), checkout.into(), list(prefixes)], many_with_task)
 }
 
 /// Holds whose beginning is longer than the first text and before the second, in one checkout.
-pub fn longer_call(project: &str, checkout: &str, begin: &str, end: &str) -> Call {
+pub fn longer(project: &str, checkout: &str, begin: &str, end: &str) -> Statement<Vec<Row>> {
     let sql = Sql::same(
-        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal,
+        concat!("SELECT ", columns!("h."), ",
             (SELECT t.expires_at FROM hold t WHERE h.task <> '' AND t.project = h.project AND t.subject = h.task
                AND t.ended_at = 0 AND t.kind = 'task')
          FROM hold h
          WHERE h.project = $1 AND h.ended_at = 0 AND h.kind = 'path' AND h.checkout = $2 AND h.prefix > $3 AND h.prefix < $4
-         ORDER BY h.prefix, h.id",
+         ORDER BY h.prefix, h.id"),
     );
     // A pattern that may be anywhere has no end: every beginning that the index keeps is before this text.
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
-    (sql, vec![project.into(), checkout.into(), begin.into(), end.into()])
+    Statement::new(sql, vec![project.into(), checkout.into(), begin.into(), end.into()], many_with_task)
 }
 
 /// Decodes candidates: a hold that goes with a task ends with that, as [`ends`](tenure_core::hold::ends) says.
-pub fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+fn many_with_task(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     let task_ends = rows.iter().map(|row| row.int_or_null(18)).collect::<Result<Vec<_>>>()?;
     let mut found = many(rows)?;
     for (row, task_ends) in found.iter_mut().zip(task_ends) {
@@ -73,98 +76,109 @@ pub fn task_ends(tx: &mut dyn Tx, project: &str, tasks: &[String]) -> Result<Vec
 }
 
 /// The newest holds of an agent that have been ended and whose beginning is one of these, in any checkout.
-pub fn lost_call(project: &str, holder: &str, prefixes: &[String], limit: usize) -> Call {
+pub fn lost(project: &str, holder: &str, prefixes: &[String], limit: usize) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal
-         FROM json_each($3) p CROSS JOIN hold h
+        concat!(
+            "SELECT ",
+            columns!("h."),
+            " FROM json_each($3) p CROSS JOIN hold h
          WHERE h.project = $1 AND h.kind = 'path' AND h.prefix = p.value AND +h.holder = $2 AND h.ended_at > 0
-         ORDER BY h.fence DESC LIMIT $4",
-        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal
-         FROM json_array_elements_text(CAST($3 AS JSON)) p CROSS JOIN LATERAL
+         ORDER BY h.fence DESC LIMIT $4"
+        ),
+        concat!(
+            "SELECT ",
+            columns!("h."),
+            " FROM json_array_elements_text(CAST($3 AS JSON)) p CROSS JOIN LATERAL
            (SELECT * FROM hold WHERE project = $1 AND kind = 'path' AND prefix = p.value OFFSET 0) h
-         WHERE h.holder = $2 AND h.ended_at > 0 ORDER BY h.fence DESC LIMIT $4",
+         WHERE h.holder = $2 AND h.ended_at > 0 ORDER BY h.fence DESC LIMIT $4"
+        ),
     );
-    (sql, vec![project.into(), holder.into(), list(prefixes), limit.into()])
+    Statement::new(sql, vec![project.into(), holder.into(), list(prefixes), limit.into()], many)
 }
 
-/// How many ended holds of an agent [`lost_below_call`] looks through, the newest. A larger number costs more for an agent
-/// that has held many paths; an older hold is only missing from the explanation of a refusal.
+/// How many ended holds of an agent [`lost_below`] looks through, the newest. A larger number costs more for an agent that
+/// has held many paths; an older hold is only missing from the explanation of a refusal.
 const RECENT: usize = 1_000;
 
 /// The same of those whose beginning is longer than the first text and before the second, among the newest that were ended.
-pub fn lost_below_call(project: &str, holder: &str, (begin, end): (&str, &str), limit: usize) -> Call {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal
-         FROM (SELECT * FROM hold WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path'
+pub fn lost_below(project: &str, holder: &str, (begin, end): (&str, &str), limit: usize) -> Statement<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM (SELECT * FROM hold WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path'
                ORDER BY fence DESC LIMIT $6) h
-         WHERE prefix > $3 AND prefix < $4 ORDER BY fence DESC LIMIT $5",
-    );
+         WHERE prefix > $3 AND prefix < $4 ORDER BY fence DESC LIMIT $5"
+    ));
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
-    (sql, vec![project.into(), holder.into(), begin.into(), end.into(), limit.into(), RECENT.into()])
+    let args = vec![project.into(), holder.into(), begin.into(), end.into(), limit.into(), RECENT.into()];
+    Statement::new(sql, args, many)
 }
 
 /// Holds of one beginning in any checkout, ended or not, the newest first.
-pub fn past_call(project: &str, prefix: &str, limit: usize) -> Call {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND kind = 'path' AND prefix = $2 ORDER BY fence DESC LIMIT $3",
-    );
-    (sql, vec![project.into(), prefix.into(), limit.into()])
+pub fn past(project: &str, prefix: &str, limit: usize) -> Statement<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold WHERE project = $1 AND kind = 'path' AND prefix = $2 ORDER BY fence DESC LIMIT $3"
+    ));
+    Statement::new(sql, vec![project.into(), prefix.into(), limit.into()], many)
 }
 
 /// Holds whose beginning is longer than the first text and before the second, in any checkout, ended or not. Some of them
 /// where there are more: the newest would have to be looked for among all.
-pub fn past_below_call(project: &str, begin: &str, end: &str, limit: usize) -> Call {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND kind = 'path' AND prefix > $2 AND prefix < $3 ORDER BY prefix, fence LIMIT $4",
-    );
+pub fn past_below(project: &str, begin: &str, end: &str, limit: usize) -> Statement<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold
+         WHERE project = $1 AND kind = 'path' AND prefix > $2 AND prefix < $3 ORDER BY prefix, fence LIMIT $4"
+    ));
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
-    (sql, vec![project.into(), begin.into(), end.into(), limit.into()])
+    Statement::new(sql, vec![project.into(), begin.into(), end.into(), limit.into()], many)
 }
 
-/// The statement that reads the holds that were taken for some tasks and have not been ended, in the order of their
-/// grants.
-pub fn of_tasks_call(project: &str, tasks: &[String]) -> Call {
+/// The holds that were taken for some tasks and have not been ended, in the order of their grants.
+pub fn of_tasks(project: &str, tasks: &[String]) -> Statement<Vec<Row>> {
     let sql = Sql::pair(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
+        concat!(
+            "SELECT ",
+            columns!(""),
+            " FROM hold
          WHERE project = $1 AND task IN (SELECT value FROM json_each($2)) AND task <> '' AND ended_at = 0
-         ORDER BY fence, id",
-        "SELECT h.id, h.kind, h.subject, h.mode, h.holder, h.fence, h.granted_at, h.expires_at, h.ttl, h.reason,
-            h.ended_at, h.ended_how, h.checkout, h.folded, h.task, h.asked, h.place, h.renewal
-         FROM (SELECT DISTINCT value FROM json_array_elements_text(CAST($2 AS JSON))) p CROSS JOIN LATERAL
+         ORDER BY fence, id"
+        ),
+        concat!(
+            "SELECT ",
+            columns!("h."),
+            " FROM (SELECT DISTINCT value FROM json_array_elements_text(CAST($2 AS JSON))) p CROSS JOIN LATERAL
            (SELECT * FROM hold WHERE project = $1 AND task = p.value AND task <> '' AND +ended_at = 0 OFFSET 0) h
-         ORDER BY h.fence, h.id",
+         ORDER BY h.fence, h.id"
+        ),
     );
-    (sql, vec![project.into(), list(tasks)])
+    Statement::new(sql, vec![project.into(), list(tasks)], many)
 }
 
 /// The holds that went with a task under one hold on it, in the order of their grants: those granted after its fence, and
 /// those of its holder that ended after it was granted.
 pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder): (i64, &str)) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND task = $2 AND task <> '' AND (fence > $3 OR (holder = $4
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold WHERE project = $1 AND task = $2 AND task <> '' AND (fence > $3 OR (holder = $4
            AND ended_at >= (SELECT e.at FROM event e WHERE e.project = $1 AND e.number = $3)))
-         ORDER BY fence, id LIMIT 1000",
-    );
+         ORDER BY fence, id LIMIT 1000"
+    ));
     many(tx.query(sql, &[project.into(), task.into(), fence.into(), holder.into()])?)
 }
 
 /// The newest holds of an agent on paths that have been ended, newest first.
 pub fn past_of(tx: &mut dyn Tx, project: &str, holder: &str, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT id, kind, subject, mode, holder, fence, granted_at, expires_at, ttl, reason, ended_at, ended_how,
-            checkout, folded, task, asked, place, renewal FROM hold
-         WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' ORDER BY fence DESC LIMIT $3",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM hold
+         WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path' ORDER BY fence DESC LIMIT $3"
+    ));
     many(tx.query(sql, &[project.into(), holder.into(), limit.into()])?)
 }
 
@@ -192,8 +206,7 @@ pub fn count_own(tx: &mut dyn Tx, project: &str, holder: &str, now: Time, most: 
         "SELECT COUNT(*) FROM (SELECT 1 FROM hold
          WHERE project = $1 AND holder = $2 AND ended_at = 0 AND kind || '' = 'path' AND +expires_at > $3 LIMIT $4) own",
     );
-    let rows = tx.query(sql, &[project.into(), holder.into(), now.into(), most.into()])?;
-    rows.into_iter().next().map_or(Ok(0), |row| row.int(0))
+    statement::number(tx.query(sql, &[project.into(), holder.into(), now.into(), most.into()])?)
 }
 
 /// Grants a hold on a pattern, or offers it to a place: presence never renews an offer. `prefix` is what its files begin

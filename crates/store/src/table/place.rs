@@ -4,7 +4,8 @@ use tenure_core::hold::Mode;
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
-use crate::tx::{Sql, Tx, Value, first, list};
+use crate::statement::{self, Statement};
+use crate::tx::{Sql, Tx, first, list};
 
 /// Where a place is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,15 @@ pub struct Row {
     pub state: State,
 }
 
+/// The columns of a place, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix;
+            id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl,
+            state)
+    };
+}
+
 fn decode(mut row: crate::Row) -> Result<Row> {
     let wanted = row.text(7)?;
     Ok(Row {
@@ -88,44 +98,43 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     })
 }
 
-/// Decodes several rows.
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// The statement that reads all places that have not been ended, in the order of their tickets; see [`many`].
-pub fn line_call(project: &str) -> (Sql, Vec<Value>) {
-    let sql = Sql::same(
-        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
-         FROM place WHERE project = $1 AND ended_at = 0 AND ticket > 0 ORDER BY ticket",
-    );
-    (sql, vec![project.into()])
+/// All places that have not been ended, in the order of their tickets.
+pub fn line(project: &str) -> Statement<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM place WHERE project = $1 AND ended_at = 0 AND ticket > 0 ORDER BY ticket"
+    ));
+    Statement::new(sql, vec![project.into()], many)
 }
 
-/// The statement that reads those whose time is over, in the order they are settled in; see [`many`].
-pub fn due_call(project: &str, now: Time) -> (Sql, Vec<Value>) {
-    let sql = Sql::same(
-        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
-         FROM place WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id",
-    );
-    (sql, vec![project.into(), now.into()])
+/// Those whose time is over, in the order they are settled in.
+pub fn due(project: &str, now: Time) -> Statement<Vec<Row>> {
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM place WHERE project = $1 AND ended_at = 0 AND expires_at <= $2 ORDER BY expires_at, id"
+    ));
+    Statement::new(sql, vec![project.into(), now.into()], many)
 }
 
 /// Those of one agent that have not been ended.
 pub fn of_agent(tx: &mut dyn Tx, project: &str, agent: &str) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
-         FROM place WHERE project = $1 AND ended_at = 0 AND agent = $2 ORDER BY id",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM place WHERE project = $1 AND ended_at = 0 AND agent = $2 ORDER BY id"
+    ));
     many(tx.query(sql, &[project.into(), agent.into()])?)
 }
 
 /// One place, ended or not.
 pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Row>> {
-    let sql = Sql::same(
-        "SELECT id, ticket, agent, kind, mode, checkout, folded, wanted, reason, queued_at, expires_at, ttl, offer_ttl, state
-         FROM place WHERE project = $1 AND id = $2",
-    );
+    let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM place WHERE project = $1 AND id = $2"));
     first(tx.query(sql, &[project.into(), id.into()])?).map(decode).transpose()
 }
 
@@ -137,9 +146,10 @@ pub fn beginning(tx: &mut dyn Tx, project: &str, prefix: &str, limit: usize) -> 
     rows.into_iter().map(|mut row| row.text(0)).collect()
 }
 
-/// The statement that tells whether an id is taken: any row says yes.
-pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same("SELECT 1 FROM place WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
+/// Whether an id is taken.
+pub fn exists(project: &str, id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM place WHERE project = $1 AND id = $2");
+    Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
 /// Puts a place at the end of the line.

@@ -19,17 +19,22 @@ pub struct Row {
     pub disabled_at: Time,
 }
 
+/// The columns of a principal, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix; name, subject, created_at, created_by, disabled_at)
+    };
+}
+
 /// One principal.
 pub fn get(tx: &mut dyn Tx, name: &str) -> Result<Option<Row>> {
-    let sql = Sql::same("SELECT name, subject, created_at, created_by, disabled_at FROM principal WHERE name = $1");
+    let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM principal WHERE name = $1"));
     first(tx.query(sql, &[name.into()])?).map(decode).transpose()
 }
 
 /// A page of principals by name.
 pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT name, subject, created_at, created_by, disabled_at FROM principal WHERE name > $1 ORDER BY name LIMIT $2",
-    );
+    let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM principal WHERE name > $1 ORDER BY name LIMIT $2"));
     tx.query(sql, &[after.into(), limit.into()])?.into_iter().map(decode).collect()
 }
 

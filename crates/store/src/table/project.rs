@@ -134,34 +134,40 @@ pub enum Lock {
     Read,
 }
 
-/// The schema version is the newer of the store's and the project's: a project that is just being made has the one that
-/// this program knows, whatever the store has.
+/// The store and a project `p`, with a clock, in the order that [`enter`] reads. The schema version is the newer of the
+/// store's and the project's: a project that is just being made has the one that this program knows, whatever the store
+/// has.
+macro_rules! select {
+    ($clock:literal, $from:literal) => {
+        concat!(
+            "SELECT s.id, s.incarnation, p.id, p.key, p.label,
+                CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
+                p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting,
+                p.tasks_stuck, p.tasks_started, p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
+                p.events, ",
+            $clock,
+            ", p.off_until, p.off_by, p.waiting ",
+            $from
+        )
+    };
+}
+
 const ENTER: Sql = Sql::pair(
-    "SELECT s.id, s.incarnation, p.id, p.key, p.label,
-            CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
-            p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events, NULL,
-            p.off_until, p.off_by, p.waiting
-     FROM store s LEFT JOIN project p ON p.key = $1",
-    "SELECT s.id, s.incarnation, p.id, p.key, p.label,
-            CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
-            p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by, p.waiting
-     FROM store s LEFT JOIN project p ON p.key = $1",
+    select!("NULL", "FROM store s LEFT JOIN project p ON p.key = $1"),
+    select!(
+        "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+        "FROM store s LEFT JOIN project p ON p.key = $1"
+    ),
 );
 
 /// PostgreSQL waits for the row inside the materialised part and reads the clock afterwards: in a plain SELECT … FOR
 /// UPDATE the clock would be read before the wait. SQLite holds the write lock of the whole file already.
 const ENTER_LOCKED: Sql = Sql::pair(
     ENTER.sqlite,
-    "WITH p AS MATERIALIZED (SELECT * FROM project WHERE key = $1 FOR UPDATE)
-     SELECT s.id, s.incarnation, p.id, p.key, p.label,
-            CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
-            p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting, p.tasks_stuck, p.tasks_started,
-            p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at, p.events,
-            CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT), p.off_until, p.off_by, p.waiting
-     FROM store s LEFT JOIN p ON TRUE",
+    concat!(
+        "WITH p AS MATERIALIZED (SELECT * FROM project WHERE key = $1 FOR UPDATE) ",
+        select!("CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)", "FROM store s LEFT JOIN p ON TRUE")
+    ),
 );
 
 /// The first statement of every transaction: the store, the project if it exists, and the database's clock if it has
@@ -263,23 +269,31 @@ pub struct Summary {
     pub created_at: Time,
 }
 
+/// The columns of a summary, in the order of [`summaries`].
+macro_rules! columns {
+    () => {
+        "key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked,
+         tasks_done, tasks_cancelled"
+    };
+}
+
 /// Projects that are switched on, by key.
 pub fn list(tx: &mut dyn Tx, after: &str, limit: usize) -> Result<Vec<Summary>> {
-    let sql = Sql::same(
-        "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
-                tasks_blocked, tasks_done, tasks_cancelled
-         FROM project WHERE key > $1 AND key <> '_' AND events > 0 ORDER BY key LIMIT $2",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM project WHERE key > $1 AND key <> '_' AND events > 0 ORDER BY key LIMIT $2"
+    ));
     summaries(tx.query(sql, &[after.into(), limit.into()])?)
 }
 
 /// Projects that have this key or are called this, by key, those that were forgotten among them.
 pub fn called(tx: &mut dyn Tx, name: &str, limit: usize) -> Result<Vec<Summary>> {
-    let sql = Sql::same(
-        "SELECT key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started,
-                tasks_blocked, tasks_done, tasks_cancelled
-         FROM project WHERE (key = $1 OR label = $1) AND key <> '_' ORDER BY key LIMIT $2",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM project WHERE (key = $1 OR label = $1) AND key <> '_' ORDER BY key LIMIT $2"
+    ));
     summaries(tx.query(sql, &[name.into(), limit.into()])?)
 }
 

@@ -2,7 +2,8 @@
 
 use tenure_core::{Result, Time};
 
-use crate::tx::{Sql, Tx, Value, first};
+use crate::statement::Statement;
+use crate::tx::{Sql, Tx, first};
 
 /// The key of a request: (project, actor, op, request id).
 #[derive(Clone, Copy, Debug)]
@@ -28,20 +29,18 @@ pub struct Row {
     pub expires_at: Time,
 }
 
-/// The statement that reads it; see [`decode`].
-pub fn get_call(key: &Key<'_>) -> (Sql, Vec<Value>) {
+fn decode(mut row: crate::Row) -> Result<Row> {
+    Ok(Row { fingerprint: row.text(0)?, response: row.text(1)?, expires_at: row.time(2)? })
+}
+
+/// The answer that is kept for a request, over or not.
+pub fn get(key: &Key<'_>) -> Statement<Option<Row>> {
     let sql = Sql::same(
         "SELECT fingerprint, response, expires_at FROM request
          WHERE project = $1 AND actor = $2 AND op = $3 AND request_id = $4",
     );
-    (sql, vec![key.project.into(), key.actor.into(), key.op.into(), key.request_id.into()])
-}
-
-/// Decodes the answer to [`get_call`].
-pub fn decode(rows: Vec<crate::Row>) -> Result<Option<Row>> {
-    first(rows)
-        .map(|mut row| Ok(Row { fingerprint: row.text(0)?, response: row.text(1)?, expires_at: row.time(2)? }))
-        .transpose()
+    let args = vec![key.project.into(), key.actor.into(), key.op.into(), key.request_id.into()];
+    Statement::new(sql, args, |rows| first(rows).map(decode).transpose())
 }
 
 /// Keeps an answer.

@@ -4,6 +4,7 @@ use tenure_core::agent::Process;
 use tenure_core::session::Seen;
 use tenure_core::{Result, Time};
 
+use crate::statement::Statement;
 use crate::tx::{Sql, Tx, Value, list};
 
 /// A session's row, with the last sign of its agent.
@@ -23,48 +24,54 @@ pub struct Row {
     pub again: bool,
 }
 
+/// The columns of a session, in the order of [`decode`], which the last sign of its agent follows.
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix;
+            host, boot, pidns, pid, started, tool, session, agent, began_at, ended_at, told_at, shortened_at, again_at)
+    };
+}
+
 /// On PostgreSQL the tool is compared as an expression: an index that begins with it reads every session of the tool while
 /// nothing is known about how many there are.
 const OF_PROCESS: Sql = Sql::pair(
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
+    concat!("SELECT ", columns!("s."), ", COALESCE(a.last_seen, 0)
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool = $7
-     ORDER BY s.session LIMIT 1000",
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
+     ORDER BY s.session LIMIT 1000"),
+    concat!("SELECT ", columns!("s."), ", COALESCE(a.last_seen, 0)
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = $5 AND s.started = $6 AND s.tool || '' = $7
-     ORDER BY s.session LIMIT 1000",
+     ORDER BY s.session LIMIT 1000"),
 );
 
-const OF_ID: Sql = Sql::same(
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at,
-            COALESCE(a.last_seen, 0), s.shortened_at, s.again_at
+const OF_ID: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!("s."),
+    ", COALESCE(a.last_seen, 0)
      FROM session s LEFT JOIN agent a ON a.project = s.project AND a.name = s.agent
      WHERE s.project = $1 AND s.tool = $2 AND s.session = $3
-     ORDER BY s.began_at, s.agent, s.host, s.boot, s.pidns, s.pid, s.started LIMIT 1000",
-);
+     ORDER BY s.began_at, s.agent, s.host, s.boot, s.pidns, s.pid, s.started LIMIT 1000"
+));
 
-const OF_AGENT: Sql = Sql::same(
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
-            s.shortened_at, s.again_at
+const OF_AGENT: Sql = Sql::same(concat!(
+    "SELECT ",
+    columns!("s."),
+    ", CAST(0 AS BIGINT)
      FROM session s WHERE s.project = $1 AND s.agent = $2
-     ORDER BY s.began_at, s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session LIMIT 1000",
-);
+     ORDER BY s.began_at, s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session LIMIT 1000"
+));
 
 const AMONG: Sql = Sql::pair(
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
-            s.shortened_at, s.again_at
+    concat!("SELECT ", columns!("s."), ", CAST(0 AS BIGINT)
      FROM json_each($5) j CROSS JOIN session s
        ON s.project = $1 AND s.host = $2 AND s.boot = $3 AND s.pidns = $4 AND s.pid = CAST(j.value AS INTEGER)
-     ORDER BY s.pid, s.started, s.tool, s.session",
-    "SELECT s.host, s.boot, s.pidns, s.pid, s.started, s.tool, s.session, s.agent, s.began_at, s.ended_at, s.told_at, CAST(0 AS BIGINT),
-            s.shortened_at, s.again_at
+     ORDER BY s.pid, s.started, s.tool, s.session"),
+    concat!("SELECT ", columns!("s."), ", CAST(0 AS BIGINT)
      FROM json_array_elements_text(CAST($5 AS JSON)) j CROSS JOIN LATERAL
        (SELECT * FROM session WHERE project = $1 AND host = $2 AND boot = $3 AND pidns = $4 AND pid = CAST(j.value AS BIGINT)
         OFFSET 0) s
-     ORDER BY s.pid, s.started, s.tool, s.session",
+     ORDER BY s.pid, s.started, s.tool, s.session"),
 );
 
 fn decode(mut row: crate::Row) -> Result<Row> {
@@ -78,30 +85,29 @@ fn decode(mut row: crate::Row) -> Result<Row> {
             agent: row.text(7)?,
             began_at: row.time(8)?,
             ended: row.int(9)? != 0,
-            last_seen: row.time(11)?,
+            last_seen: row.time(13)?,
         },
         told_at: row.time(10)?,
-        is_shortened: row.int(12)? != 0,
-        is_cleared: row.int(12)? < 0,
-        again: row.int(13)? != 0,
+        is_shortened: row.int(11)? != 0,
+        is_cleared: row.int(11)? < 0,
+        again: row.int(12)? != 0,
     })
 }
 
-/// Decodes several rows.
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Row>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// The statement that reads the sessions of a process; see [`many`].
-pub fn of_process_call(project: &str, process: &Process, tool: &str) -> (Sql, Vec<Value>) {
+/// The sessions of a process.
+pub fn of_process(project: &str, process: &Process, tool: &str) -> Statement<Vec<Row>> {
     let mut args = key(project, process);
     args.push(tool.into());
-    (OF_PROCESS, args)
+    Statement::new(OF_PROCESS, args, many)
 }
 
-/// The statement that reads the sessions of an id, oldest first; see [`many`].
-pub fn of_id_call(project: &str, tool: &str, session: &str) -> (Sql, Vec<Value>) {
-    (OF_ID, vec![project.into(), tool.into(), session.into()])
+/// The sessions of an id, oldest first.
+pub fn of_id(project: &str, tool: &str, session: &str) -> Statement<Vec<Row>> {
+    Statement::new(OF_ID, vec![project.into(), tool.into(), session.into()], many)
 }
 
 /// The sessions of an agent, oldest first.

@@ -2,17 +2,14 @@
 
 use tenure_core::Result;
 
-use crate::tx::{Sql, Tx, Value, first};
+use crate::statement::Statement;
+use crate::tx::{Sql, Tx, first};
 
-/// The statement that reads it; see [`decode`].
-pub fn get_call(project: &str, agent: &str, task: &str) -> (Sql, Vec<Value>) {
+/// The fence that an agent was last shown for a task, if it was shown one.
+pub fn get(project: &str, agent: &str, task: &str) -> Statement<Option<i64>> {
     let sql = Sql::same("SELECT fence FROM shown WHERE project = $1 AND agent = $2 AND task = $3");
-    (sql, vec![project.into(), agent.into(), task.into()])
-}
-
-/// Decodes the answer to [`get_call`].
-pub fn decode(rows: Vec<crate::Row>) -> Result<Option<i64>> {
-    first(rows).map(|row| row.int(0)).transpose()
+    let read = |rows| first(rows).map(|row| row.int(0)).transpose();
+    Statement::new(sql, vec![project.into(), agent.into(), task.into()], read)
 }
 
 /// Forgets what was shown of tasks that there are none of.

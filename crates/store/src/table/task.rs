@@ -9,6 +9,7 @@ use tenure_core::{Result, Span, Time};
 
 use super::project::Class;
 use crate::error::corrupt;
+use crate::statement::{self, Statement};
 use crate::tx::{Rows, Sql, Tx, Value, Within, first, list};
 
 /// A task's row.
@@ -202,30 +203,20 @@ fn decode(mut row: crate::Row) -> Result<Full> {
     Ok(Full { task, held: Some(held) })
 }
 
-/// Decodes several tasks.
-pub fn many(rows: Vec<crate::Row>) -> Result<Vec<Full>> {
+fn many(rows: Vec<crate::Row>) -> Result<Vec<Full>> {
     rows.into_iter().map(decode).collect()
 }
 
-/// The statement that reads one task; see [`one`].
-pub fn get_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same(select_full!("WHERE t.project = $1 AND t.id = $2")), vec![project.into(), id.into()])
-}
-
-/// The statement that tells whether an id is taken: any row says yes.
-pub fn exists_call(project: &str, id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same("SELECT 1 FROM task WHERE project = $1 AND id = $2"), vec![project.into(), id.into()])
-}
-
-/// Decodes the answer to [`get_call`].
-pub fn one(rows: Vec<crate::Row>) -> Result<Option<Full>> {
-    first(rows).map(decode).transpose()
-}
-
 /// One task.
-pub fn get(tx: &mut dyn Tx, project: &str, id: &str) -> Result<Option<Full>> {
-    let (sql, args) = get_call(project, id);
-    one(tx.query(sql, &args)?)
+pub fn get(project: &str, id: &str) -> Statement<Option<Full>> {
+    let sql = Sql::same(select_full!("WHERE t.project = $1 AND t.id = $2"));
+    Statement::new(sql, vec![project.into(), id.into()], |rows| first(rows).map(decode).transpose())
+}
+
+/// Whether an id is taken.
+pub fn exists(project: &str, id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM task WHERE project = $1 AND id = $2");
+    Statement::new(sql, vec![project.into(), id.into()], statement::exists)
 }
 
 /// Several tasks by id, in the order of choice.
@@ -271,8 +262,8 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The statement for the tasks that come after a place in the order.
-    pub fn call(&self, project: &str, after: &Rank, limit: usize) -> (Sql, Vec<Value>) {
+    /// The tasks that come after a place in the order.
+    pub fn page(&self, project: &str, after: &Rank, limit: usize) -> Statement<Vec<Full>> {
         let mut args: Vec<Value> =
             vec![project.into(), after.priority.into(), after.number.into(), (&after.id).into(), limit.into()];
         let sql = match self {
@@ -334,7 +325,7 @@ impl Stream {
                 ))
             }
         };
-        (sql, args)
+        Statement::new(sql, args, many)
     }
 }
 

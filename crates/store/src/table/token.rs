@@ -4,7 +4,8 @@ use tenure_core::access::Scope;
 use tenure_core::{Result, Time};
 
 use super::member::role;
-use crate::tx::{Sql, Tx, Value, first, list as listed};
+use crate::statement::{self, Statement};
+use crate::tx::{Sql, Tx, Value, first, list as json_list};
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,10 +30,15 @@ pub struct Row {
     pub revoked_by: String,
 }
 
-const OF_HASH: Sql = Sql::same(
-    "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
-     FROM token WHERE hash = $1",
-);
+/// The columns of a token, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix;
+            id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by)
+    };
+}
+
+const OF_HASH: Sql = Sql::same(concat!("SELECT ", columns!(""), " FROM token WHERE hash = $1"));
 
 /// The token whose secret has this hash. Looked up by an index, whose time may tell how much of a hash is right: that is of
 /// no use to anyone, because nobody can choose a secret by its hash.
@@ -42,10 +48,7 @@ pub fn of_hash(tx: &mut dyn Tx, hash: &str) -> Result<Option<Row>> {
 
 /// One token.
 pub fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Row>> {
-    let sql = Sql::same(
-        "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
-         FROM token WHERE id = $1",
-    );
+    let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM token WHERE id = $1"));
     first(tx.query(sql, &[id.into()])?).map(decode).transpose()
 }
 
@@ -53,17 +56,15 @@ pub fn get(tx: &mut dyn Tx, id: &str) -> Result<Option<Row>> {
 pub fn list(tx: &mut dyn Tx, principal: Option<&str>, after: &str, limit: usize) -> Result<Vec<Row>> {
     let rows = match principal {
         Some(principal) => {
-            let sql = Sql::same(
-                "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
-                 FROM token WHERE principal = $1 AND id > $2 ORDER BY id LIMIT $3",
-            );
+            let sql = Sql::same(concat!(
+                "SELECT ",
+                columns!(""),
+                " FROM token WHERE principal = $1 AND id > $2 ORDER BY id LIMIT $3"
+            ));
             tx.query(sql, &[principal.into(), after.into(), limit.into()])?
         }
         None => {
-            let sql = Sql::same(
-                "SELECT id, principal, label, role, projects, created_at, created_by, expires_at, revoked_at, revoked_by
-                 FROM token WHERE id > $1 ORDER BY id LIMIT $2",
-            );
+            let sql = Sql::same(concat!("SELECT ", columns!(""), " FROM token WHERE id > $1 ORDER BY id LIMIT $2"));
             tx.query(sql, &[after.into(), limit.into()])?
         }
     };
@@ -77,9 +78,10 @@ pub fn beginning(tx: &mut dyn Tx, prefix: &str, limit: usize) -> Result<Vec<Stri
     rows.into_iter().map(|mut row| row.text(0)).collect()
 }
 
-/// The statement that finds out whether an id is taken.
-pub fn exists_call(id: &str) -> (Sql, Vec<Value>) {
-    (Sql::same("SELECT 1 FROM token WHERE id = $1"), vec![id.into()])
+/// Whether an id is taken.
+pub fn exists(id: &str) -> Statement<bool> {
+    let sql = Sql::same("SELECT 1 FROM token WHERE id = $1");
+    Statement::new(sql, vec![id.into()], statement::exists)
 }
 
 fn decode(mut row: crate::Row) -> Result<Row> {
@@ -115,7 +117,7 @@ pub fn insert(tx: &mut dyn Tx, row: &Row, hash: &str) -> Result<()> {
         (&row.principal).into(),
         (&row.label).into(),
         row.scope.role.map_or("", |role| role.as_str()).into(),
-        row.scope.projects.as_ref().map_or_else(|| Value::from(""), |keys| listed(keys)),
+        row.scope.projects.as_ref().map_or_else(|| Value::from(""), |keys| json_list(keys)),
         row.created_at.into(),
         (&row.created_by).into(),
         row.expires_at.into(),

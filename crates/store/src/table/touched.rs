@@ -106,35 +106,48 @@ pub struct Row {
     pub last_at: Time,
 }
 
+/// The columns of a change, in the order of [`decode`].
+macro_rules! columns {
+    ($prefix:literal) => {
+        listed!($prefix; path, agent, task, last_at)
+    };
+}
+
 fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row { path: row.text(0)?, agent: row.text(1)?, task: row.text(2)?, last_at: row.time(3)? })
 }
 
 /// Who changed a file, the latest first.
 pub fn of_path(tx: &mut dyn Tx, project: &str, path: &str, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT path, agent, task, last_at FROM touched WHERE project = $1 AND path = $2
-         ORDER BY last_at DESC, checkout DESC, task DESC, agent DESC LIMIT $3",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM touched WHERE project = $1 AND path = $2
+         ORDER BY last_at DESC, checkout DESC, task DESC, agent DESC LIMIT $3"
+    ));
     tx.query(sql, &[project.into(), path.into(), limit.into()])?.into_iter().map(decode).collect()
 }
 
 /// Who changed files whose names begin with a text and are longer. Some of them where there are more.
 pub fn below(tx: &mut dyn Tx, project: &str, begin: &str, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT path, agent, task, last_at FROM touched WHERE project = $1 AND path > $2 AND path < $3
-         ORDER BY path, last_at, checkout, task, agent LIMIT $4",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM touched WHERE project = $1 AND path > $2 AND path < $3
+         ORDER BY path, last_at, checkout, task, agent LIMIT $4"
+    ));
     let end = format!("{begin}\u{10ffff}");
     tx.query(sql, &[project.into(), begin.into(), end.into(), limit.into()])?.into_iter().map(decode).collect()
 }
 
 /// The newest changes to files, newest first.
 pub fn newest(tx: &mut dyn Tx, project: &str, limit: usize) -> Result<Vec<Row>> {
-    let sql = Sql::same(
-        "SELECT path, agent, task, last_at FROM touched WHERE project = $1
-         ORDER BY last_at DESC, path DESC, task DESC, checkout DESC, agent DESC LIMIT $2",
-    );
+    let sql = Sql::same(concat!(
+        "SELECT ",
+        columns!(""),
+        " FROM touched WHERE project = $1
+         ORDER BY last_at DESC, path DESC, task DESC, checkout DESC, agent DESC LIMIT $2"
+    ));
     let rows = tx.query(sql, &[project.into(), limit.into()])?;
     rows.into_iter().map(decode).collect()
 }

@@ -231,11 +231,11 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
     memory::newest(tx, p, scope, now, (now, "m-7"), 30)?;
     memory::pinned(tx, p, scope, now, 30)?;
     memory::directives(tx, p, scope, now, 30)?;
-    tx.query_all(vec![
-        memory::having_call(p, scope, "w7", 100),
-        memory::sums_call(p, scope),
-        memory::weigh_call(p, &["m-7".to_owned(), "m-8".to_owned()]),
-    ])?;
+    tx.fetch((
+        memory::having(p, scope, "w7", 100),
+        memory::sums(p, scope),
+        memory::weights(p, &["m-7".to_owned(), "m-8".to_owned()]),
+    ))?;
     memory::set_pinned(tx, p, "m-7", true)?;
     memory::put(tx, p, &row, &[("w7".to_owned(), 1)], Some(&row))?;
     memory::delete(tx, p, &row)
@@ -247,7 +247,7 @@ fn waited_for(tx: &mut dyn Tx, p: &str) -> Result<()> {
     place::of_agent(tx, p, "a7")?;
     place::update(tx, p, &place)?;
     place::end(tx, p, "w-7", Time(5), "left")?;
-    tx.query_all(vec![place::line_call(p), place::due_call(p, Time(5)), place::exists_call(p, "w-7")])?;
+    tx.fetch((place::line(p), place::due(p, Time(5)), place::exists(p, "w-7")))?;
     // What lets go of it, with old events.
     event::drop_below(tx, p, 5).map(drop)
 }
@@ -270,8 +270,7 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     session::among(tx, p, &process, &[7, 8])?;
     session::of_holders(tx, p, "h")?;
     session::live_of(tx, p, &["a7".to_owned()])?;
-    tx.query_all(vec![session::of_process_call(p, &process, "claude"), session::of_id_call(p, "claude", "s7")])
-        .map(drop)
+    tx.fetch((session::of_process(p, &process, "claude"), session::of_id(p, "claude", "s7"))).map(drop)
 }
 
 /// What is looked for on the way of ops and queries. Rows that are given and not looked for have no plan to speak of.
@@ -279,7 +278,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
     let (now, some) = (Time(i64::MAX / 4), ids[..20].to_vec());
     let mut statements = record(world, |tx, p| {
         let id = ids[0].as_str();
-        let full = task::get(tx, p, id)?.unwrap();
+        let full = tx.fetch(task::get(p, id))?.unwrap();
         task::get_many(tx, p, &some)?;
         task::existing(tx, p, &some)?;
         agent::whereabouts(tx, p, &some)?;
@@ -295,27 +294,27 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         event::kinds(tx, p, "t-1", (5, 900), 20)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
         let starts = ["", "s", "src/"].map(str::to_owned);
-        tx.query_all(vec![
-            path::shorter_call(p, "c-1", &starts),
-            path::longer_call(p, "c-1", "src/1", "src/2"),
-            path::of_tasks_call(p, &some),
-        ])?;
+        tx.fetch((
+            path::shorter(p, "c-1", &starts),
+            path::longer(p, "c-1", "src/1", "src/2"),
+            path::of_tasks(p, &some),
+        ))?;
         path::last_of_task(tx, p, id, (7, "a"))?;
         path::past_of(tx, p, "a7", 1_000)?;
         path::unanchored(tx, p, "agent-1", now)?;
-        lock::live(tx, p, "lock 7")?;
+        tx.fetch(lock::live(p, "lock 7"))?;
         waited_for(tx, p)?;
         guarded(tx, p)?;
         lock::renew(tx, p, "h-1", (now, tenure_core::Span::seconds(60)), "")?;
         path::task_ends(tx, p, &some)?;
         let past = ["", "o", "old/7"].map(str::to_owned);
-        tx.query_all(vec![
-            path::lost_call(p, "agent-1", &past, 100),
-            path::lost_call(p, "busy", &past, 100),
-            path::lost_below_call(p, "agent-1", ("old/", "old0"), 100),
-            path::lost_below_call(p, "busy", ("old/", "old0"), 100),
-            path::lost_below_call(p, "busy", ("once/77", "once/78"), 100),
-        ])?;
+        tx.fetch((
+            path::lost(p, "agent-1", &past, 100),
+            path::lost(p, "busy", &past, 100),
+            path::lost_below(p, "agent-1", ("old/", "old0"), 100),
+            path::lost_below(p, "busy", ("old/", "old0"), 100),
+            path::lost_below(p, "busy", ("once/77", "once/78"), 100),
+        ))?;
         lock::last_of(tx, p, "lock 7", "agent-1")?;
         place::beginning(tx, p, "w-7", 11)?;
         note::beginning(tx, p, "n-7", 11)?;
@@ -324,13 +323,13 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         message::beginning(tx, p, "g-", "a", 11)?;
         path::renewed_by_edits(tx, p, "h-1")?;
         path::renew_with_task(tx, p, id, now, tenure_core::Span(1), (now, tenure_core::Span::seconds(60)))?;
-        agent::get(tx, p, "agent-1")?;
+        tx.fetch(agent::get(p, "agent-1"))?;
         agent::seen(tx, p, "agent-1", now)?;
         agent::set_focus(tx, p, "agent-1", id)?;
         agent::clear_focus(tx, p, "agent-1", id)?;
         agent::mark_gone(tx, p, "agent-1")?;
-        dep::of(tx, p, &some)?;
-        tx.query_all(vec![dep::of_one_call(p, id)])?;
+        tx.fetch(dep::of(p, &some))?;
+        tx.fetch(dep::of_one(p, id))?;
         dep::dependents(tx, p, id, 100)?;
         // PostgreSQL cannot know how far a graph reaches and may rightly hash all edges once; this one is for people.
         if world.engine == Engine::File {
@@ -359,29 +358,22 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         mail::ack(tx, p, "a7", 7, now)?;
         mail::renew(tx, p, "a7", "g-7", 7)?;
         hold::all_of_holder(tx, p, "agent-1")?;
-        tx.query_all(vec![hold::longest_call(p, &["a7".to_owned(), "a8".to_owned()], Time(5))])?;
-        delivery::get(tx, p, "a7")?;
+        tx.fetch(hold::longest(p, &["a7".to_owned(), "a8".to_owned()], Time(5)))?;
+        tx.fetch(delivery::get(p, "a7"))?;
         artifact::newest(tx, p, "t-7", 20)?;
         remembered(tx, p, &Scope::Project)?;
         remembered(tx, p, &Scope::Agent("a7".into()))?;
         request::prune(tx, p, now)?;
         let key = request::Key { project: p, actor: "a", op: "add", request_id: "r" };
-        tx.query_all(vec![
-            request::get_call(&key),
-            shown::get_call(p, "agent-1", id),
-            hold::due_call(p, now, 64),
-            hold::exists_call(p, "h-1"),
-            note::exists_call(p, "n-1"),
-            message::exists_call(p, "g-1"),
-            delivery::get_call(p, "a7"),
-            mail::unread_call(p, "a7", 21),
-            mail::count_unread_call(p, "a7", 1_001),
-            task::exists_call(p, id),
-            agent::due_call(p, now, now),
-            (checkout::OF_HOST, vec![p.into(), "h".into()]),
-            checkout::at_call("h", &["/".to_owned(), "/repo".to_owned()]),
-            checkout::between_call("h", "/repo/", "/repo0"),
-        ])?;
+        tx.fetch((request::get(&key), shown::get(p, "agent-1", id), hold::due(p, now, 64)))?;
+        tx.fetch((hold::exists(p, "h-1"), note::exists(p, "n-1"), message::exists(p, "g-1"), task::exists(p, id)))?;
+        tx.fetch((delivery::get(p, "a7"), mail::unread(p, "a7", 21), mail::count_unread(p, "a7", 1_001)))?;
+        tx.fetch((
+            agent::due(p, now, now),
+            checkout::of_host(p, "h"),
+            checkout::at("h", &["/".to_owned(), "/repo".to_owned()]),
+            checkout::between("h", "/repo/", "/repo0"),
+        ))?;
         Ok(())
     });
     assert!(statements.len() > 36, "{}", statements.len());
@@ -441,14 +433,9 @@ fn few_pages(world: &World) {
 fn lists_are_ordered(world: &World) {
     fill(world);
     let start = Rank { priority: 1, number: 7, id: "t-1".into() };
-    let of = |stream: task::Stream| {
-        record(world, |tx, p| {
-            let (sql, args) = stream.call(p, &start, 20);
-            tx.query(sql, &args).map(drop)
-        })
-    };
+    let of = |stream: task::Stream| record(world, |tx, p| tx.fetch(stream.page(p, &start, 20)).map(drop));
     let events = |filter: event::Filter, newest_first: bool| {
-        record(world, |tx, p| event::page(tx, p, &filter, (5, 900), newest_first, 20).map(drop))
+        record(world, |tx, p| tx.fetch(event::page(p, &filter, (5, 900), newest_first, 20)).map(drop))
     };
     let text = |word: &str| word.to_owned();
     let all = Scope::Project;
@@ -460,25 +447,22 @@ fn lists_are_ordered(world: &World) {
         ("task_assigned", of(task::Stream::Assigned(text("agent-1")))),
         ("task_stuck", of(task::Stream::Stuck)),
         ("task_ready", of(task::Stream::ReadyFor(text("")))),
-        ("hold_due", record(world, |tx, p| hold::page(tx, p, "", (Time(5), "h-1"), 20).map(drop))),
-        ("hold_due", record(world, |tx, p| tx.query_all(vec![hold::due_call(p, Time(5), 64)]).map(drop))),
+        ("hold_due", record(world, |tx, p| tx.fetch(hold::page(p, "", (Time(5), "h-1"), 20)).map(drop))),
+        ("hold_due", record(world, |tx, p| tx.fetch(hold::due(p, Time(5), 64)).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("hold_name", record(world, |tx, p| lock::newest(tx, p, "lock 7", 20).map(drop))),
-        ("place_line", record(world, |tx, p| tx.query_all(vec![place::line_call(p)]).map(drop))),
-        ("place_due", record(world, |tx, p| tx.query_all(vec![place::due_call(p, Time(5))]).map(drop))),
+        ("place_line", record(world, |tx, p| tx.fetch(place::line(p)).map(drop))),
+        ("place_due", record(world, |tx, p| tx.fetch(place::due(p, Time(5))).map(drop))),
         ("place_agent", record(world, |tx, p| place::of_agent(tx, p, "a7").map(drop))),
         ("hold_holder", record(world, |tx, p| hold::renewal_due(tx, p, "agent-1", Time(5)).map(drop))),
         ("hold_past", record(world, |tx, p| path::past_of(tx, p, "agent-1", 20).map(drop))),
-        ("hold_story", record(world, |tx, p| tx.query_all(vec![path::past_call(p, "old/7", 20)]).map(drop))),
-        (
-            "hold_story",
-            record(world, |tx, p| tx.query_all(vec![path::past_below_call(p, "old/", "old0", 20)]).map(drop)),
-        ),
+        ("hold_story", record(world, |tx, p| tx.fetch(path::past(p, "old/7", 20)).map(drop))),
+        ("hold_story", record(world, |tx, p| tx.fetch(path::past_below(p, "old/", "old0", 20)).map(drop))),
         ("touched_path", record(world, |tx, p| touched::of_path(tx, p, "src/7", 20).map(drop))),
         ("touched_path", record(world, |tx, p| touched::below(tx, p, "src/7", 20).map(drop))),
         ("agent_pkey", record(world, |tx, p| agent::list(tx, p, "agent-1", 20).map(drop))),
-        ("agent_seen", record(world, |tx, p| tx.query_all(vec![agent::due_call(p, Time(5), Time(5))]).map(drop))),
-        ("mail_pkey", record(world, |tx, p| tx.query_all(vec![mail::unread_call(p, "a7", 20)]).map(drop))),
+        ("agent_seen", record(world, |tx, p| tx.fetch(agent::due(p, Time(5), Time(5))).map(drop))),
+        ("mail_pkey", record(world, |tx, p| tx.fetch(mail::unread(p, "a7", 20)).map(drop))),
         ("message_open", record(world, |tx, p| message::waiting(tx, p, Time(5), 20).map(drop))),
         ("message_hold", record(world, |tx, p| message::about_hold(tx, p, "h-7").map(drop))),
         ("note_task", record(world, |tx, p| note::newest(tx, p, "t-1", 20).map(drop))),
@@ -490,10 +474,7 @@ fn lists_are_ordered(world: &World) {
         ),
         ("memory_pinned", record(world, |tx, p| memory::pinned(tx, p, &all, Time(5), 20).map(drop))),
         ("memory_directive", record(world, |tx, p| memory::directives(tx, p, &all, Time(5), 20).map(drop))),
-        (
-            "memory_term_pkey",
-            record(world, |tx, p| tx.query_all(vec![memory::having_call(p, &all, "w7", 20)]).map(drop)),
-        ),
+        ("memory_term_pkey", record(world, |tx, p| tx.fetch(memory::having(p, &all, "w7", 20)).map(drop))),
         ("event_actor", record(world, |tx, p| event::remarks(tx, p, "agent-1", 64).map(drop))),
         ("artifact_task", record(world, |tx, p| artifact::newest(tx, p, "t-1", 20).map(drop))),
     ];

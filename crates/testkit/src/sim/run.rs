@@ -40,7 +40,7 @@ fn checkouts(world: &World) -> BTreeMap<String, String> {
     let Some(project) = rows.into_iter().next().map(|mut row| project(&mut row).unwrap()) else {
         return BTreeMap::new();
     };
-    let all = world.kernel.store().read("", |tx, _| checkout::all(tx, &project)).unwrap();
+    let all = world.kernel.store().read("", |tx, _| tx.fetch(checkout::all(&project))).unwrap();
     all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id)).collect()
 }
 
