@@ -68,6 +68,7 @@ pub struct Caller {
 
 /// What a request asks for.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one exists per request, and is never stored in numbers")]
 pub enum Asked {
     /// An op.
     Op(Op),

@@ -140,19 +140,20 @@ impl dyn Tx + '_ {
 
     /// Runs a statement as far as its rows fit into so many bytes; see [`Tx::query_within`].
     pub fn fetch_within<T>(&mut self, statement: Statement<Vec<T>>, bytes: usize) -> Result<Within<T>> {
-        let Within { rows, cut } = self.query_within(statement.sql, &statement.args, bytes)?;
-        Ok(Within { rows: (statement.read)(rows)?, cut })
+        let Statement { sql, args, read } = statement;
+        let Within { rows, cut } = self.query_within(sql, &args, bytes)?;
+        Ok(Within { rows: read(rows)?, cut })
     }
 }
 
 /// Whether there is a row at all.
 pub(crate) fn exists(rows: Vec<Row>) -> Result<bool> {
-    Ok(!rows.is_empty())
+    Ok(rows.into_iter().next().is_some())
 }
 
 /// The number in the only row; 0 without one.
 pub(crate) fn number(rows: Vec<Row>) -> Result<i64> {
-    rows.first().map_or(Ok(0), |row| row.int(0))
+    rows.into_iter().next().map_or(Ok(0), |row| row.int(0))
 }
 
 #[cfg(test)]

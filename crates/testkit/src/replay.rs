@@ -464,7 +464,7 @@ mod tests {
         refuses(log(vec![restored(at, 1), claimed(at + 1, 9, "h-2", "b")]));
         refuses(log(vec![restored(at, 0), ends(at + 1, at)]));
         refuses(log(vec![restored(at, 1), ends(at + 1, 2)]));
-        refuses(log(vec![restored(at - 1, 1), ends(at, at - 1)]));
+        refuses(log(vec![restored(GAP, 1), ends(GAP + 1, GAP)]));
         refuses(log(vec![ends(3, 2)]));
         refuses(log(vec![restored(at, 1), expired(at + 1, 9, "h-1", "a", 2, 9)]));
     }

@@ -3,7 +3,7 @@
 use tenure_core::Result;
 
 use crate::statement::Statement;
-use crate::tx::{Sql, Tx, Value, first};
+use crate::tx::{Sql, Tx, Value};
 
 /// Where an agent is in the log of a project. All numbers are those of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Row {
     pub mail_confirmed: i64,
 }
 
-fn decode(row: crate::Row) -> Result<Row> {
+fn decode(row: &crate::Row) -> Result<Row> {
     Ok(Row { offered: row.int(0)?, confirmed: row.int(1)?, mail_offered: row.int(2)?, mail_confirmed: row.int(3)? })
 }
 
@@ -27,7 +27,7 @@ pub fn get(project: &str, agent: &str) -> Statement<Option<Row>> {
     let sql = Sql::same(
         "SELECT offered, confirmed, mail_offered, mail_confirmed FROM delivery WHERE project = $1 AND agent = $2",
     );
-    Statement::new(sql, vec![project.into(), agent.into()], |rows| first(rows).map(decode).transpose())
+    Statement::new(sql, vec![project.into(), agent.into()], |rows| rows.first().map(decode).transpose())
 }
 
 /// Stores where an agent is.

@@ -106,7 +106,7 @@ pub fn lost_below(project: &str, holder: &str, (begin, end): (&str, &str), limit
         "SELECT ",
         columns!(""),
         " FROM (SELECT * FROM hold WHERE project = $1 AND holder = $2 AND ended_at > 0 AND kind = 'path'
-               ORDER BY fence DESC LIMIT $6) h
+               ORDER BY fence DESC LIMIT $6) newest
          WHERE prefix > $3 AND prefix < $4 ORDER BY fence DESC LIMIT $5"
     ));
     let end = if end.is_empty() { "\u{10ffff}".repeat(129) } else { end.to_owned() };
