@@ -6,7 +6,7 @@
 //! other projects waiting.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -73,14 +73,20 @@ struct Waiting {
     call: Call,
     ready: Ready,
     asker: Asker,
+    /// Until when it must have begun.
     deadline: Instant,
+    /// Whether it has: from then on it is wanted for as long as its asker stays, however long the work takes.
+    has_begun: AtomicBool,
     answer: oneshot::Sender<Result<Reply>>,
 }
 
 impl Waiting {
     #[expect(clippy::disallowed_methods, reason = "a deadline is a duration of the process, not a time of the domain")]
     fn is_wanted(&self) -> bool {
-        !self.answer.is_closed() && Instant::now() < self.deadline && (self.asker)()
+        let is_in_time = self.has_begun.load(Ordering::Relaxed) || Instant::now() < self.deadline;
+        let is_wanted = !self.answer.is_closed() && is_in_time && (self.asker)();
+        self.has_begun.fetch_or(is_wanted, Ordering::Relaxed);
+        is_wanted
     }
 }
 
@@ -126,7 +132,7 @@ impl Queue {
                 self.shared.counts.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Err(full());
             }
-            state.line.push_back(Waiting { call, ready, asker, deadline, answer });
+            state.line.push_back(Waiting { call, ready, asker, deadline, has_begun: AtomicBool::new(false), answer });
         }
         self.shared.changed.notify_one();
         // A thread that is gone has dropped the sender; it never ends while something is in line.
@@ -275,7 +281,26 @@ mod tests {
         let name = project::Name { key: "name:p".into(), label: "p".into() };
         let call = Call::new(name, Actor::named("ada"), &OsEntropy);
         let ready = Ready::new(&call, op).unwrap();
-        Waiting { call, ready, asker: Arc::new(|| true), deadline: Instant::now(), answer: oneshot::channel().0 }
+        let (asker, has_begun) = (Arc::new(|| true), AtomicBool::new(false));
+        Waiting { call, ready, asker, deadline: Instant::now(), has_begun, answer: oneshot::channel().0 }
+    }
+
+    #[test]
+    fn a_deadline_is_for_beginning_and_an_op_that_has_begun_is_wanted_while_its_asker_stays() {
+        let (answer, asked) = oneshot::channel();
+        let past = waiting(Op::Add(add::Request::titled("small")));
+        let late = past.deadline;
+        let mut one = Waiting { answer, ..past };
+        assert!(!one.is_wanted(), "it has not begun in time");
+        one.deadline = late + Duration::from_secs(3_600);
+        assert!(one.is_wanted(), "it begins");
+        one.deadline = late;
+        assert!(one.is_wanted(), "it is at work, and its asker waits");
+        one.asker = Arc::new(|| false);
+        assert!(!one.is_wanted(), "its asker has hung up");
+        one.asker = Arc::new(|| true);
+        drop(asked);
+        assert!(!one.is_wanted(), "its request was given up");
     }
 
     fn batch(items: usize) -> Op {

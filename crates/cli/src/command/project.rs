@@ -219,7 +219,9 @@ fn confirm(context: &Context<'_>, yes: bool) -> Result<()> {
             asks.push(format!("TLS      {}", if address.to_string().starts_with("https://") { "yes" } else { "no" }));
             asks.push("sent     the token of the line for this server in your file of tokens, no other".to_owned());
         }
-        Location::Sqlite(_) => {}
+        Location::Sqlite(_) => {
+            asks.extend(place.behind_links().map(|real| format!("link to  {}", real.display())));
+        }
     }
     let shown = format!("This repository asks for:\n  {}", asks.join("\n  "));
     let out = context.out;

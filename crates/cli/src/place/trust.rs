@@ -33,7 +33,7 @@ struct Yes {
     born: Option<u64>,
     #[serde(default)]
     device: Option<u64>,
-    /// The store, without a password.
+    /// The store: a file by its real path, an address without a password.
     #[serde(default)]
     store: Option<String>,
     /// The key of the project.
@@ -52,9 +52,8 @@ impl Place {
             // Of a clone that has never been used, hooks say nothing.
             return Err(if by_repository && self.pin()?.is_none() { fresh(&refused) } else { refused });
         }
-        let store = self.store.display();
         let is_named = self.named_by_repository && !self.has_yes(env, |yes| yes.project == self.project.key)?;
-        if by_repository && !self.has_yes(env, |yes| yes.store == Some(store))? {
+        if by_repository && !self.has_yes(env, |yes| yes.store == Some(self.confirmed_store()))? {
             let must_be_known = match &self.store {
                 Location::Sqlite(path) => self.must_be_known(path)?,
                 Location::Postgres(_) | Location::Server(_) => return Err(self.unconfirmed()),
@@ -83,8 +82,9 @@ impl Place {
     /// the first write, in the checkout itself.
     fn must_be_known(&self, path: &Path) -> Result<bool> {
         let is_there = path.symlink_metadata().is_ok_and(|meta| meta.len() > 0);
-        let is_inside = self.store_from == StoreFrom::ProjectDirectory
-            || git::canonical(path)?.starts_with(self.checkout.as_ref().map_or(&self.dir, |checkout| &checkout.main));
+        // Where it really is: `.tenure` may be a link that came in an archive.
+        let top = self.checkout.as_ref().map_or(&self.dir, |checkout| &checkout.main);
+        let is_inside = git::canonical(path)?.starts_with(top);
         let is_pinned = || Ok::<_, Error>(self.pin()?.is_some_and(|pin| pin.location == self.store.display()));
         match (is_inside, is_there) {
             (true, false) => Ok(false),
@@ -121,7 +121,7 @@ impl Place {
         let dir = self.confirmed_dir();
         let Some(file) = file_of(dir, env) else { return Err(no_state()) };
         let mut yes = identity(dir)?;
-        yes.store = Some(self.store.display());
+        yes.store = Some(self.confirmed_store());
         yes.project = Some(key.to_owned());
         let text = serde_json::to_string(&yes).map_err(|error| Error::bug("a yes cannot be written").cause(error))?;
         if let Some(parent) = file.parent().and_then(Path::parent) {
@@ -151,6 +151,21 @@ impl Place {
         let is_same =
             (&said.path, said.inode, said.born, said.device) == (&here.path, here.inode, here.born, here.device);
         Ok(is_same.then_some(said))
+    }
+
+    /// The store that a yes is for: the file by its real path, so that a link which leads elsewhere later is asked about
+    /// again.
+    fn confirmed_store(&self) -> String {
+        self.behind_links().map_or_else(|| self.store.display(), |real| real.display().to_string())
+    }
+
+    /// Where the file of the store really is, if symbolic links lead there. A place that cannot be looked at is the
+    /// store's to report.
+    pub(crate) fn behind_links(&self) -> Option<PathBuf> {
+        match &self.store {
+            Location::Sqlite(path) => git::canonical(path).ok().filter(|real| real != path),
+            Location::Postgres(_) | Location::Server(_) => None,
+        }
     }
 
     fn confirmed_dir(&self) -> &Path {

@@ -242,6 +242,75 @@ fn inv_i5_a_committed_link_to_another_store_is_not_followed() {
 }
 
 #[test]
+fn inv_i5_an_untracked_link_leads_no_write_out_of_the_directory_before_a_person_said_yes() {
+    let home = Home::direct(Engine::File);
+    home.git_init("unpacked");
+    for dir in ["v", "plain", "plain/below"] {
+        std::fs::create_dir(home.path(dir)).unwrap();
+    }
+    let is_empty = || std::fs::read_dir(home.path("v")).unwrap().next().is_none();
+    for dir in ["unpacked", "plain"] {
+        symlink("../v", home.path(dir).join(".tenure")).unwrap();
+        refused_everywhere(&home, dir, "unconfirmed_store");
+        at(&home, dir, &["up"]).run().refusal().is("conflict", "unconfirmed_store");
+        assert!(is_empty(), "{dir}");
+        // A link whose target is gone is no directory of a store, and no directory is made for it.
+        std::fs::remove_file(home.path(dir).join(".tenure")).unwrap();
+        symlink("../gone", home.path(dir).join(".tenure")).unwrap();
+        assert_eq!(at(&home, dir, &["whoami"]).run().data()["store_from"], "the user's store");
+        assert!(!home.path("gone").exists());
+        std::fs::remove_file(home.path(dir).join(".tenure")).unwrap();
+        symlink("../v", home.path(dir).join(".tenure")).unwrap();
+    }
+    at(&home, "plain/below", &["add", "x"]).run().refusal().is("conflict", "unconfirmed_store");
+    assert!(is_empty());
+
+    // The link that a person made is confirmed once, and leads further after that.
+    for dir in ["unpacked", "plain"] {
+        let asked = at(&home, dir, &["project", "pin"]).run().refusal();
+        asked.is("usage", "confirmation_needed");
+        let really = home.path("v/tenure.db").canonicalize().unwrap_or_else(|_| home.path("v/tenure.db"));
+        assert!(asked.detail("asks").to_string().contains(really.to_str().unwrap()), "{}", asked.error);
+        at(&home, dir, &["project", "pin", "--yes"]).run().data();
+        at(&home, dir, &["add", "mine"]).run().data();
+        assert_eq!(at(&home, dir, &["list"]).run().data()["total"], 1);
+    }
+    assert!(home.path("v/tenure.db").is_file());
+}
+
+#[test]
+fn inv_i5_a_link_below_a_store_directory_is_followed_only_inside_the_checkout() {
+    let home = Home::direct(Engine::File);
+    std::fs::create_dir(home.path("v")).unwrap();
+    let is_empty = || std::fs::read_dir(home.path("v")).unwrap().next().is_none();
+    // A link to a directory of the same checkout leads nowhere that the repository could not name.
+    home.git_init("within");
+    std::fs::create_dir(home.path("within/data")).unwrap();
+    symlink("data", home.path("within/.tenure")).unwrap();
+    at(&home, "within", &["add", "x"]).run().data();
+    assert!(home.path("within/data/tenure.db").is_file());
+
+    for file in ["tenure.db", "tenure.db-wal", "tenure.db-shm", "tenure.db-turn-a", "tenure.db-bell"] {
+        let dir = format!("links-{file}");
+        std::fs::create_dir_all(home.path(&dir).join(".tenure")).unwrap();
+        symlink(home.path("v/out"), home.path(&dir).join(".tenure").join(file)).unwrap();
+        let _ = at(&home, &dir, &["add", "x"]).run();
+        assert!(is_empty(), "{file}");
+        // Nor after a yes.
+        let _ = at(&home, &dir, &["project", "pin", "--yes"]).run();
+        let _ = at(&home, &dir, &["add", "x"]).run();
+        assert!(is_empty(), "{file}");
+    }
+    // A link to a file that is there.
+    std::fs::create_dir_all(home.path("there/.tenure")).unwrap();
+    std::fs::write(home.path("v/out"), "").unwrap();
+    symlink(home.path("v/out"), home.path("there/.tenure/tenure.db")).unwrap();
+    at(&home, "there", &["add", "x"]).run().refusal().is("conflict", "unconfirmed_store");
+    at(&home, "there", &["project", "pin", "--yes"]).run().refusal().is("storage", "symlinked_store");
+    assert_eq!(std::fs::metadata(home.path("v/out")).unwrap().len(), 0);
+}
+
+#[test]
 fn inv_i5_the_name_of_an_existing_project_shows_nothing_of_it_before_a_person_said_yes() {
     for engine in Engine::ALL {
         let home = Home::direct(engine);

@@ -4,7 +4,7 @@ mod rules;
 mod table;
 
 use super::git_args::Args;
-use super::{Command, Found, Step, read, step};
+use super::{Command, Found, Step, program_of, read, step};
 use table::Rule;
 pub use table::{SUBCOMMANDS, Subcommand};
 
@@ -137,7 +137,7 @@ impl Search<'_> {
         }
         self.left -= cost;
         let [program, rest @ ..] = command.words.as_slice() else { return };
-        let program = program.rsplit('/').next().unwrap_or(program);
+        let program = program_of(program);
         match program {
             "git" | "hub" => self.git(rest, command, depth),
             "gh" | "glab" => {

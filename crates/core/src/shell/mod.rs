@@ -193,7 +193,7 @@ fn take(words: &[String], way: &mut Way, depth: usize, found: &mut Found) -> Opt
             return None;
         };
         way.keyword(first);
-        let program = first.rsplit('/').next().unwrap_or(first);
+        let program = program_of(first);
         if let Some(run) = runner::run(program, rest) {
             for dir in run.dirs {
                 step(&mut own, dir, found, Step::Into);
@@ -280,6 +280,13 @@ fn step(dirs: &mut Vec<Step>, to: &str, found: &Found, kind: impl Fn(String) -> 
 /// Whether a directory is known by its name.
 fn is_known(to: &str) -> bool {
     !to.is_empty() && to != "-" && !to.contains(['$', '`', '*', '?', '[', '{', lexer::UNKNOWN])
+}
+
+/// The name of a program without its directory, and without the ending that Windows programs have, which run beside others
+/// under WSL and in shells of Windows.
+fn program_of(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    name.strip_suffix(".exe").or_else(|| name.strip_suffix(".EXE")).unwrap_or(name)
 }
 
 fn is_name(text: &str) -> bool {

@@ -90,11 +90,15 @@ fn quoted(options: &str) -> String {
     options.split(' ').map(|option| format!("`{option}`")).collect::<Vec<_>>().join(", ")
 }
 
+const CONDA: &str = "-n --name -p --prefix -r --root-prefix -a --attach -e --env";
+const POWERSHELL: &str =
+    "-ExecutionPolicy -ep -WorkingDirectory -wd -OutputFormat -of -InputFormat -File -f -v -Version";
 const SUDO: &str = "-u -g -h -p -C -r -t -T -U --user --group --host --prompt --role --type";
 
 /// Every program that is known to run another on the same files. Containers and other machines are not among them: what
 /// runs there has files of its own.
 pub const RUNNERS: &[Runner] = &[
+    Runner::new("arch").valued("-arch -d -e"),
     Runner::new("aws-vault exec").before(1),
     Runner::new("asdf exec"),
     Runner::new("builtin"),
@@ -102,20 +106,25 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("bundle exec").valued("--gemfile"),
     Runner::new("bunx"),
     Runner::new("busybox"),
+    Runner::new("bwrap").form(Form::Dashes),
     Runner::new("caffeinate").valued("-t -w"),
+    Runner::new("catchsegv"),
     Runner::new("chamber exec").form(Form::Dashes),
     Runner::new("chronic"),
+    Runner::new("chroot").before(1),
     Runner::new("chrt").valued("-T -P -D").before(1),
     Runner::new("command"),
     Runner::new("composer exec").dir("-d --working-dir"),
     Runner::new("concurrently").valued("-n --names -c --prefix-colors -m --max-processes").form(Form::Lines),
-    Runner::new("conda run").valued("-n --name -p --prefix").dir("--cwd"),
+    Runner::new("conda run").valued(CONDA).dir("--cwd"),
     Runner::new("cpulimit").valued("-l -e -p -P --limit"),
     Runner::new("dbus-run-session").valued("--config-file --dbus-daemon"),
+    Runner::new("devbox run").valued("-c --config -e --env --env-file --environment"),
     Runner::new("direnv exec").before(1),
     Runner::new("doas").valued("-u -C"),
     Runner::new("doppler run").valued("-p --project -c --config -t --token").line("--command").form(Form::Dashes),
     Runner::new("dotenv").valued("-e -f -c -v").form(Form::Dashes),
+    Runner::new("dotenvx run").valued("-f --env-file -e --env -fk --env-keys-file").form(Form::Dashes),
     Runner::new("eatmydata"),
     Runner::new("entr").form(Form::Joined).unknown(),
     Runner::new("env").valued("-u -S --unset --split-string").dir("-C --chdir"),
@@ -127,6 +136,7 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("firejail"),
     Runner::new("flock").valued("-w --timeout --wait -E --conflict-exit-code").line("-c --command").before(1),
     Runner::new("fnm exec").valued("--using"),
+    Runner::new("gdb").form(Form::Behind("--args -args")),
     Runner::new("hatch run"),
     Runner::new("hyperfine")
         .valued(
@@ -138,6 +148,8 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("infisical run").valued("--env --path --projectId").line("--command").form(Form::Dashes),
     Runner::new("ionice").valued("-c -n -p --class --classdata"),
     Runner::new("ltrace").valued("-o -e -p -s -u -a -l -n -x"),
+    Runner::new("mamba run").valued(CONDA).dir("--cwd"),
+    Runner::new("micromamba run").valued(CONDA).dir("--cwd"),
     Runner::new("mise exec").line("-c --command").dir("-C --cd").form(Form::Dashes),
     Runner::new("mise x").line("-c --command").dir("-C --cd").form(Form::Dashes),
     Runner::new("nice").valued("-n --adjustment"),
@@ -149,6 +161,7 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("npm exec").valued("-p --package -w --workspace --prefix").line("-c --call"),
     Runner::new("npm x").valued("-p --package -w --workspace --prefix").line("-c --call"),
     Runner::new("npx").valued("-p --package -w --workspace --registry --cache").line("-c --call"),
+    Runner::new("nsenter").valued("-t --target -S --setuid -G --setgid"),
     Runner::new("numactl").valued("-i -m -N -C -p -P -s -L -o -l -f -M"),
     Runner::new("nvm exec").before(1),
     Runner::new("op run").valued("--env-file --account").form(Form::Dashes),
@@ -158,11 +171,16 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("pipenv run"),
     Runner::new("pipx run").valued("--spec --python --index-url"),
     Runner::new("pnpm dlx").valued("--package --filter -F").dir("-C --dir"),
-    Runner::new("pnpm exec").valued("--filter -F").dir("-C --dir"),
+    Runner::new("pnpm exec").valued("--filter -F").line("-c --shell-mode").dir("-C --dir"),
     Runner::new("poetry run").valued("-P --project").dir("-C --directory"),
+    Runner::new("powershell").valued(POWERSHELL).line("-Command -command -c").form(Form::Nothing),
     Runner::new("prlimit").valued("-p --pid -o"),
+    Runner::new("proxychains").valued("-f"),
+    Runner::new("proxychains4").valued("-f"),
+    Runner::new("pwsh").valued(POWERSHELL).line("-Command -command -c").form(Form::Nothing),
     Runner::new("pyenv exec"),
     Runner::new("rbenv exec"),
+    Runner::new("retry").valued("-t --tries --times -s --sleep -d --delay -m --min -x --max"),
     Runner::new("rlwrap").valued("-a -b -f -H -l -s -w -D -C -S"),
     Runner::new("runuser").valued("-u -g -G -s --user --group --shell").line("-c --command"),
     Runner::new("rye run").valued("--pyproject"),
@@ -188,6 +206,8 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("tmux new-window").valued("-n -t -F -e").dir("-c").form(Form::Joined),
     Runner::new("tmux send-keys").valued("-t -N").form(Form::Joined),
     Runner::new("tmux split-window").valued("-l -p -t -F -e").dir("-c").form(Form::Joined),
+    Runner::new("torsocks").valued("-a --address -P --port -u --user -p --pass"),
+    Runner::new("tsocks"),
     Runner::new("unbuffer"),
     Runner::new("unshare").valued("-S -G -R -w --setuid --setgid --root --wd"),
     Runner::new("uv run")
@@ -199,6 +219,7 @@ pub const RUNNERS: &[Runner] = &[
     Runner::new("volta run").valued("--node --npm --yarn"),
     Runner::new("watch").valued("-n --interval -q --equexit").form(Form::Joined),
     Runner::new("watchexec").valued("-w --watch -e --exts -i --ignore -f --filter -d --debounce").form(Form::Joined),
+    Runner::new("with-contenv"),
     Runner::new("xargs")
         .valued("-I -n -P -L -d -s -a -E --max-args --max-procs --max-lines --replace --delimiter --arg-file")
         .unknown(),

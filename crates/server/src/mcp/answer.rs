@@ -44,36 +44,40 @@ pub(crate) fn result(outcome: &Result<Answer>) -> CallToolResult {
     result
 }
 
-/// An error as its table says it, with tools named where commands are: the agent that reads it calls tools.
+/// An error as its table says it, with tools named where commands are: the agent that reads it calls tools, and may have no
+/// shell. A command without a tool is left out.
 fn for_tools(error: &Error) -> Value {
     let mut value = error.to_json();
     if error.attempts().is_empty() {
         return value;
     }
-    let mut tries: Vec<String> = error.attempts().iter().map(|command| as_tool(command)).collect();
+    let mut tries: Vec<String> = error.attempts().iter().filter_map(|command| as_tool(command)).collect();
     tries.dedup();
     let advice = error.advice().map(str::to_owned);
     let person = error.override_by_person().map(str::to_owned);
-    let hint: Vec<String> = advice.into_iter().chain([format!("Try: {}.", tries.join("; "))]).chain(person).collect();
+    let tried = (!tries.is_empty()).then(|| format!("Try: {}.", tries.join("; ")));
+    let hint: Vec<String> = advice.into_iter().chain(tried).chain(person).collect();
     value["hint"] = hint.join(" ").into();
-    value["details"]["try"] = tries.into();
+    match (tries.is_empty(), value["details"].as_object_mut()) {
+        (true, Some(details)) => _ = details.remove("try"),
+        _ => value["details"]["try"] = tries.into(),
+    }
     value
 }
 
-/// The tool that does what a command does; a command without one stays as it is.
-fn as_tool(command: &str) -> String {
+/// The tool that does what a command does, if there is one. What is no command of Tenure stays as it is.
+fn as_tool(command: &str) -> Option<String> {
     let mut words = command.split_whitespace();
-    let ours = words.next() == Some("tenure");
-    let (Some(verb), subject) = (words.next().filter(|_| ours), words.next().filter(|word| !word.starts_with('-')))
-    else {
-        return command.to_owned();
-    };
+    if words.next() != Some("tenure") {
+        return Some(command.to_owned());
+    }
+    let (verb, subject) = (words.next()?, words.next().filter(|word| !word.starts_with('-')));
     let on = |tool: &str, field: &str| match subject {
         Some(subject) => format!("the tool `{tool}` with {field} {subject}"),
         None => format!("the tool `{tool}`"),
     };
     let after = |flag: &str| command.split_whitespace().skip_while(|word| *word != flag).nth(1);
-    match (verb, subject) {
+    Some(match (verb, subject) {
         // Without its paths, which are quoted for a shell there.
         ("reserve", _) if command.contains(" --wait") => {
             "the tool `reserve` with the same paths and wait true".to_owned()
@@ -86,7 +90,7 @@ fn as_tool(command: &str) -> String {
         },
         ("add", _) => "the tool `add`".to_owned(),
         // A lock is released by its name, on the command line alone.
-        ("release", _) if command.contains(" --lock") => command.to_owned(),
+        ("release", _) if command.contains(" --lock") => return None,
         ("release", Some(subject)) if subject.starts_with("h-") => on("release", "hold"),
         ("release", Some(subject)) if !subject.starts_with("t-") => on("release", "paths"),
         ("claim", _) => on("resume", "task"),
@@ -97,8 +101,8 @@ fn as_tool(command: &str) -> String {
         ("list", None) => "the tool `list`".to_owned(),
         ("inbox", _) => "the tool `mail` with action read".to_owned(),
         ("memory", Some("list")) => "the tool `memory` with action list".to_owned(),
-        _ => command.to_owned(),
-    }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -118,7 +122,6 @@ mod tests {
             ("tenure list --all", "the tool `list`"),
             ("tenure note t-1 \"…\"", "the tool `note` with task t-1"),
             ("tenure inbox --peek", "the tool `mail` with action read"),
-            ("tenure why t-1", "tenure why t-1"),
             (
                 "tenure reserve --wait --shared --ttl 60s -- 'a b'",
                 "the tool `reserve` with the same paths and wait true",
@@ -129,20 +132,24 @@ mod tests {
             ("tenure release t-1", "the tool `release` with task t-1"),
             ("tenure release h-1", "the tool `release` with hold h-1"),
             ("tenure release ./x", "the tool `release` with paths ./x"),
-            ("tenure release --lock=x", "tenure release --lock=x"),
-            ("tenure reopen t-1", "tenure reopen t-1"),
-            ("tenure", "tenure"),
             ("claim t-1", "claim t-1"),
         ] {
-            assert_eq!(as_tool(command), tool, "{command}");
+            assert_eq!(as_tool(command).as_deref(), Some(tool), "{command}");
+        }
+        for command in ["tenure why t-1", "tenure holds", "tenure release --lock=x", "tenure reopen t-1", "tenure"] {
+            assert_eq!(as_tool(command), None, "{command}");
         }
         let error = Error::refused(Kind::Conflict, "held", "it is held").hint("Take another.");
         let plain = for_tools(&error);
         assert_eq!((plain, error.to_json()["hint"].as_str()), (error.to_json(), Some("Take another.")));
         let error = error.attempt("tenure claim").attempt("tenure next").attempt("tenure holds").person("Ask.");
         let value = for_tools(&error);
-        assert_eq!(value["hint"], "Take another. Try: the tool `resume`; tenure holds. Ask.");
-        assert_eq!(value["details"]["try"], serde_json::json!(["the tool `resume`", "tenure holds"]));
+        assert_eq!(value["hint"], "Take another. Try: the tool `resume`. Ask.");
+        assert_eq!(value["details"]["try"], serde_json::json!(["the tool `resume`"]));
         assert_eq!(value["code"], "held");
+        let error =
+            Error::refused(Kind::Conflict, "held", "it is held").hint("Take another.").attempt("tenure why h-1");
+        let value = for_tools(&error);
+        assert_eq!((value["hint"].as_str(), value["details"].get("try")), (Some("Take another."), None));
     }
 }

@@ -23,6 +23,10 @@ use crate::wire::{NOT_RUN, Request};
 /// busy. Every call of a client pays this while such a server is there.
 const HELLO_PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long the work on one row of a large op may take at the server, generously: leaving while it works would only make it
+/// take back what is nearly done, and leave no turn here.
+const WORK_ON_ROW: Duration = Duration::from_millis(1);
+
 /// A kernel with a server beside it.
 pub struct Near {
     kernel: Kernel,
@@ -56,6 +60,16 @@ impl Near {
         self.options.turn() / 2
     }
 
+    /// How long the answer to an op may take: half of the patience to begin, and the work of its rows.
+    fn patience_for(&self, op: &Op) -> Duration {
+        let work = match op.items() {
+            1 => Duration::ZERO,
+            rows => WORK_ON_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)),
+        };
+        let patience = self.half().saturating_add(work);
+        self.options.deadline.map_or(patience, |deadline| patience.min(deadline.remaining() / 2))
+    }
+
     fn socket(&self) -> Option<&Socket> {
         if self.closed.get() {
             return None;
@@ -65,9 +79,9 @@ impl Near {
     }
 
     /// What the server answered; none where it did not, and the connection is closed.
-    fn answered(&self, request: Result<Request>) -> Option<Result<Reply>> {
+    fn answered(&self, request: Result<Request>, patience: Duration) -> Option<Result<Reply>> {
         let socket = self.socket()?;
-        let answered = request.and_then(|request| socket.send_within(&request, self.half()));
+        let answered = request.and_then(|request| socket.send_within(&request, patience));
         match answered {
             Ok(Err(error)) if error.code() == NOT_RUN => {}
             Ok(answer) => return Some(answer),
@@ -86,7 +100,7 @@ impl Near {
             return if call.request_id.is_given() { self.found_out(call, op, answer) } else { answer };
         }
         let milliseconds = u64::try_from(self.half().as_millis()).ok();
-        match self.answered(Request::op(call, op, milliseconds)) {
+        match self.answered(Request::op(call, op, milliseconds), self.patience_for(op)) {
             Some(answer) => answer,
             None => {
                 let options = Options { patience: self.half(), ..self.options.clone() };
@@ -122,7 +136,7 @@ impl Near {
             return direct(&self.kernel);
         }
         let milliseconds = u64::try_from(self.half().as_millis()).ok();
-        match self.answered(Request::query(call, &query(), milliseconds)) {
+        match self.answered(Request::query(call, &query(), milliseconds), self.half()) {
             Some(answer) => read(&answer?),
             None => direct(&self.kernel),
         }

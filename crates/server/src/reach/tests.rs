@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use tenure_kernel::op::{add, note};
+use tenure_kernel::op::{add, add_many, note};
 use tenure_kernel::query::list;
 use tenure_kernel::{Actor, Condition, RequestId};
 use tenure_store::table::project;
@@ -26,6 +26,8 @@ enum Manner {
     Mute,
     /// Carries them out and hangs up instead of answering.
     Dies,
+    /// Works on them for longer than half of a patience, then answers.
+    Slow,
     /// Reads them, and does nothing.
     Deaf,
     /// Says that it did not carry them out.
@@ -108,6 +110,11 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
         let name = request.op.clone().or(request.query.clone()).unwrap();
         let answer = match manner {
             Manner::Proper => wire::answer(run()),
+            Manner::Slow => {
+                let answer = wire::answer(run());
+                std::thread::sleep(Duration::from_millis(request.call.deadline_ms.unwrap() * 3));
+                answer
+            }
             Manner::Declines => wire::answer(Err(Error::new(Kind::Busy, "not_run", Stage::Lock, "about to stop"))),
             Manner::Babbles => "<html>".to_owned(),
             Manner::Silent => return,
@@ -254,6 +261,22 @@ fn a_server_that_says_nothing_is_waited_for_only_so_long() {
     let _seen = area.serve(area.hello(), Manner::Silent);
     assert!(!area.reach(SHORT, false).run(&call("r1"), &adding()).unwrap().replayed);
     assert_eq!(titles(&area), ["first"]);
+}
+
+#[test]
+fn a_server_at_work_on_many_rows_is_waited_for_as_their_number_says() {
+    let area = Area::new();
+    let seen = area.serve(area.hello(), Manner::Slow);
+    let reach = area.reach(Duration::from_millis(200), false);
+    let lines = "{\"title\":\"one of many\"}\n".repeat(4_000);
+    let op = Op::AddMany(add_many::Request::parse(lines.as_bytes()).unwrap());
+    let reply = reach.run(&call("r-many"), &op).unwrap();
+    assert!(!reply.replayed, "the server's own answer, and not its record");
+    assert_eq!(seen.recv().unwrap(), Saw::Request("add_many".into()));
+    // The connection is still in use: nobody hung up meanwhile.
+    drop(reach);
+    assert_eq!(seen.recv().unwrap(), Saw::HangUp);
+    assert!(seen.try_recv().is_err());
 }
 
 #[test]

@@ -89,7 +89,8 @@ impl Job<'_> {
         if is_any {
             let is_left = |finding: &Finding| [State::Works, State::Untrusted].contains(&finding.state);
             text.push_str(match (healthy, findings.iter().all(is_left)) {
-                (true, _) => "\nEverything works.\n",
+                (true, _) if notes.is_empty() => "\nEverything works.\n",
+                (true, _) => "\nEverything works; the notes above say what to look at.\n",
                 (false, true) => "\nSomething is left to do.\n",
                 (false, false) => "\nSomething is wrong: `tenure setup` puts it right.\n",
             });

@@ -74,10 +74,11 @@ pub(super) fn checkout(args: &Args) -> Option<Risk> {
     let paths = args.paths.clone().unwrap_or_default();
     if args.is_listed() {
         return Some(Risk::whole("."));
-    } else if args.has("-p", "--patch", 5) {
-        return None;
     } else if !paths.is_empty() {
         return Some(Risk::of(paths));
+    } else if args.has("-p", "--patch", 5) && args.plain.is_empty() {
+        // It asks for each hunk, and an agent pipes the answers in.
+        return Some(Risk::whole("-p"));
     } else if args.has("-f", "--force", 4) {
         return Some(Risk::whole("-f"));
     } else if makes {
@@ -111,9 +112,12 @@ pub(super) fn switch(args: &Args) -> Option<Risk> {
 
 pub(super) fn restore(args: &Args) -> Option<Risk> {
     let index_alone = args.has("-S", "--staged", 4) && !args.has("-W", "--worktree", 4);
-    match index_alone || args.has("-p", "--patch", 5) {
-        true => None,
-        false => Risk::listed(args, args.all(0), "."),
+    let paths = args.all(0);
+    match args.has("-p", "--patch", 5) && paths.is_empty() {
+        _ if index_alone => None,
+        // Without paths it asks for every hunk of the tree.
+        true => Some(Risk::whole("-p")),
+        false => Risk::listed(args, paths, "."),
     }
 }
 
@@ -263,6 +267,12 @@ pub(super) fn flow(args: &Args) -> Option<Risk> {
     const CHANGING: [&str; 8] = ["start", "finish", "track", "checkout", "pull", "rebase", "delete", "update"];
     let verb = args.plain.get(1).map_or("", String::as_str);
     (args.first() == "init" || CHANGING.contains(&verb)).then(|| Risk::whole(shown(args.first())))
+}
+
+pub(super) fn town(args: &Args) -> Option<Risk> {
+    const READING: [&str; 9] =
+        ["", "branch", "completions", "config", "diff-parent", "help", "offline", "repo", "status"];
+    (!READING.contains(&args.first())).then(|| Risk::whole(shown(args.first())))
 }
 
 pub(super) fn annex(args: &Args) -> Option<Risk> {
