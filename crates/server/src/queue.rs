@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_deadline_is_for_beginning_and_an_op_that_has_begun_is_wanted_while_its_asker_stays() {
         let (answer, asked) = oneshot::channel();
-        let past = waiting(Op::Add(add::Request::titled("small")));
+        let past = waiting(Op::new(add::Add::titled("small")));
         let late = past.deadline;
         let mut one = Waiting { answer, ..past };
         assert!(!one.is_wanted(), "it has not begun in time");

@@ -231,6 +231,7 @@ impl<'a> Context<'a> {
             condition: self.store_condition()?,
         };
         let reach = self.reach()?;
+        self.place()?.consent_to_new_store(self.env)?;
         self.answered(&mut call, |call| reach.run(call, op))
     }
 

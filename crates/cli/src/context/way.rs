@@ -53,6 +53,7 @@ impl Context<'_> {
     pub(crate) fn own_kernel(&self, what: &str) -> Result<Kernel> {
         self.needs_store(what)?;
         self.refuse_unknown_store()?;
+        self.place()?.consent_to_new_store(self.env)?;
         self.will_write();
         let options = Options { one_connection: false, one_shot: false, ..self.options()? };
         match &self.place()?.store {

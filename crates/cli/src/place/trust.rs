@@ -118,11 +118,31 @@ impl Place {
 
     /// Remembers that a person said yes to the store and the project of this place.
     pub(crate) fn say_yes(&self, env: &Env, key: &str) -> Result<()> {
+        self.record_yes(env, Some(key.to_owned()))
+    }
+
+    /// Remembers the store that the caller is about to make inside this checkout, as if a person had said yes to it. A
+    /// write to a project records the repository in the store itself; a write to the whole store does not.
+    pub(crate) fn consent_to_new_store(&self, env: &Env) -> Result<()> {
+        let by_repository = matches!(self.store_from, StoreFrom::ProjectConfig | StoreFrom::ProjectDirectory);
+        let Location::Sqlite(path) = &self.store else { return Ok(()) };
+        if !by_repository || self.must_be_known(path)? {
+            return Ok(());
+        }
+        let project = self.yes(env)?.and_then(|yes| yes.project);
+        match self.record_yes(env, project) {
+            // Without a place to keep it, a person is asked once the store is there.
+            Err(error) if matches!(error.kind(), Kind::Storage | Kind::Usage) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn record_yes(&self, env: &Env, project: Option<String>) -> Result<()> {
         let dir = self.confirmed_dir();
         let Some(file) = file_of(dir, env) else { return Err(no_state()) };
         let mut yes = identity(dir)?;
         yes.store = Some(self.confirmed_store());
-        yes.project = Some(key.to_owned());
+        yes.project = project;
         let text = serde_json::to_string(&yes).map_err(|error| Error::bug("a yes cannot be written").cause(error))?;
         if let Some(parent) = file.parent().and_then(Path::parent) {
             std::fs::create_dir_all(parent).map_err(|error| unwritable(&file, error))?;

@@ -311,6 +311,19 @@ fn inv_i5_a_link_below_a_store_directory_is_followed_only_inside_the_checkout() 
 }
 
 #[test]
+fn a_store_that_was_made_here_for_no_project_is_used_without_a_yes() {
+    let home = Home::new(Engine::File);
+    home.git(".", &["init", "-q", "own"]);
+    std::fs::create_dir(home.path("own/.tenure")).unwrap();
+    at(&home, "own", &["token", "add"]).run().data();
+    assert!(home.path("own/.tenure/tenure.db").exists());
+    at(&home, "own", &["add", "x"]).run().data();
+    // The consent is for this directory, and for the file that was made in it.
+    copy(&home, "own", "copied");
+    at(&home, "copied", &["add", "x"]).run().refusal().is("conflict", "unconfirmed_store");
+}
+
+#[test]
 fn inv_i5_the_name_of_an_existing_project_shows_nothing_of_it_before_a_person_said_yes() {
     for engine in Engine::ALL {
         let home = Home::direct(engine);

@@ -269,7 +269,7 @@ fn a_server_at_work_on_many_rows_is_waited_for_as_their_number_says() {
     let seen = area.serve(area.hello(), Manner::Slow);
     let reach = area.reach(Duration::from_millis(200), false);
     let lines = "{\"title\":\"one of many\"}\n".repeat(4_000);
-    let op = Op::AddMany(add_many::Request::parse(lines.as_bytes()).unwrap());
+    let op = Op::new(add_many::AddMany::parse(lines.as_bytes()).unwrap());
     let reply = reach.run(&call("r-many"), &op).unwrap();
     assert!(!reply.replayed, "the server's own answer, and not its record");
     assert_eq!(seen.recv().unwrap(), Saw::Request("add_many".into()));
