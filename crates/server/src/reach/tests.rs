@@ -112,7 +112,7 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
             Manner::Proper => wire::answer(run()),
             Manner::Slow => {
                 let answer = wire::answer(run());
-                std::thread::sleep(Duration::from_millis(request.call.deadline_ms.unwrap() * 3));
+                take(Duration::from_millis(request.call.deadline_ms.unwrap() * 3));
                 answer
             }
             Manner::Declines => wire::answer(Err(Error::new(Kind::Busy, "not_run", Stage::Lock, "about to stop"))),
@@ -324,4 +324,9 @@ fn a_socket_that_nobody_listens_at_costs_nothing() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     area.reach(LONG, true).run(&call("r1"), &adding()).unwrap();
     assert_eq!(titles(&area), ["first"]);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server is slow: the time it takes is what the client is tested with")]
+fn take(time: Duration) {
+    std::thread::sleep(time);
 }
