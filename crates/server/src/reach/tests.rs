@@ -326,7 +326,10 @@ fn a_socket_that_nobody_listens_at_costs_nothing() {
     assert_eq!(titles(&area), ["first"]);
 }
 
-#[expect(clippy::disallowed_methods, reason = "the server is slow: the time it takes is what the client is tested with")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the server is slow: the time it takes is what the client is tested with"
+)]
 fn take(time: Duration) {
     std::thread::sleep(time);
 }
