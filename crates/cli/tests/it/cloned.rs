@@ -317,9 +317,9 @@ fn a_store_that_was_made_here_for_no_project_is_used_without_a_yes() {
     std::fs::create_dir(home.path("own/.tenure")).unwrap();
     at(&home, "own", &["token", "add"]).run().data();
     assert!(home.path("own/.tenure/tenure.db").exists());
+    copy(&home, "own", "copied");
     at(&home, "own", &["add", "x"]).run().data();
     // The consent is for this directory, and for the file that was made in it.
-    copy(&home, "own", "copied");
     at(&home, "copied", &["add", "x"]).run().refusal().is("conflict", "unconfirmed_store");
 }
 
