@@ -35,7 +35,7 @@ impl Operation for Confirm {
             return Ok(shape::Confirmed { events: 0, mail: 0 });
         };
         let before = row;
-        // A cursor never goes back, and never beyond what was offered: what nobody offered, nobody has seen.
+        // A cursor never goes back and never passes what was offered: the client cannot have seen more.
         row.confirmed = row.confirmed.max(self.events.unwrap_or(0).min(row.offered));
         row.mail_confirmed = row.mail_confirmed.max(self.mail.unwrap_or(0).min(row.mail_offered));
         if row != before {

@@ -100,7 +100,7 @@ impl Operation for Lock {
                 let me = unit.me();
                 let (tx, sight) = unit.look();
                 if let Some(in_the_way) = line::decide_name(tx, &sight, (me, &self.name), live.as_ref())? {
-                    // Force takes what others hold; only a person passes those who wait.
+                    // `force` takes the lock from its holder; only a person takes it before the waiting agents.
                     let may_force = in_the_way.places.is_empty() || overrides(unit);
                     if !self.force || !may_force {
                         return blocked(unit, self, &reason, &in_the_way);

@@ -47,8 +47,8 @@ impl Operation for Reopen {
         full.task.updated_at = unit.now;
         full.task.finished_by.clear();
         full.task.finished_at = Time(0);
-        // A hold that lapsed before the task was finished says nothing about the task as it is opened again; its fence
-        // stays the newest, so whoever had it is judged by it.
+        // A hold that lapsed before the task was finished says nothing about the reopened task. Its fence stays the newest,
+        // so a late call of the former holder is checked against it.
         full.task.lapsed = false;
         unit.reserve_for(&full.task.assignee)?;
         unit.store_task(before, &full.task)?;

@@ -251,7 +251,7 @@ pub(super) fn take(
 }
 
 /// The live holds around the request and what becomes of each pattern, or what stands in its way: the one place that
-/// knows. Force takes what others hold; only a person passes those who wait.
+/// knows. `force` takes what other agents hold; only a person takes it before the waiting agents.
 fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Result<Result<Decided, InTheWay>> {
     let around = paths::around(unit, wanted.checkout, wanted.patterns)?;
     let (tx, sight) = unit.look();

@@ -35,7 +35,7 @@ impl Operation for TokenRevoke {
         of_store(unit, "revoking tokens")?;
         let found = token::get(unit.tx, &self.token)?;
         let mut row = found.ok_or_else(|| id::unknown(&self.token, id::Sort::Token))?;
-        // One that is revoked stays revoked since when it was: whoever wants it gone has it gone.
+        // Revoking a token twice succeeds and keeps the first time.
         if row.revoked_at.0 == 0 {
             row.revoked_at = unit.now;
             unit.me().clone_into(&mut row.revoked_by);

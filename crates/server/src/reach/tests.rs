@@ -273,7 +273,7 @@ fn a_server_at_work_on_many_rows_is_waited_for_as_their_number_says() {
     let reply = reach.run(&call("r-many"), &op).unwrap();
     assert!(!reply.replayed, "the server's own answer, and not its record");
     assert_eq!(seen.recv().unwrap(), Saw::Request("add_many".into()));
-    // The connection is still in use: nobody hung up meanwhile.
+    // The client kept its connection open until the answer came.
     drop(reach);
     assert_eq!(seen.recv().unwrap(), Saw::HangUp);
     assert!(seen.try_recv().is_err());

@@ -100,7 +100,7 @@ pub fn lost(project: &str, holder: &str, prefixes: &[String], limit: usize) -> S
 /// has held many paths; an older hold is only missing from the explanation of a refusal.
 const RECENT: usize = 1_000;
 
-/// The same of those whose beginning is longer than the first text and before the second, among the newest that were ended.
+/// The same for holds whose prefix is above the first text and below the second, among the agent's newest ended holds.
 pub fn lost_below(project: &str, holder: &str, (begin, end): (&str, &str), limit: usize) -> Statement<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
