@@ -21,7 +21,7 @@ pub(crate) fn off_by_variable(env: &Env) -> bool {
 /// What the store says about the guards, as it counts for this process.
 pub(crate) fn here(env: &Env, stored: Guards) -> Guards {
     if off_by_variable(env) {
-        return Guards { off: true, until: None, until_s: None, by: Some(VARIABLE.to_owned()) };
+        return Guards { off: true, until: None, until_s: None, by: Some(VARIABLE.into()) };
     }
     stored
 }

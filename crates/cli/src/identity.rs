@@ -113,7 +113,7 @@ impl Caller {
         };
         match (whose, tool) {
             (Whose::Agent(name), _) if name != known => {
-                Caller::Known(Identity { name: name.clone(), kind: Who::Agent, source: Source::Hook, tool })
+                Caller::Known(Identity { name: name.to_string(), kind: Who::Agent, source: Source::Hook, tool })
             }
             (Whose::Several, Some(tool)) => Caller::Several(tool),
             _ => self,
@@ -216,7 +216,7 @@ pub(crate) fn through_mcp(
             let source = if thread.tool.is_some() { "tenure/session" } else { "threadId" };
             let tool = tool_of(thread)?;
             let name = match registered(&[(tool, Some(&thread.id))]) {
-                Whose::Agent(name) => name,
+                Whose::Agent(name) => name.into(),
                 Whose::Unknown => agent_name(tool, &thread.id),
                 Whose::Several => return Caller::Several(tool).for_op().map(Some),
             };
@@ -228,7 +228,7 @@ pub(crate) fn through_mcp(
             let all: Vec<(&str, Option<&str>)> = agent_tool::names().into_iter().map(|name| (name, None)).collect();
             let named = |name| Identity { name, kind: Who::Agent, source: Source::Hook, tool: None };
             Ok(match registered(&all) {
-                Whose::Agent(name) => Some(named(name)),
+                Whose::Agent(name) => Some(named(name.into())),
                 Whose::Unknown | Whose::Several => None,
             })
         }

@@ -1,5 +1,6 @@
 //! Who may do what: principals, their roles, and what a token narrows. Whatever is not allowed here is denied.
 
+use crate::name::{AgentName, ProjectKey};
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -168,16 +169,16 @@ pub struct Scope {
     /// The most it may, whatever its principal may.
     pub role: Option<Role>,
     /// The keys of the projects it is good for; all without it.
-    pub projects: Option<Vec<String>>,
+    pub projects: Option<Vec<ProjectKey>>,
 }
 
 /// A principal that has shown who it is, with all that it may. Only the kernel makes one of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grants {
     /// The principal.
-    pub principal: String,
+    pub principal: AgentName,
     /// Its role by project; `*` is every project that has no row of its own.
-    pub members: BTreeMap<String, Role>,
+    pub members: BTreeMap<ProjectKey, Role>,
     /// What the token that was shown narrows.
     pub scope: Scope,
 }
@@ -269,8 +270,11 @@ mod tests {
     fn grants(members: &[(&str, Role)], role: Option<Role>, projects: Option<&[&str]>) -> Grants {
         Grants {
             principal: "person:ann".into(),
-            members: members.iter().map(|(key, role)| ((*key).to_owned(), *role)).collect(),
-            scope: Scope { role, projects: projects.map(|keys| keys.iter().map(|key| (*key).to_owned()).collect()) },
+            members: members.iter().map(|(key, role)| (ProjectKey::from(*key), *role)).collect(),
+            scope: Scope {
+                role,
+                projects: projects.map(|keys| keys.iter().map(|key| ProjectKey::from(*key)).collect()),
+            },
         }
     }
 

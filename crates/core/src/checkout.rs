@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::id::CheckoutId;
+
 /// A checkout as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Its id.
-    pub id: String,
+    pub id: CheckoutId,
     /// The machine.
     pub host: String,
     /// The top of the working tree.
@@ -20,7 +22,7 @@ pub fn place(known: &Known, here: &str) -> String {
 
 /// A name for each checkout by its id: the name of its directory, with as many of those above it as it takes to tell it
 /// from the others on its machine, and with the machine where that is another.
-pub fn names(all: &[Known], here: &str) -> HashMap<String, String> {
+pub fn names(all: &[Known], here: &str) -> HashMap<CheckoutId, String> {
     let mut by_end: HashMap<(&str, String), usize> = HashMap::new();
     for known in all {
         for end in ends(&known.path) {
@@ -46,7 +48,7 @@ mod tests {
     use super::*;
 
     fn known(id: &str, host: &str, path: &str) -> Known {
-        Known { id: id.to_owned(), host: host.to_owned(), path: path.to_owned() }
+        Known { id: id.into(), host: host.to_owned(), path: path.to_owned() }
     }
 
     #[test]

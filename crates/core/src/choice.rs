@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::id::TaskId;
 use crate::task::State;
 
 /// The place of a task in the order of choice: priority, then creation number, then id.
@@ -13,7 +14,7 @@ pub struct Rank {
     /// Creation number.
     pub number: i64,
     /// Makes the order total.
-    pub id: String,
+    pub id: TaskId,
 }
 
 /// The rule by which a task was chosen.
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn merging_keeps_the_order_and_the_limit() {
         let streams = vec![vec![(0, 3), (2, 1)], vec![(0, 1), (1, 9)], vec![]];
-        let rank = |&(priority, number): &(i64, i64)| Rank { priority, number, id: String::new() };
+        let rank = |&(priority, number): &(i64, i64)| Rank { priority, number, id: TaskId::new("") };
         assert_eq!(merge(streams, 3, rank), [(0, 1), (0, 3), (1, 9)]);
     }
 

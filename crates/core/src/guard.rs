@@ -18,8 +18,8 @@ pub fn off_for(span: Span) -> Result<Span> {
 
 /// Until when guards are off, if they are. A time that no call could have asked for does not count: only a clock that was
 /// set back leads to one.
-pub fn off_until(now: Time, until: Time) -> Option<Time> {
-    (now < until && until - now <= OFF_MAX).then_some(until)
+pub fn off_until(now: Time, until: Option<Time>) -> Option<Time> {
+    until.filter(|until| now < *until && *until - now <= OFF_MAX)
 }
 
 /// What a guard does with somebody in whose way another stands.
@@ -43,10 +43,10 @@ mod tests {
     #[test]
     fn guards_come_back_by_themselves() {
         let now = Time(1_000_000_000_000);
-        assert_eq!(off_until(now, Time(0)), None);
-        assert_eq!(off_until(now, now), None);
-        assert_eq!(off_until(now, now + OFF), Some(now + OFF));
-        assert_eq!(off_until(now, now + OFF_MAX + Span(1)), None, "the clock was set back");
+        assert_eq!(off_until(now, None), None);
+        assert_eq!(off_until(now, Some(now)), None);
+        assert_eq!(off_until(now, Some(now + OFF)), Some(now + OFF));
+        assert_eq!(off_until(now, Some(now + OFF_MAX + Span(1))), None, "the clock was set back");
         assert!(off_for(Span(0)).is_ok() && off_for(OFF_MAX).is_ok());
         assert!(off_for(Span(-1)).is_err() && off_for(Span::hours(25)).is_err());
     }

@@ -38,6 +38,37 @@ impl Mode {
     }
 }
 
+/// What kind of thing is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldKind {
+    /// A task.
+    Task,
+    /// The files that a pattern matches.
+    Path,
+    /// A named lock.
+    Name,
+}
+
+impl HoldKind {
+    /// All of them.
+    pub const ALL: [HoldKind; 3] = [HoldKind::Task, HoldKind::Path, HoldKind::Name];
+
+    /// The word stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            HoldKind::Task => "task",
+            HoldKind::Path => "path",
+            HoldKind::Name => "name",
+        }
+    }
+
+    /// Reads the stored word.
+    pub fn from_stored(word: &str) -> Option<HoldKind> {
+        HoldKind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
 /// What makes a hold live on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Renewal {
@@ -101,6 +132,15 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// All of them.
+    pub const ALL: [Ending; 5] =
+        [Ending::Expired, Ending::Released, Ending::Finished, Ending::Transferred, Ending::Forced];
+
+    /// Reads the stored word.
+    pub fn from_stored(word: &str) -> Option<Ending> {
+        Ending::ALL.into_iter().find(|ending| ending.as_str() == word)
+    }
+
     /// The word stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -111,6 +151,15 @@ impl Ending {
             Ending::Forced => "forced",
         }
     }
+}
+
+/// When and how a hold ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When.
+    pub at: Time,
+    /// How.
+    pub how: Ending,
 }
 
 /// A live hold on a task as the right to act sees it.
@@ -131,8 +180,8 @@ pub struct Claim<'a> {
     pub live: Option<Standing<'a>>,
     /// The newest fence ever granted on the task, 0 for none. An override counts as one.
     pub last_fence: i64,
-    /// Who had it.
-    pub last_holder: &'a str,
+    /// The agent that had it, if any.
+    pub last_holder: Option<&'a str>,
     /// Whether that hold ended by running out of time.
     pub lapsed: bool,
     /// The fence last shown to the actor for this task, or given by it; `None` if it never had one.
@@ -178,7 +227,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
                 .entity(claim.task))
         }
         // No fence was ever granted on a task that came from elsewhere: 0 is nobody's.
-        (None, Some(fence)) if fence == claim.last_fence && fence > 0 && claim.last_holder == actor => {
+        (None, Some(fence)) if fence == claim.last_fence && fence > 0 && claim.last_holder == Some(actor) => {
             Ok(if claim.lapsed { Right::Late } else { Right::Free })
         }
         (None, Some(_)) => stale(format!("your hold on {} is over and another came after it", claim.task)),
@@ -201,7 +250,7 @@ mod tests {
             task: "t-1",
             live: live.map(|(holder, fence)| Standing { holder, fence }),
             last_fence: last.1,
-            last_holder: last.0,
+            last_holder: Some(last.0),
             lapsed,
             shown,
         }

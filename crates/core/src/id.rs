@@ -3,6 +3,15 @@
 //! An id is drawn at random and checked against what exists inside the transaction that issues it. It is short while
 //! few have been issued and grows with their number, so that a collision stays rarer than one in a thousand draws.
 
+mod typed;
+
+use std::borrow::Borrow;
+
+pub use typed::{
+    Any, AnyId, CheckoutId, Drawn, HoldId, Id, IdKind, MemoryId, MessageId, NoteId, PlaceId, ProjectId, StoreId,
+    TaskId, TokenId, kind, or_empty,
+};
+
 use crate::error::{Error, Kind, Result, Stage};
 
 /// Digits and lowercase letters without i, l, o and u.
@@ -125,8 +134,8 @@ pub fn check(text: &str, sort: Sort) -> Result<&str> {
 /// What a text typed for an id means, given the ids that begin with it (at most a page of them, in order).
 ///
 /// An exact match wins over longer ids that begin with it.
-pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<String> {
-    if let Some(exact) = candidates.iter().position(|id| id == typed) {
+pub fn resolve<T: Borrow<str>>(typed: &str, sort: Sort, mut candidates: Vec<T>) -> Result<T> {
+    if let Some(exact) = candidates.iter().position(|id| id.borrow() == typed) {
         return Ok(candidates.swap_remove(exact));
     }
     match candidates.len() {
@@ -142,7 +151,7 @@ pub fn resolve(typed: &str, sort: Sort, mut candidates: Vec<String>) -> Result<S
             )
             .entity(typed)
             .hint("Type more characters of the id.")
-            .detail("candidates", candidates))
+            .detail("candidates", candidates.iter().map(Borrow::borrow).collect::<Vec<&str>>()))
         }
     }
 }
@@ -203,12 +212,12 @@ mod tests {
 
     #[test]
     fn an_exact_match_wins_and_ambiguity_lists_the_candidates() {
-        let ids = || vec!["t-7k3fq".to_owned(), "t-7k3fqx".to_owned()];
+        let ids = || vec![TaskId::new("t-7k3fq"), TaskId::new("t-7k3fqx")];
         assert_eq!(resolve("t-7k3fq", Sort::Task, ids()).unwrap(), "t-7k3fq");
         let error = resolve("t-7k", Sort::Task, ids()).unwrap_err();
         assert_eq!((error.kind(), error.code()), (Kind::Usage, "ambiguous_id"));
         assert_eq!(error.get("candidates").unwrap().as_array().unwrap().len(), 2);
-        assert_eq!(resolve("t-zz", Sort::Task, vec![]).unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(resolve::<TaskId>("t-zz", Sort::Task, vec![]).unwrap_err().kind(), Kind::NotFound);
     }
 
     proptest! {

@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hold::Mode;
+use crate::name::AgentName;
 use crate::pattern::Pattern;
 use crate::site::Site;
 use crate::time::Span;
@@ -70,8 +71,8 @@ impl Thing {
 /// A live hold.
 #[derive(Clone, Debug)]
 pub struct Held {
-    /// Who has it.
-    pub holder: String,
+    /// The agent that has it.
+    pub holder: AgentName,
     /// What.
     pub thing: Thing,
 }
@@ -79,8 +80,8 @@ pub struct Held {
 /// A live place in the line, or a request that asks for one.
 #[derive(Clone, Debug)]
 pub struct Waiter {
-    /// Who waits.
-    pub agent: String,
+    /// The agent that waits.
+    pub agent: AgentName,
     /// Where it stands in the order of all places; [`NO_TICKET`] for a request without a place.
     pub ticket: i64,
     /// What for, all of it at once.
@@ -113,7 +114,7 @@ pub struct Line {
     /// Which places conflict with which, and with which holds: the costly question, asked once.
     with_places: Vec<Vec<bool>>,
     with_holds: Vec<Vec<usize>>,
-    agents: BTreeMap<String, usize>,
+    agents: BTreeMap<AgentName, usize>,
     /// Agents to those who hold what they wait for, directly or not.
     hard: Reach,
     /// The same, and to those who wait for it before them.
@@ -124,8 +125,8 @@ impl Line {
     /// A line of live holds and live places, these in the order of their tickets.
     pub fn new(holds: Vec<Held>, places: Vec<Waiter>) -> Line {
         let names = holds.iter().map(|held| &held.holder).chain(places.iter().map(|place| &place.agent));
-        let names: BTreeSet<&String> = names.collect();
-        let agents: BTreeMap<String, usize> = names.into_iter().cloned().zip(0..).collect();
+        let names: BTreeSet<&AgentName> = names.collect();
+        let agents: BTreeMap<AgentName, usize> = names.into_iter().cloned().zip(0..).collect();
         let in_the_way = |place: &Waiter| (0..holds.len()).filter(|at| stands(&holds[*at], place)).collect();
         let mut line = Line {
             with_holds: places.iter().map(in_the_way).collect(),
@@ -224,7 +225,7 @@ impl Line {
 
     /// The circle that a request would close if it waited for the holds in its way: agents, each waiting for the next,
     /// from the one who asks to itself.
-    pub fn circle(&self, request: &Waiter) -> Option<Vec<String>> {
+    pub fn circle(&self, request: &Waiter) -> Option<Vec<AgentName>> {
         let me = request.agent.as_str();
         let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
         let mut next: Vec<&str> = Vec::new();
@@ -239,11 +240,11 @@ impl Line {
             at += 1;
             for other in self.held_from(one) {
                 if other == me {
-                    let mut circle = vec![me.to_owned(), one.to_owned()];
+                    let mut circle = vec![AgentName::new(me), AgentName::new(one)];
                     let mut last = one;
                     while last != me {
                         last = came_from[last];
-                        circle.push(last.to_owned());
+                        circle.push(last.into());
                     }
                     circle.reverse();
                     return Some(circle);

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::id::TaskId;
+use crate::name::AgentName;
 use crate::text::{self, excerpt};
 use crate::time::{Span, Time};
 
@@ -60,9 +62,9 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// Whoever works on one task.
-    Task(String),
+    Task(TaskId),
     /// One agent.
-    Agent(String),
+    Agent(AgentName),
     /// Everybody in the project.
     Project,
     /// Everybody in the store.
@@ -83,7 +85,8 @@ impl Scope {
     /// Of which task or agent; empty otherwise.
     pub fn subject(&self) -> &str {
         match self {
-            Scope::Task(subject) | Scope::Agent(subject) => subject,
+            Scope::Task(task) => task,
+            Scope::Agent(agent) => agent,
             Scope::Project | Scope::Global => "",
         }
     }
@@ -91,8 +94,8 @@ impl Scope {
     /// Reads what is stored.
     pub fn of(word: &str, subject: &str) -> Option<Scope> {
         match word {
-            "task" => Some(Scope::Task(subject.to_owned())),
-            "agent" => Some(Scope::Agent(subject.to_owned())),
+            "task" => Some(Scope::Task(subject.into())),
+            "agent" => Some(Scope::Agent(subject.into())),
             "project" => Some(Scope::Project),
             "global" => Some(Scope::Global),
             _ => None,

@@ -1,7 +1,34 @@
 //! Names of agents and people: one grammar, checked at one place.
 
 use crate::error::{Error, Result};
+use crate::id::{Id, IdKind};
 use crate::text;
+
+/// The kind of names that agents and people have.
+#[derive(Debug)]
+pub enum Agent {}
+
+impl IdKind for Agent {
+    fn check(text: &str) -> Result<&str> {
+        check(text)
+    }
+}
+
+/// The kind of keys that projects have.
+#[derive(Debug)]
+pub enum Project {}
+
+impl IdKind for Project {
+    fn check(text: &str) -> Result<&str> {
+        Ok(text)
+    }
+}
+
+/// The name of an agent or a person. A principal has such a name too.
+pub type AgentName = Id<Agent>;
+
+/// The key of a project: `name:…`, `id:…`, `url:…` or `dir:…`.
+pub type ProjectKey = Id<Project>;
 
 /// Longest name, in bytes.
 pub const NAME_MAX: usize = 64;

@@ -1,6 +1,7 @@
 //! The decision on a request for paths: which own holds already answer it, what is granted, and who stands in the way.
 
 use crate::hold::Mode;
+use crate::id::CheckoutId;
 use crate::pattern::Pattern;
 
 /// Most patterns of one request.
@@ -32,8 +33,8 @@ pub struct Held<'a> {
     pub pattern: Pattern,
     /// Whether others may have it too.
     pub mode: Mode,
-    /// The checkout, empty for all of them.
-    pub checkout: &'a str,
+    /// The checkout; none for all of them.
+    pub checkout: Option<&'a CheckoutId>,
 }
 
 /// What is asked for.
@@ -41,8 +42,8 @@ pub struct Held<'a> {
 pub struct Wanted<'a> {
     /// By whom.
     pub agent: &'a str,
-    /// Where; empty for all checkouts.
-    pub checkout: &'a str,
+    /// The checkout; none for all of them.
+    pub checkout: Option<&'a CheckoutId>,
     /// Whether others may have it too.
     pub mode: Mode,
     /// What.
@@ -71,8 +72,8 @@ pub enum Step {
 }
 
 /// Whether two places have a checkout in common.
-pub(crate) fn meet(one: &str, other: &str) -> bool {
-    one == other || one.is_empty() || other.is_empty()
+pub(crate) fn meet(one: Option<&CheckoutId>, other: Option<&CheckoutId>) -> bool {
+    one == other || one.is_none() || other.is_none()
 }
 
 /// Whether a hold stands in the way of a pattern: another's, in the same checkout, with a file in common, unless both
@@ -133,7 +134,7 @@ fn own(wanted: &Wanted<'_>, held: &[Held<'_>], at: usize, before: &[Step]) -> St
     let covers = |other: &Held<'_>| {
         mine(other)
             && other.mode >= wanted.mode
-            && (other.checkout == wanted.checkout || other.checkout.is_empty())
+            && (other.checkout == wanted.checkout || other.checkout.is_none())
             && other.pattern.covers(pattern)
     };
     if let Some(found) = held.iter().position(covers) {
@@ -154,12 +155,17 @@ mod tests {
         typed.iter().map(|typed| Pattern::parse(typed, Case::Kept).unwrap()).collect()
     }
 
+    /// The checkout of a name; none for an empty one. It lives as long as the test.
+    fn at(checkout: &str) -> Option<&'static CheckoutId> {
+        CheckoutId::non_empty(checkout.to_owned()).map(|id| &*Box::leak(Box::new(id)))
+    }
+
     fn held<'a>(holder: &'a str, typed: &str, mode: Mode, checkout: &'a str) -> Held<'a> {
-        Held { holder, pattern: patterns(&[typed]).remove(0), mode, checkout }
+        Held { holder, pattern: patterns(&[typed]).remove(0), mode, checkout: at(checkout) }
     }
 
     fn ask(typed: &[&str], mode: Mode, checkout: &str, held: &[Held<'_>]) -> Result<Vec<Step>, Vec<usize>> {
-        decide(&Wanted { agent: "a", checkout, mode, patterns: &patterns(typed) }, held)
+        decide(&Wanted { agent: "a", checkout: at(checkout), mode, patterns: &patterns(typed) }, held)
     }
 
     use Mode::{Exclusive, Shared};
@@ -205,12 +211,12 @@ mod tests {
             ("b", "src/", Exclusive, "c1", "", false),
             ("a", "src/", Exclusive, "c1", "c2", false),
         ] {
-            let wanted = Wanted { agent: "a", checkout: here, mode: Exclusive, patterns: &asked };
+            let wanted = Wanted { agent: "a", checkout: at(here), mode: Exclusive, patterns: &asked };
             let held = held(holder, typed, mode, checkout);
             assert_eq!(meets_elsewhere(&held, &wanted, &asked[0]), elsewhere, "{held:?} {here}");
             assert!(!(elsewhere && blocks(&held, &wanted, &asked[0])), "{held:?} {here}");
         }
-        let shared = Wanted { agent: "a", checkout: "c2", mode: Shared, patterns: &asked };
+        let shared = Wanted { agent: "a", checkout: at("c2"), mode: Shared, patterns: &asked };
         assert!(!meets_elsewhere(&held("b", "src/", Shared, "c1"), &shared, &asked[0]));
     }
 

@@ -3,7 +3,7 @@
 use crate::agent::{Judgement, Liveness, Process, Sign, liveness};
 use crate::error::{Error, Result};
 use crate::hold::TASK_TTL;
-use crate::name::NAME_MAX;
+use crate::name::{AgentName, NAME_MAX};
 use crate::time::Time;
 
 /// Longest id of a session, in bytes.
@@ -58,7 +58,7 @@ pub struct Seen {
     /// The session's id.
     pub session: String,
     /// The agent it is.
-    pub agent: String,
+    pub agent: AgentName,
     /// When it began.
     pub began_at: Time,
     /// Whether it said good-bye.
@@ -84,9 +84,9 @@ pub struct Asking<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// The agent that the same session id is in another live process.
-    pub second_of: Option<String>,
+    pub second_of: Option<AgentName>,
 }
 
 /// Checks the id of a session, which a tool gives and which is stored as it is.
@@ -113,7 +113,7 @@ fn hosts_many(tool: &str) -> bool {
 /// nobody is any more, and a new one. A process that cannot be looked at counts as live for as long as its agent is.
 pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&Seen) -> bool) -> Answer {
     let here = |seen: &&Seen| !asking.process.host.is_empty() && seen.process == *asking.process;
-    let alone = |agent: &str| Answer { agent: agent.to_owned(), second_of: None };
+    let alone = |agent: &str| Answer { agent: agent.into(), second_of: None };
     // The same id in the same process, or in one that nobody knows: there is nothing to tell them apart by.
     let same = known.iter().filter(|seen| seen.session == asking.session && seen.process == *asking.process);
     if let Some(seen) = same.max_by_key(|seen| seen.began_at) {
@@ -152,7 +152,7 @@ pub fn decide(asking: &Asking<'_>, known: &[Seen], now: Time, dead: impl Fn(&See
     }
     let first = of_id.iter().min_by_key(|seen| seen.began_at).map(|seen| seen.agent.clone());
     let number = (2..).find(|number| !agents.contains(&numbered(&base, *number).as_str())).unwrap_or(2);
-    Answer { agent: numbered(&base, number), second_of: first }
+    Answer { agent: numbered(&base, number).into(), second_of: first }
 }
 
 /// A session that a hook registered for one of the processes that a command runs below.
@@ -186,7 +186,7 @@ pub enum Whose {
     /// Nothing tells.
     Unknown,
     /// An agent's.
-    Agent(String),
+    Agent(AgentName),
     /// That of one of several agents, or of one that is elsewhere: acting as any of them may be acting as another.
     Several,
 }
@@ -202,7 +202,7 @@ pub fn by_id(tool: &str, session: &str, of_id: &[Seen], here: &Process, above: &
     if let Some(seen) = of_id.iter().filter(|seen| place(seen).is_some()).min_by_key(place) {
         return Whose::Agent(seen.agent.clone());
     }
-    let Some(first) = of_id.first() else { return Whose::Agent(agent_name(tool, session)) };
+    let Some(first) = of_id.first() else { return Whose::Agent(agent_name(tool, session).into()) };
     let elsewhere =
         |seen: &Seen| !here.host.is_empty() && !seen.process.host.is_empty() && seen.process.host != here.host;
     if of_id.iter().all(elsewhere) || of_id.iter().any(|seen| seen.agent != first.agent) {
@@ -278,7 +278,7 @@ mod tests {
         let process = process(pid);
         let asking = Asking { tool: "claude", session, start, process: &process };
         let answer = decide(&asking, known, NOW, |seen| dead.contains(&seen.process.pid));
-        (answer.agent, answer.second_of)
+        (answer.agent.into(), answer.second_of.map(String::from))
     }
 
     fn is(agent: &str) -> (String, Option<String>) {
@@ -380,7 +380,7 @@ mod tests {
         let (one, two) = (seen(1, "a", "claude-a", 1), seen(2, "a", "claude-a.2", 2));
         let here = process(0);
         let who = |of_id: &[Seen], here: &Process, above: &[(i64, i64)]| by_id("claude", "a", of_id, here, above);
-        let is = |name: &str| Whose::Agent(name.to_owned());
+        let is = |name: &str| Whose::Agent(name.into());
         assert_eq!(who(&[], &here, &[]), is("claude-a"), "no hooks");
         assert_eq!(who(&[one.clone(), seen(3, "a", "claude-a", 2)], &here, &[]), is("claude-a"));
         assert_eq!(who(&[one.clone(), two.clone()], &here, &[(9, 109)]), Whose::Several);

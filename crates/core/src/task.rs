@@ -116,18 +116,78 @@ impl fmt::Display for State {
     }
 }
 
-/// What a write would find and what a reader is shown: the same function, so that a query needs no settling.
-///
-/// `live_hold` is whether the task's hold has time left; a started task without one is open again.
-pub fn view(status: Status, unmet: i64, cancelled_dependencies: i64, live_hold: bool) -> (Status, State) {
-    match status {
-        Status::Done => (status, State::Done),
-        Status::Cancelled => (status, State::Cancelled),
-        Status::Blocked => (status, State::Blocked),
-        Status::Started if live_hold => (status, State::Held),
-        Status::Started | Status::Open if unmet == 0 => (Status::Open, State::Ready),
-        Status::Started | Status::Open if cancelled_dependencies > 0 => (Status::Open, State::Stuck),
-        Status::Started | Status::Open => (Status::Open, State::Waiting),
+/// The classes that tasks are counted in, by what is stored of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Open, nothing unmet.
+    Ready,
+    /// Open, something unmet.
+    Waiting,
+    /// Open, something unmet was cancelled.
+    Stuck,
+    /// Started.
+    Started,
+    /// Blocked.
+    Blocked,
+    /// Done.
+    Done,
+    /// Cancelled.
+    Cancelled,
+}
+
+/// What readiness, class and state of a task follow from. The store writes the same rule as SQL in `table/task.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// The stored status.
+    pub status: Status,
+    /// How many dependencies are not done.
+    pub unmet: i64,
+    /// How many of those are cancelled.
+    pub cancelled_deps: i64,
+}
+
+impl Conditions {
+    /// The class that the task is counted in.
+    pub const fn class(self) -> Class {
+        match self.status {
+            Status::Open if self.has_all_met() => Class::Ready,
+            Status::Open if self.cancelled_deps > 0 => Class::Stuck,
+            Status::Open => Class::Waiting,
+            Status::Started => Class::Started,
+            Status::Blocked => Class::Blocked,
+            Status::Done => Class::Done,
+            Status::Cancelled => Class::Cancelled,
+        }
+    }
+
+    /// Whether a claim without a name may choose the task.
+    pub const fn is_ready(self) -> bool {
+        matches!(self.class(), Class::Ready)
+    }
+
+    /// Whether nothing but its status keeps the task from being ready.
+    pub const fn has_all_met(self) -> bool {
+        self.unmet == 0
+    }
+
+    /// What a write would find and what a reader is shown: the same function, so that a query needs no settling.
+    ///
+    /// `live_hold` is whether the task's hold has time left; a started task without one is open again.
+    pub const fn view(self, live_hold: bool) -> (Status, State) {
+        let seen = match self.status {
+            Status::Started if !live_hold => Conditions { status: Status::Open, ..self },
+            _ => self,
+        };
+        let state = match seen.class() {
+            Class::Ready => State::Ready,
+            Class::Waiting => State::Waiting,
+            Class::Stuck => State::Stuck,
+            Class::Started => State::Held,
+            Class::Blocked => State::Blocked,
+            Class::Done => State::Done,
+            Class::Cancelled => State::Cancelled,
+        };
+        (seen.status, state)
     }
 }
 
@@ -234,6 +294,8 @@ mod tests {
 
     #[test]
     fn a_started_task_whose_hold_has_lapsed_is_seen_as_open() {
+        let view =
+            |status, unmet, cancelled_deps, live_hold| Conditions { status, unmet, cancelled_deps }.view(live_hold);
         assert_eq!(view(Status::Started, 0, 0, true), (Status::Started, State::Held));
         assert_eq!(view(Status::Started, 0, 0, false), (Status::Open, State::Ready));
         assert_eq!(view(Status::Started, 2, 0, false), (Status::Open, State::Waiting));

@@ -5,7 +5,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
-use tenure_core::{Error, Kind, Result, Stage, Time, event, name};
+use tenure_core::name::AgentName;
+use tenure_core::{Error, Kind, Result, Stage, event, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
@@ -114,7 +115,7 @@ pub(crate) fn may_be(
     doing: Doing,
 ) -> Result<bool> {
     let me = grants.principal.as_str();
-    let owner = known.map_or("", |row| row.owner.as_str());
+    let owner = known.and_then(|row| row.owner.as_deref());
     if actor == me {
         // Somebody may have called an agent so before the principal came here: its name is its own all the same.
         return Ok(true);
@@ -123,14 +124,14 @@ pub(crate) fn may_be(
         return Ok(false);
     }
     match (owner, known) {
-        (owner, _) if owner == me => Ok(true),
-        // Nobody's yet, by a name that nobody goes by here.
-        ("", None) => {
+        (Some(owner), _) => Ok(owner == me),
+        // It has no owner yet, and no principal with a role here has its name.
+        (None, None) => {
             let roles = member::of(tx, actor)?;
             Ok(!roles.iter().any(|role| role.key == project || role.key == EVERY_PROJECT))
         }
         // It may be a principal that was here as itself, whatever its role is now: what it has is not another's to take.
-        ("", Some(_)) if doing == Doing::Op => Ok(principal::get(tx, actor)?.is_none()),
+        (None, Some(_)) if doing == Doing::Op => Ok(principal::get(tx, actor)?.is_none()),
         _ => Ok(false),
     }
 }
@@ -140,34 +141,35 @@ pub(crate) fn may_be(
 pub(crate) fn may_replay(call: &Call, known: Option<&agent::Row>) -> bool {
     match &call.actor.principal {
         None => true,
-        Some(grants) => match known.map_or("", |row| row.owner.as_str()) {
-            "" => grants.principal == call.actor.name,
-            owner => grants.principal == owner,
+        Some(grants) => match known.and_then(|row| row.owner.as_ref()) {
+            None => grants.principal == call.actor.name,
+            Some(owner) => grants.principal == *owner,
         },
     }
 }
 
 /// Whether an agent is the caller's own, as far as what a caller says about its own agents is believed. Programs on the
 /// machine of the store are believed about all of them.
-pub(crate) fn is_own(call: &Call, agent: &str, owner: &str) -> bool {
+pub(crate) fn is_own(call: &Call, agent: &AgentName, owner: Option<&AgentName>) -> bool {
     match &call.actor.principal {
         None => true,
-        Some(grants) => grants.principal == owner || grants.principal == agent && owner.is_empty(),
+        Some(grants) => grants.principal == *owner.unwrap_or(agent),
     }
 }
 
 /// The principal that an agent belongs to, where that is somebody else than itself.
-pub(crate) fn owner_of(call: &Call) -> Option<&str> {
-    let principal = call.actor.principal.as_ref().map(|grants| grants.principal.as_str());
-    principal.filter(|principal| *principal != call.actor.name)
+pub(crate) fn owner_of(call: &Call) -> Option<&AgentName> {
+    let principal = call.actor.principal.as_ref().map(|grants| &grants.principal);
+    principal.filter(|principal| **principal != call.actor.name)
 }
 
 /// Whom an agent belongs to from this op on, where that is not whom it belonged to: nobody's becomes the principal's that
 /// acts as it, and a principal's own name is its own, whoever called an agent so before.
-pub(crate) fn new_owner<'a>(call: &'a Call, owner: &str) -> Option<&'a str> {
-    match owner_of(call) {
-        Some(principal) => Some(principal).filter(|_| owner.is_empty()),
-        None => Some("").filter(|_| call.actor.principal.is_some() && !owner.is_empty()),
+pub(crate) fn new_owner<'a>(call: &'a Call, owner: Option<&AgentName>) -> Option<Option<&'a AgentName>> {
+    match (owner_of(call), owner) {
+        (Some(principal), None) => Some(Some(principal)),
+        (None, Some(_)) if call.actor.principal.is_some() => Some(None),
+        _ => None,
     }
 }
 
@@ -191,16 +193,16 @@ pub(crate) fn in_store(unit: &Unit<'_>, what: &str) -> Result<()> {
 }
 
 /// The row of a principal, made where it is not known yet.
-pub(crate) fn known(unit: &mut Unit<'_>, name: &str) -> Result<principal::Row> {
+pub(crate) fn known(unit: &mut Unit<'_>, name: &AgentName) -> Result<principal::Row> {
     if let Some(row) = principal::get(unit.tx, name)? {
         return Ok(row);
     }
     let row = principal::Row {
-        name: name.to_owned(),
-        subject: String::new(),
+        name: name.clone(),
+        subject: None,
         created_at: unit.now,
-        created_by: unit.me().to_owned(),
-        disabled_at: Time(0),
+        created_by: unit.me().clone(),
+        disabled_at: None,
     };
     principal::insert(unit.tx, &row)?;
     unit.append(event::kind::PRINCIPAL_ADDED, name, "", None, &serde_json::json!({}))?;

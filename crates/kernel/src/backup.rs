@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tenure_core::id::StoreId;
 use tenure_core::{Error, Result, Time};
 use tenure_store::copy::{self, Backup, Copied, Draft, Existing, Progress};
 use tenure_store::table::{event, project};
@@ -19,7 +20,7 @@ const NUMBER_MAX: i64 = 1 << 62;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// The id of the store.
-    pub store: String,
+    pub store: StoreId,
     /// Bytes.
     pub size: u64,
     /// SHA-256 of the file.

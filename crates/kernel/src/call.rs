@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::access::Grants;
 use tenure_core::agent::Process;
+use tenure_core::id::{CheckoutId, StoreId};
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
@@ -24,7 +26,7 @@ pub struct Call {
     pub checkout: Option<Checkout>,
     /// The store that this project is pinned to, if it is.
     #[serde(default)]
-    pub pinned_store: Option<String>,
+    pub pinned_store: Option<StoreId>,
     /// How long events are kept; for ever without it.
     #[serde(default, rename = "keep_events_us")]
     pub keep_events: Option<Span>,
@@ -41,7 +43,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// The process.
     pub process: Process,
 }
@@ -50,7 +52,7 @@ pub struct Evidence {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Actor {
     /// The name.
-    pub name: String,
+    pub name: AgentName,
     /// The tool, empty if unknown.
     #[serde(default)]
     pub tool: String,
@@ -110,24 +112,24 @@ impl Call {
     /// the kernel relies on that.
     pub fn check(&self) -> Result<()> {
         name::check(&self.actor.name)?;
-        let mut texts = vec![&self.project.key, &self.project.label, &self.actor.tool];
+        let mut texts: Vec<&str> = vec![&self.project.key, &self.project.label, &self.actor.tool];
         let mut longest = self.proven_dead.len();
-        texts.extend(&self.pinned_store);
+        texts.extend(self.pinned_store.as_deref());
         let processes = self.actor.process.iter().chain(self.proven_dead.iter().map(|proof| &proof.process));
-        texts.extend(processes.flat_map(|process| [&process.host, &process.boot, &process.pidns]));
-        texts.extend(self.proven_dead.iter().map(|proof| &proof.agent));
+        texts.extend(processes.flat_map(|process| [&*process.host, &process.boot, &process.pidns]));
+        texts.extend(self.proven_dead.iter().map(|proof| &*proof.agent));
         if let Some(here) = &self.checkout {
-            texts.extend([&here.host, &here.path, &here.tree.head]);
-            texts.extend(here.common.iter().map(|(path, ..)| path));
-            texts.extend(&here.tree.uncommitted);
+            texts.extend([&*here.host, &here.path, &here.tree.head]);
+            texts.extend(here.common.iter().map(|(path, ..)| path.as_str()));
+            texts.extend(here.tree.uncommitted.iter().map(String::as_str));
             longest = longest.max(here.tree.uncommitted.len());
             if let Trust::Moved(gone) = &here.trust {
-                texts.extend(gone);
+                texts.extend(gone.iter().map(String::as_str));
                 longest = longest.max(gone.len());
             }
         }
-        texts.extend(self.condition.texts());
-        let is_fit = |text: &&String| text.len() <= TEXT_MAX && !text.contains('\0');
+        texts.extend(self.condition.texts().map(String::as_str));
+        let is_fit = |text: &&str| text.len() <= TEXT_MAX && !text.contains('\0');
         if longest <= LIST_MAX && texts.iter().all(is_fit) {
             return Ok(());
         }
@@ -138,7 +140,7 @@ impl Call {
 impl Actor {
     /// An actor known by name only.
     pub fn named(name: &str) -> Actor {
-        Actor { name: name.to_owned(), tool: String::new(), process: None, door: Door::Cli, principal: None }
+        Actor { name: name.into(), tool: String::new(), process: None, door: Door::Cli, principal: None }
     }
 
     /// Whether this is a person.
@@ -255,16 +257,16 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
 
 /// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other. A program on
 /// another machine is believed about its own principal's agents only: that anybody else's are dead, it can only claim.
-pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<String>> {
+pub(crate) fn dead(tx: &mut dyn Tx, project: &str, call: &Call) -> Result<Vec<AgentName>> {
     let evidence = &call.proven_dead;
     if evidence.is_empty() {
         return Ok(Vec::new());
     }
-    let names: Vec<String> = evidence.iter().map(|proof| proof.agent.clone()).collect();
+    let names: Vec<AgentName> = evidence.iter().map(|proof| proof.agent.clone()).collect();
     let proven =
         |name: &str, process: &Process| evidence.iter().any(|proof| proof.agent == name && proof.process == *process);
     let mut dead = agent::whereabouts(tx, project, &names)?;
-    dead.retain(|one| proven(&one.name, &one.process) && access::is_own(call, &one.name, &one.owner));
+    dead.retain(|one| proven(&one.name, &one.process) && access::is_own(call, &one.name, one.owner.as_ref()));
     // Under a name that was given, an agent may run in several processes.
     let mut living = session::live_of(tx, project, &names)?;
     living.retain(|(name, process)| !proven(name, process));
@@ -327,15 +329,15 @@ pub(crate) fn sight(call: &Call, recorded: &[checkout::Row]) -> Result<Sighting>
     }
 }
 
-/// The id of the checkout that a call comes from, empty for one that was not seen before.
-pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> String {
-    let Some(here) = &call.checkout else { return String::new() };
+/// The id of the checkout that a call comes from; none for one that was not seen before.
+pub(crate) fn checkout_id(call: &Call, recorded: &[checkout::Row]) -> Option<CheckoutId> {
+    let here = call.checkout.as_ref()?;
     if let Some(row) = recorded.iter().find(|row| row.path == here.path) {
-        return row.id.clone();
+        return Some(row.id.clone());
     }
-    let Trust::Moved(gone) = &here.trust else { return String::new() };
+    let Trust::Moved(gone) = &here.trust else { return None };
     let mut came = moved(here, gone, recorded).into_iter().filter_map(|one| one.now);
-    came.find(|row| row.path == here.path).map(|row| row.id).unwrap_or_default()
+    came.find(|row| row.path == here.path).map(|row| row.id)
 }
 
 #[cfg(test)]
@@ -386,7 +388,7 @@ mod tests {
         let nul = Actor { tool: "a\0".into(), ..Actor::named("a") };
         assert_eq!(Call { actor: nul, ..call() }.check().unwrap_err().code(), "bad_call");
         assert_eq!(Call { actor: Actor::named("No Name"), ..call() }.check().unwrap_err().code(), "bad_name");
-        let long = project::Name { key: "k".repeat(TEXT_MAX + 1), label: String::new() };
+        let long = project::Name { key: "k".repeat(TEXT_MAX + 1).into(), label: String::new() };
         assert_eq!(Call { project: long, ..call() }.check().unwrap_err().code(), "bad_call");
         let many = vec![call().proven_dead.remove(0); LIST_MAX + 1];
         assert_eq!(Call { proven_dead: many, ..call() }.check().unwrap_err().code(), "bad_call");

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use tenure_core::Result;
 use tenure_core::checkout::{Known, names, place};
+use tenure_core::id::CheckoutId;
 use tenure_core::site::{Site, Top};
 use tenure_store::Tx;
 use tenure_store::table::checkout;
@@ -18,7 +19,7 @@ const GONE: &str = "a checkout that is gone";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Checkouts {
     all: Vec<Known>,
-    names: HashMap<String, String>,
+    names: HashMap<CheckoutId, String>,
     host: String,
 }
 
@@ -48,21 +49,22 @@ impl Checkouts {
         self.all.len() > 1
     }
 
-    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.all.iter().map(|known| known.id.as_str())
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &CheckoutId> {
+        self.all.iter().map(|known| &known.id)
     }
 
-    /// Where one of them is, or, where that is empty, where they all are.
-    pub(crate) fn site(&self, project: &str, checkout: &str) -> Site {
-        let meant = self.all.iter().filter(|known| checkout.is_empty() || known.id == checkout);
+    /// Where one of them is; without one, where they all are.
+    pub(crate) fn site(&self, project: &str, checkout: Option<&CheckoutId>) -> Site {
+        let meant = self.all.iter().filter(|known| checkout.is_none_or(|id| known.id == id));
         let tops = meant.map(|known| Top { host: known.host.clone(), path: known.path.clone() }).collect();
-        Site { project: project.to_owned(), checkout: checkout.to_owned(), tops }
+        Site { project: project.into(), checkout: checkout.cloned(), tops }
     }
 
-    /// Those whose holds meet a request in one of them, or, where that is empty, in all of them.
-    pub(crate) fn scope(&self, here: &str) -> Vec<String> {
-        let meant = self.ids().filter(|id| here.is_empty() || *id == here);
-        std::iter::once(String::new()).chain(meant.map(str::to_owned)).collect()
+    /// Those whose holds meet a request in one of them, or without one in all of them. None stands for the holds that are
+    /// about all checkouts.
+    pub(crate) fn scope(&self, here: Option<&CheckoutId>) -> Vec<Option<CheckoutId>> {
+        let meant = self.ids().filter(|id| here.is_none_or(|here| *id == here));
+        std::iter::once(None).chain(meant.cloned().map(Some)).collect()
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Known> {
@@ -84,7 +86,7 @@ impl Checkouts {
         if let Some(id) = hold.checkout.take() {
             hold.checkout = Some(self.place(&id));
             hold.checkout_name = Some(self.name(&id));
-            hold.checkout_id = Some(id);
+            hold.checkout_id = Some(id.into());
         }
     }
 
@@ -93,7 +95,7 @@ impl Checkouts {
         if let Some(id) = shown.checkout.take() {
             shown.checkout = Some(self.place(&id));
             shown.checkout_name = Some(self.name(&id));
-            shown.checkout_id = Some(id);
+            shown.checkout_id = Some(id.into());
         }
     }
 }

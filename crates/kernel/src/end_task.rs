@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 use tenure_core::Result;
 use tenure_core::hold::{Ending, Right};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
 use tenure_core::task::{Status, Verb, transition};
 use tenure_store::table::task;
 
@@ -15,18 +17,18 @@ use crate::unit::{Loaded, Unit};
 /// A task that is about to leave its holder.
 pub(crate) struct Leaving {
     /// The task's id.
-    pub(crate) task: String,
+    pub(crate) task: TaskId,
     /// With what right.
     pub(crate) right: Right,
     status: Status,
     loaded: Loaded,
-    overrode: Option<String>,
+    overrode: Option<AgentName>,
 }
 
 /// How a request names what it acts on.
 pub(crate) struct Acting<'a> {
     /// The task; without it the focus.
-    pub(crate) task: Option<&'a str>,
+    pub(crate) task: Option<&'a TaskId>,
     /// The fence given, if any.
     pub(crate) fence: Option<i64>,
     /// Whether a person overrides the holder.
@@ -44,7 +46,7 @@ impl Leaving {
         unit: &mut Unit<'_>,
         acting: &Acting<'_>,
         verb: Verb,
-        condition: fn(&str, Right, &task::Full) -> Result<()>,
+        condition: fn(&TaskId, Right, &task::Full) -> Result<()>,
     ) -> Result<Leaving> {
         let task = unit.meant(acting.task)?;
         let loaded = unit.load(&task)?;
@@ -67,15 +69,15 @@ impl Leaving {
         data["overrode"] = json!(self.overrode);
         let full = &mut self.loaded.full;
         let before = full.task.class();
-        let hold = full.held.as_ref().map_or(String::new(), |held| held.id.clone());
+        let hold = full.held.as_ref().map_or(String::new(), |held| held.id.to_string());
         let number = unit.append(kind, &self.task, &hold, None, &data)?;
-        unit.end_hold(full, ending, number, self.overrode.as_deref())?;
+        unit.end_hold(full, ending, number, self.overrode.as_ref())?;
         full.task.set_status(self.status);
         full.task.version += 1;
         full.task.updated_at = unit.now;
         change(&mut full.task);
         unit.store_task(before, &full.task)?;
-        paths::end_with_task(unit, std::mem::take(&mut self.loaded.bound), (ending, number), self.overrode.as_deref())?;
+        paths::end_with_task(unit, std::mem::take(&mut self.loaded.bound), (ending, number), self.overrode.as_ref())?;
         Ok(number)
     }
 

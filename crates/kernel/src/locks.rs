@@ -14,7 +14,7 @@ use crate::unit::Unit;
 /// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
 /// session that started it, and to free it earlier would let two commands run at once.
 pub(crate) fn outlives_holder(row: &hold::Row) -> bool {
-    row.is_name() && row.renewal == Renewal::Explicit && row.place.is_empty()
+    row.is_name() && row.renewal == Renewal::Explicit && row.place.is_none()
 }
 
 /// The live lock of a name. One that is over is ended first.

@@ -1,7 +1,10 @@
 //! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
 
 use serde_json::json;
+use tenure_core::id::HoldId;
+use tenure_core::id::or_empty;
 use tenure_core::message::is_notice;
+use tenure_core::name::AgentName;
 use tenure_core::{Result, event};
 use tenure_store::table::{mail, message};
 
@@ -11,11 +14,11 @@ use crate::unit::Unit;
 #[derive(Debug)]
 pub(crate) struct Over {
     /// The hold.
-    pub(crate) hold: String,
+    pub(crate) hold: HoldId,
     /// How it ended, as its askers are told.
     pub(crate) how: &'static str,
     /// Who ended it; its holder where its time ran out.
-    pub(crate) by: String,
+    pub(crate) by: AgentName,
     /// The event that says so.
     pub(crate) cause: i64,
 }
@@ -32,13 +35,19 @@ pub(crate) fn end_with_holds(unit: &mut Unit<'_>) -> Result<()> {
 }
 
 /// Ends a message and puts that into the mail of whoever wrote it.
-pub(crate) fn end(unit: &mut Unit<'_>, row: &message::Row, how: &str, by: &str, cause: Option<i64>) -> Result<()> {
-    let data = json!({ "author": row.author, "about": row.about, "how": how, "by": by });
-    let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, &row.hold, cause, &data)?;
+pub(crate) fn end(
+    unit: &mut Unit<'_>,
+    row: &message::Row,
+    how: &str,
+    by: &AgentName,
+    cause: Option<i64>,
+) -> Result<()> {
+    let data = json!({ "author": row.author, "about": row.about.as_deref().unwrap_or_default(), "how": how, "by": by });
+    let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, or_empty(row.hold.as_ref()), cause, &data)?;
     let project = unit.project.id.clone();
     message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
     // Nobody waits for what becomes of a notice.
-    if is_notice(&row.about) {
+    if row.about.as_deref().is_some_and(is_notice) {
         return Ok(());
     }
     mail::insert(unit.tx, &project, &row.author, number, &row.id, mail::What::Ending)

@@ -9,6 +9,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::Ending;
+use tenure_core::id::{StoreId, TaskId, TokenId};
+use tenure_core::name::AgentName;
 use tenure_core::number::Point;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
@@ -54,9 +56,9 @@ impl Ledger<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
     /// The id of the store: that of the backup.
-    pub store: String,
+    pub store: StoreId,
     /// The incarnation that begins now.
-    pub incarnation: String,
+    pub incarnation: StoreId,
     /// Projects that are switched on.
     pub projects: i64,
     /// Events of the backup.
@@ -87,7 +89,7 @@ impl Kernel {
             }
             Ok(())
         })?;
-        let incarnation = id::draw(id::Sort::Store, id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
+        let incarnation = StoreId::draw(id::LONGEST, &mut |bytes| self.entropy().fill(bytes));
         self.store()
             .rewrite(|tx, present| {
                 let safety = make_room(tx, &present, backup, replace)?;
@@ -217,8 +219,8 @@ fn forget_newer(tx: &mut dyn Tx, present: &Present, kept: &[project::Row], start
 /// Access that was taken away since the backup stays taken away: a restore is about work that was lost, and must not let
 /// anybody in whom somebody has shut out. Links and sessions of browsers all end; people sign in again.
 struct TakenAway {
-    tokens: Vec<(String, Time, String)>,
-    principals: Vec<(String, Time)>,
+    tokens: Vec<(TokenId, token::Revoked)>,
+    principals: Vec<(AgentName, Time)>,
 }
 
 impl TakenAway {
@@ -227,11 +229,11 @@ impl TakenAway {
     }
 
     fn again(&self, tx: &mut dyn Tx) -> Result<()> {
-        for (id, at, by) in &self.tokens {
-            token::revoke(tx, id, *at, by)?;
+        for (id, revoked) in &self.tokens {
+            token::revoke(tx, id, revoked.at, &revoked.by)?;
         }
         for (name, at) in &self.principals {
-            principal::set_disabled(tx, name, *at)?;
+            principal::set_disabled(tx, name, Some(*at))?;
         }
         login::clear(tx)?;
         web_session::clear(tx)
@@ -266,8 +268,8 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
     const PAGE: usize = 1_000;
     let mut all: Vec<hold::Row> = Vec::new();
     loop {
-        let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.clone()));
-        let page = tx.fetch(hold::page(project, "", (after.0, &after.1), PAGE))?;
+        let after = all.last().map_or((Time(i64::MIN), String::new()), |row| (row.expires_at, row.id.to_string()));
+        let page = tx.fetch(hold::page(project, None, (after.0, &after.1), PAGE))?;
         let more = page.len() == PAGE;
         all.extend(page);
         if !more {
@@ -279,7 +281,7 @@ fn live(tx: &mut dyn Tx, project: &str) -> Result<Vec<hold::Row>> {
 /// Ends holds because of a restore. Unlike a lapse it leaves nobody who may still act late: the restoring event is a
 /// newer fence than theirs.
 fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()> {
-    let ids: Vec<String> = holds.iter().filter(|hold| hold.is_task()).map(|hold| hold.subject.clone()).collect();
+    let ids: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
     let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
     for held in holds {
         let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
@@ -295,7 +297,7 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
         let cause = unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
         hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
         if held.asked > 0 {
-            unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().to_owned(), cause });
+            unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().clone(), cause });
         }
         // A pattern may be spelled like the id of a task.
         let its = |full: &task::Full| held.is_task() && full.task.id == held.subject;
@@ -306,7 +308,7 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
             full.task.set_status(Status::Open);
         }
         full.task.last_fence = restored;
-        full.task.last_holder = String::new();
+        full.task.last_holder = None;
         full.task.lapsed = false;
         unit.store_task(before, &full.task)?;
     }

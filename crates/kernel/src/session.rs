@@ -4,6 +4,7 @@
 
 use tenure_core::Result;
 use tenure_core::agent::Process;
+use tenure_core::name::AgentName;
 use tenure_core::session::{Answer, Asking, Seen, decide, names};
 use tenure_core::time::Time;
 use tenure_store::Tx;
@@ -17,7 +18,7 @@ use crate::call::Call;
 pub(crate) fn process(call: &Call) -> Process {
     let process = call.actor.process.clone().unwrap_or_default();
     match &call.actor.principal {
-        Some(grants) if process.host.is_empty() => Process { pidns: grants.principal.clone(), ..process },
+        Some(grants) if process.host.is_empty() => Process { pidns: grants.principal.to_string(), ..process },
         _ => process,
     }
 }
@@ -67,13 +68,14 @@ pub(crate) fn visible(
     mut rows: Vec<session::Row>,
 ) -> Result<Vec<session::Row>> {
     let Some(grants) = call.actor.principal.as_ref().filter(|_| !rows.is_empty()) else { return Ok(rows) };
-    let mut agents: Vec<String> = rows.iter().map(|row| row.seen.agent.clone()).collect();
+    let mut agents: Vec<AgentName> = rows.iter().map(|row| row.seen.agent.clone()).collect();
     agents.sort_unstable();
     agents.dedup();
     let owners = agent::whereabouts(tx, project, &agents)?;
-    let me = grants.principal.as_str();
-    let own = |name: &str| {
-        name == me || owners.iter().any(|agent| agent.name == name && (agent.owner.is_empty() || agent.owner == me))
+    let me = &grants.principal;
+    let own = |name: &AgentName| {
+        let is_mine = |agent: &agent::Whereabouts| agent.owner.as_ref().is_none_or(|owner| owner == me);
+        name == me || owners.iter().any(|agent| agent.name == name && is_mine(agent))
     };
     rows.retain(|row| own(&row.seen.agent));
     Ok(rows)
@@ -103,10 +105,10 @@ pub(crate) fn free_name(
     project: &project::Row,
     (tool, id): (&str, &str),
     known: &[Seen],
-) -> Result<Option<String>> {
+) -> Result<Option<AgentName>> {
     for name in names(tool, id) {
         if known.iter().all(|seen| seen.agent != name) && is_open(tx, call, project, &name)? {
-            return Ok(Some(name));
+            return Ok(Some(name.into()));
         }
     }
     Ok(None)

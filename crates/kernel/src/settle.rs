@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::json;
 use tenure_core::hold::{Ending, ends};
+use tenure_core::id::{HoldId, TaskId};
+use tenure_core::name::AgentName;
 use tenure_core::task::Status;
 use tenure_core::{Result, Span, Time, event, name};
 use tenure_store::Tx;
@@ -47,13 +49,13 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
     if due.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = due.iter().filter(|hold| hold.is_task()).map(|hold| hold.subject.clone()).collect();
+    let ids: Vec<TaskId> = due.iter().filter_map(hold::Row::held_task).collect();
     let (mut tasks, mut bound) = (Vec::new(), Vec::new());
     if !ids.is_empty() {
         tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
         bound = unit.tx.fetch(path::of_tasks(&unit.project.id, &ids))?;
     }
-    let mut ended: HashSet<String> = HashSet::new();
+    let mut ended: HashSet<HoldId> = HashSet::new();
     for hold in due {
         if !hold.is_task() {
             // Unless it has just ended with its task.
@@ -62,7 +64,7 @@ pub(crate) fn holds(unit: &mut Unit<'_>, due: Vec<hold::Row>) -> Result<()> {
             }
         } else if let Some(at) = tasks.iter().position(|full| full.task.id == hold.subject) {
             let mut full = tasks.swap_remove(at);
-            let its = |path: &hold::Row| path.task == full.task.id && !ended.contains(&path.id);
+            let its = |path: &hold::Row| path.task.as_ref() == Some(&full.task.id) && !ended.contains(&path.id);
             let with_it: Vec<hold::Row> = bound.iter().filter(|path| its(path)).cloned().collect();
             ended.extend(with_it.iter().map(|path| path.id.clone()));
             expire(unit, &mut full, &with_it)?;
@@ -78,26 +80,26 @@ pub(crate) fn expire(unit: &mut Unit<'_>, full: &mut task::Full, bound: &[hold::
 }
 
 /// Ends what an agent holds because its session is over: whoever comes next need not wait for the time to run out.
-pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &str) -> Result<Vec<String>> {
+pub(crate) fn session_ended(unit: &mut Unit<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
     all_of(unit, agent, "session_ended")
 }
 
 /// Writes down that an agent was proven dead, and ends what it holds: where its process cannot be looked at, as in a
 /// sandbox with processes of its own, nothing else tells.
-pub(crate) fn died(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+pub(crate) fn died(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
     all_of(unit, agent, "proven_dead")?;
     agent::ended(unit.tx, &unit.project.id, agent, unit.now)?;
     gone(unit, agent)
 }
 
-fn all_of(unit: &mut Unit<'_>, agent: &str, why: &str) -> Result<Vec<String>> {
+fn all_of(unit: &mut Unit<'_>, agent: &AgentName, why: &str) -> Result<Vec<TaskId>> {
     let project = unit.project.id.clone();
     let held = hold::all_of_holder(unit.tx, &project, agent)?;
     let mut ended = Vec::new();
-    let mut with_task: HashSet<String> = HashSet::new();
-    for hold in held.iter().filter(|hold| hold.is_task()) {
-        let bound = unit.tx.fetch(path::of_tasks(&project, std::slice::from_ref(&hold.subject)))?;
-        if let Some(mut full) = unit.tx.fetch(task::get(&project, &hold.subject))? {
+    let mut with_task: HashSet<HoldId> = HashSet::new();
+    for task in held.iter().filter_map(hold::Row::held_task) {
+        let bound = unit.tx.fetch(path::of_tasks(&project, std::slice::from_ref(&task)))?;
+        if let Some(mut full) = unit.tx.fetch(task::get(&project, &task))? {
             cut_short(unit, &mut full, &bound, why)?;
             with_task.extend(bound.into_iter().map(|path| path.id));
             ended.push(full.task.id);
@@ -161,7 +163,7 @@ pub(crate) fn agents(unit: &mut Unit<'_>, quiet: Vec<agent::Row>) -> Result<()> 
 }
 
 /// Marks one agent as gone.
-pub(crate) fn gone(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+pub(crate) fn gone(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
     agent::mark_gone(unit.tx, &unit.project.id, agent)?;
     if name::is_person(agent) {
         return Ok(());
@@ -173,7 +175,7 @@ pub(crate) fn gone(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
         for mut full in assigned {
             let data = json!({ "assignee": agent });
             unit.append(event::kind::TASK_UNASSIGNED, &full.task.id, "", None, &data)?;
-            full.task.assignee.clear();
+            full.task.assignee = None;
             unit.store_task(full.task.class(), &full.task)?;
         }
         if !more {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::name::ProjectKey;
 use tenure_core::{Error, Result};
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::shape::{Event, Page};
@@ -49,7 +50,7 @@ pub struct Line {
 pub struct Feed {
     kernel: Arc<Kernel>,
     rounds: watch::Receiver<u64>,
-    topics: Mutex<HashMap<String, broadcast::Sender<Told>>>,
+    topics: Mutex<HashMap<ProjectKey, broadcast::Sender<Told>>>,
 }
 
 impl Feed {
@@ -94,7 +95,7 @@ impl Feed {
         // Where the task begins is settled before anybody reads what it missed: between the two nothing may fall.
         let mut call = call.clone();
         // It reads for all, and each listener was looked at before: it is nobody, and nobody's.
-        call.actor.name = "nobody".to_owned();
+        call.actor.name = "nobody".into();
         call.actor.principal = None;
         let from = end(&self.newest(&call).await?);
         let (sender, receiver) = broadcast::channel(KEPT);
@@ -280,7 +281,7 @@ fn lines(page: &Page<Event>) -> Result<Vec<Line>> {
 
 /// Where a listener is in several logs, as one opaque text: what it sends to go on from there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places(pub BTreeMap<String, String>);
+pub struct Places(pub BTreeMap<ProjectKey, String>);
 
 impl Places {
     /// The text.
@@ -303,7 +304,7 @@ impl Places {
         if !parts.len().is_multiple_of(2) {
             return None;
         }
-        Some(Places(parts.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()))
+        Some(Places(parts.chunks(2).map(|pair| (pair[0].clone().into(), pair[1].clone())).collect()))
     }
 }
 
@@ -314,8 +315,8 @@ mod tests {
     #[test]
     fn places_survive_their_text() {
         let places = Places(BTreeMap::from([
-            ("name:a~b%".to_owned(), "s-x.12".to_owned()),
-            ("origin:host/Ä b".to_owned(), String::new()),
+            ("name:a~b%".into(), "s-x.12".to_owned()),
+            ("origin:host/Ä b".into(), String::new()),
         ]));
         assert_eq!(Places::decode(&places.encode()), Some(places));
         assert_eq!(Places::decode(&Places::default().encode()), Some(Places::default()));

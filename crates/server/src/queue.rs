@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tenure_core::name::ProjectKey;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Order, Ready, Reply};
 use tenure_store::Location;
@@ -65,7 +66,7 @@ struct Shared {
 struct State {
     line: VecDeque<Waiting>,
     /// Projects that a thread is busy with, where a thread takes one op.
-    busy: HashSet<String>,
+    busy: HashSet<ProjectKey>,
     closed: bool,
 }
 

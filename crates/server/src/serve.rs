@@ -103,8 +103,8 @@ impl Running {
             Ok(identity) => Some(Hello {
                 tenure: VERSION.to_owned(),
                 schema: kernel.store().schema_version()?,
-                store: identity.id,
-                incarnation: identity.incarnation,
+                store: identity.id.into(),
+                incarnation: identity.incarnation.into(),
                 file: match kernel.store().location() {
                     Location::File(path) => place::file_identity(path),
                     Location::Memory | Location::Postgres(_) => None,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tenure_core::id::StoreId;
 use tenure_core::time::reading;
 use tenure_core::{Result, Span, Time};
 
@@ -116,9 +117,9 @@ impl Options {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
     /// Drawn when the store was made.
-    pub id: String,
+    pub id: StoreId,
     /// Drawn when the store was made or restored.
-    pub incarnation: String,
+    pub incarnation: StoreId,
 }
 
 /// What a transaction finds when it begins.

@@ -1,5 +1,6 @@
 //! The transaction trait that both engines implement, and the values that travel through it.
 
+use tenure_core::id::{Id, IdKind};
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt_row;
@@ -34,6 +35,24 @@ pub enum Value {
     Int(i64),
     /// No number.
     NullInt,
+}
+
+impl Value {
+    /// A text column that is empty for none; read by [`Row::optional_text`] or [`Row::optional_id`].
+    pub fn optional_text<T: AsRef<str>>(text: &Option<T>) -> Value {
+        Value::Text(text.as_ref().map_or("", AsRef::as_ref).to_owned())
+    }
+
+    /// A time column that is 0 for none; read by [`Row::optional_time`].
+    pub fn optional_time(time: Option<Time>) -> Value {
+        time.unwrap_or(Time(0)).into()
+    }
+}
+
+impl<K: IdKind> From<&Id<K>> for Value {
+    fn from(id: &Id<K>) -> Value {
+        Value::Text(id.into())
+    }
 }
 
 impl From<&str> for Value {
@@ -97,6 +116,21 @@ impl Row {
         }
     }
 
+    /// A text column that is empty for none.
+    pub fn optional_text(&mut self, column: usize) -> Result<Option<String>> {
+        self.text(column).map(|text| (!text.is_empty()).then_some(text))
+    }
+
+    /// An id column.
+    pub fn id<K: IdKind>(&mut self, column: usize) -> Result<Id<K>> {
+        self.text(column).map(Id::new)
+    }
+
+    /// An id column that is empty for none.
+    pub fn optional_id<K: IdKind>(&mut self, column: usize) -> Result<Option<Id<K>>> {
+        self.text(column).map(Id::non_empty)
+    }
+
     /// A number column.
     pub fn int(&self, column: usize) -> Result<i64> {
         match self.0.get(column) {
@@ -122,6 +156,11 @@ impl Row {
     /// A time column.
     pub fn time(&self, column: usize) -> Result<Time> {
         self.int(column).map(Time)
+    }
+
+    /// A time column that is 0 for none.
+    pub fn optional_time(&self, column: usize) -> Result<Option<Time>> {
+        self.time(column).map(|time| (time != Time(0)).then_some(time))
     }
 
     /// How many bytes its values have.
@@ -229,8 +268,14 @@ pub(crate) fn first(rows: Vec<Row>) -> Option<Row> {
 }
 
 /// A list as the one JSON parameter it travels as.
-pub(crate) fn list(items: &[String]) -> Value {
-    Value::Text(serde_json::Value::from(items).to_string())
+pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> Value {
+    let items: Vec<serde_json::Value> = items.iter().map(|item| item.as_ref().into()).collect();
+    Value::Text(serde_json::Value::Array(items).to_string())
+}
+
+/// Reads rows whose only column is an id.
+pub(crate) fn ids<K: IdKind>(rows: Vec<Row>) -> Result<Vec<Id<K>>> {
+    rows.into_iter().map(|mut row| row.id(0)).collect()
 }
 
 /// Checks that the parameters of a statement are `$1` to `$n`, all of them bound.

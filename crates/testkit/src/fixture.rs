@@ -198,7 +198,7 @@ impl World {
 
     /// Adds a task that comes after others.
     pub fn add_after(&self, title: &str, after: &[&str]) -> String {
-        let after = after.iter().map(|id| (*id).to_owned()).collect();
+        let after = after.iter().map(|id| (*id).to_owned()).map(Into::into).collect();
         let request = add::Add { after, ..add::Add::titled(title) };
         let task = self.run("person:ann", Op::new(request)).unwrap();
         task["id"].as_str().unwrap().to_owned()

@@ -109,7 +109,7 @@ fn location(store: &str) -> Location {
 
 fn call(project: &str, actor: &str) -> Call {
     Call {
-        project: project::Name { key: format!("name:{project}"), label: project.to_owned() },
+        project: project::Name { key: format!("name:{project}").into(), label: project.to_owned() },
         actor: Actor::named(actor),
         request_id: RequestId::draw(&OsEntropy),
         checkout: None,
@@ -121,7 +121,7 @@ fn call(project: &str, actor: &str) -> Call {
 }
 
 fn claiming(task: &str) -> Op {
-    Op::new(claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() })
+    Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
 /// What the processes race for.

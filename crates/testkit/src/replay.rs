@@ -38,7 +38,7 @@ impl Interval {
     fn of(event: &Event, from: Time) -> Interval {
         Interval {
             task: event.subject.clone(),
-            hold: event.hold.clone().expect("a grant names its hold"),
+            hold: event.hold.clone().expect("a grant names its hold").into(),
             holder: event.data["holder"].as_str().expect("a grant names its holder").to_owned(),
             fence: event.number,
             from,
@@ -376,7 +376,7 @@ mod tests {
             kind: kind.into(),
             actor: "a".into(),
             subject: subject.into(),
-            hold: (!hold.is_empty()).then(|| hold.to_owned()),
+            hold: (!hold.is_empty()).then(|| hold.to_owned()).map(Into::into),
             op: "x".into(),
             request_id: "r".into(),
             cause: None,

@@ -34,7 +34,7 @@ pub(super) const SPEC: Spec = Spec {
             priority: args.priority.unwrap_or(task::PRIORITY_DEFAULT),
             labels: args.label,
             after,
-            assignee: args.assignee,
+            assignee: args.assignee.map(Into::into),
         };
         let (task, reply) = context.answer(request)?;
         print_task(context, "Added", &task, &reply.body);

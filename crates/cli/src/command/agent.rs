@@ -19,10 +19,10 @@ pub(super) const SPEC: Spec = Spec {
         let page = context.ask_who_holds(|reach, call| reach.agents(call, None, limit, page.cursor.as_deref()))?;
         print_page(context.out, &page, "No agents.", &["AGENT", "IS", "SEEN", "FOCUS", "TOOL"], |agent| {
             vec![
-                agent.name.clone(),
+                agent.name.to_string(),
                 agent.liveness.as_str().to_owned(),
                 format!("{} ago", span(agent.last_seen_s)),
-                agent.focus.clone().unwrap_or_default(),
+                agent.focus.clone().unwrap_or_default().into(),
                 agent.tool.clone().unwrap_or_default(),
             ]
         });

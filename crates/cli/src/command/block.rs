@@ -21,7 +21,13 @@ pub(super) const SPEC: Spec = Spec {
         context.will_write();
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
         let on = args.on.as_deref().map(|typed| context.task_id(typed)).transpose()?;
-        let request = Block { task, reason: args.reason, on, fence: args.acting.fence, force: args.acting.force };
+        let request = Block {
+            task: task.map(Into::into),
+            reason: args.reason,
+            on: on.map(Into::into),
+            fence: args.acting.fence,
+            force: args.acting.force,
+        };
         let (task, reply) = context.answer(request)?;
         print_task(context, "Blocked", &task, &reply.body);
         Ok(0)

@@ -248,7 +248,7 @@ struct Victim {
 fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
     let holds = kernel.holds(&call("person:demo"), None, 50, None)?;
     for hold in holds.items {
-        let Some(child) = fleet.0.get_mut(&hold.holder) else { continue };
+        let Some(child) = fleet.0.get_mut(hold.holder.as_str()) else { continue };
         let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
         let Some(pid) = pid else { continue };
         if rustix::process::kill_process(pid, rustix::process::Signal::STOP).is_err() {
@@ -258,8 +258,8 @@ fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
         if still.state == "live" {
             let _ = child.kill();
             let _ = child.wait();
-            fleet.0.remove(&hold.holder);
-            return Ok(Some(Victim { name: hold.holder, task: hold.subject, fence: hold.fence }));
+            fleet.0.remove(hold.holder.as_str());
+            return Ok(Some(Victim { name: hold.holder.into(), task: hold.subject, fence: hold.fence }));
         }
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
     }
@@ -271,7 +271,7 @@ fn late_finishes(kernel: &Kernel, killed: &[Victim]) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     for victim in killed {
         let request =
-            done::Done { task: Some(victim.task.clone()), fence: Some(victim.fence), ..done::Done::default() };
+            done::Done { task: Some(victim.task.clone().into()), fence: Some(victim.fence), ..done::Done::default() };
         match kernel.execute(&call(&victim.name), &request) {
             Err(error) if error.kind() == Kind::Stale => refused.push(victim.name.clone()),
             Err(error) => return Err(error),

@@ -34,7 +34,7 @@ pub(super) const SPEC: Spec = Spec {
             priority: args.priority,
             add_labels: args.label,
             remove_labels: args.unlabel,
-            assignee: args.assignee,
+            assignee: args.assignee.map(Into::into),
             after,
             expect_version: args.expect_version,
         };

@@ -31,7 +31,8 @@ pub(super) const SPEC: Spec = Spec {
             paths => typed::read(context, paths)?,
         };
         let holder = args.holder.or_self(context)?;
-        let filter = Filter { holder, kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
+        let filter =
+            Filter { holder: holder.map(Into::into), kind: args.kind, paths: typed.paths, fold_case: typed.fold_case };
         if args.tree {
             return picture(context, &filter);
         }

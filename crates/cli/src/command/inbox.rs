@@ -2,6 +2,7 @@
 
 use clap::Args as _;
 use tenure_core::Result;
+use tenure_core::id::MessageId;
 use tenure_core::message::Urgency;
 use tenure_kernel::op::inbox;
 use tenure_kernel::shape::{Inbox, Message};
@@ -29,7 +30,8 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         context.will_write();
-        let ack = args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)));
+        let ack =
+            args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)).map(MessageId::from));
         let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
         let (found, reply) = context.answer(request)?;
         if context.out.is_json() {

@@ -1,6 +1,7 @@
 //! `tenure list`
 
 use clap::{Args as _, ValueEnum};
+use tenure_core::name::AgentName;
 use tenure_core::task::State;
 use tenure_core::{Error, Result, name};
 use tenure_kernel::query::list::Filter;
@@ -25,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
             states,
             all: args.all,
             labels,
-            assignee: args.assignee.as_deref().map(name::check).transpose()?.map(str::to_owned),
+            assignee: args.assignee.as_deref().map(name::check).transpose()?.map(AgentName::from),
             holder: args.holder.or_self(context)?,
             limit: args.page.limit()?,
             cursor: args.page.cursor,
@@ -117,11 +118,11 @@ pub(super) struct Holder {
 }
 
 impl Holder {
-    pub(super) fn or_self(self, context: &Context<'_>) -> Result<Option<String>> {
+    pub(super) fn or_self(self, context: &Context<'_>) -> Result<Option<AgentName>> {
         if self.mine {
-            return context.own_name().map(Some);
+            return context.own_name().map(AgentName::from).map(Some);
         }
-        self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(str::to_owned))
+        self.holder.as_deref().map(name::check).transpose().map(|holder| holder.map(AgentName::from))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args as _;
+use tenure_core::name::AgentName;
 use tenure_core::{Kind, Result, Time, name};
 use tenure_kernel::Call;
 use tenure_kernel::query::log::{Filter, Since};
@@ -42,7 +43,7 @@ pub(super) const SPEC: Spec = Spec {
         };
         let filter = Filter {
             subject,
-            agent: args.by.as_deref().map(name::check).transpose()?.map(str::to_owned),
+            agent: args.by.as_deref().map(name::check).transpose()?.map(AgentName::from),
             kind: args.kind,
             since,
             limit: super::list::limit(args.limit)?,

@@ -70,7 +70,7 @@ impl Reception {
         let out = Printer::new(false, true, &self.env);
         let globals = Globals { request_id: request_id.map(str::to_owned), ..self.globals.clone() };
         let actor = Actor {
-            name: who.name.clone(),
+            name: who.name.clone().into(),
             tool: who.tool.clone(),
             // An agent that is this connection is gone when the server is, whatever becomes of the client: a second
             // server is another connection. Of any other agent its own process says nothing: its tool may start the

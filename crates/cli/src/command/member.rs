@@ -102,7 +102,7 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
                 .hint("Name the project with --in, or say --everywhere.")
         })?,
     };
-    let request = member_set::MemberSet { principal: new.principal.clone(), project, role };
+    let request = member_set::MemberSet { principal: new.principal.clone().into(), project: project.into(), role };
     let reply = context.run_in(project::whole_store(), &Op::new(request))?;
     if context.out.is_json() {
         context.out.body(&reply.body);
@@ -128,11 +128,11 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     let page = context.ask(|kernel, call| kernel.members(call, of, limit, which.page.cursor.as_deref()))?;
     print_page(context.out, &page, "No members.", &["PRINCIPAL", "ROLE", "SINCE", "BY", "PROJECT"], |member| {
         vec![
-            member.principal.clone(),
+            member.principal.to_string(),
             member.role.as_str().to_owned(),
             short(&member.set_at),
-            member.set_by.clone(),
-            member.project.clone(),
+            member.set_by.to_string(),
+            member.project.to_string(),
         ]
     });
     Ok(0)
@@ -140,7 +140,7 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
 
 fn disable(context: &Context<'_>, principal: String, disabled: bool) -> Result<u8> {
     context.will_write();
-    let op = Op::new(principal_set::PrincipalSet { principal, disabled });
+    let op = Op::new(principal_set::PrincipalSet { principal: principal.into(), disabled });
     let reply = context.run_in(project::whole_store(), &op)?;
     if context.out.is_json() {
         context.out.body(&reply.body);

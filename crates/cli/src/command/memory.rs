@@ -30,11 +30,11 @@ pub(super) const SPEC: Spec = Spec {
                 print(context, &page, "Nothing is remembered.");
             }
             Verb::Pin { id, off } => {
-                let pin = |memory| Op::new(op::memory_pin::MemoryPin { memory, pinned: !off });
+                let pin = |memory: String| Op::new(op::memory_pin::MemoryPin { memory: memory.into(), pinned: !off });
                 change(context, &id, pin, if off { "Took the pin out of" } else { "Pinned" })?;
             }
             Verb::Forget { id } => {
-                let forget = |memory| Op::new(op::memory_forget::MemoryForget { memory });
+                let forget = |memory: String| Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
                 change(context, &id, forget, "Forgot")?;
             }
         }

@@ -111,7 +111,7 @@ fn list(context: &Context<'_>, page: &super::list::Paging) -> Result<u8> {
             project.done.to_string(),
             project.events.to_string(),
             short(&project.last_at),
-            project.key.clone(),
+            project.key.to_string(),
         ]
     });
     Ok(0)
@@ -180,7 +180,10 @@ fn repin(context: &Context<'_>, yes: bool) -> Result<u8> {
     }
     let key = place.ensure_key(&mut |bytes| OsEntropy.fill(bytes))?;
     if let Some(common) = common {
-        pin::replace_pin(&common, &Pin { store: identity.id, location: place.store.display(), key: key.clone() })?;
+        pin::replace_pin(
+            &common,
+            &Pin { store: identity.id.into(), location: place.store.display(), key: key.clone() },
+        )?;
     }
     if needs_yes {
         place.say_yes(context.env, &key)?;

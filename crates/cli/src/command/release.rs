@@ -62,14 +62,14 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
         [] => return Ok(Release::default()),
         [only] => match only.to_str() {
             Some(typed) if typed.starts_with("w-") && id::check(typed, id::Sort::Place).is_ok() => {
-                return Ok(Release { hold: Some(typed.to_owned()), ..Release::default() });
+                return Ok(Release { hold: Some(typed.into()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
                 let hold = context.ask(|reach, call| reach.any_id(call, typed))?;
-                return Ok(Release { hold: Some(hold), ..Release::default() });
+                return Ok(Release { hold: Some(hold.into()), ..Release::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
-                Ok(task) => return Ok(Release { task: Some(task), ..Release::default() }),
+                Ok(task) => return Ok(Release { task: Some(task.into()), ..Release::default() }),
                 Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => {}
                 Err(error) => return Err(error),
             },
@@ -122,7 +122,7 @@ fn both(word: &str) -> Error {
 fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
     let holder = Some(context.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
-    let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
+    let filter = Filter { holder: holder.map(Into::into), kind: Some("path".to_owned()), paths, fold_case };
     let held = context.ask(|kernel, call| kernel.holds_where(call, &filter, LIMIT_MAX, None))?.items;
     let case = if typed.fold_case { Case::Folded } else { Case::Kept };
     let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;

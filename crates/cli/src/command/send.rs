@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::Args as _;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::send::Send;
 use tenure_kernel::query::check::Question;
@@ -40,7 +41,13 @@ pub(super) const SPEC: Spec = Spec {
         };
         let about = args.about.as_ref().map(|typed| what(context, typed));
         let urgency = if args.urgent { Urgency::Urgent } else { Urgency::Normal };
-        let request = Send { to, about: about.transpose()?, text, urgency, request: args.request };
+        let request = Send {
+            to: to.into_iter().map(AgentName::from).collect(),
+            about: about.transpose()?,
+            text,
+            urgency,
+            request: args.request,
+        };
         let (sent, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);
@@ -60,9 +67,11 @@ pub(super) const SPEC: Spec = Spec {
 fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
     let blockers = match thing::find(context, typed)? {
         Thing::Id(id) | Thing::Memory(id) => return Ok(id),
-        Thing::Lock(name) => {
-            context.ask(|reach, call| reach.lock_of(call, &name))?.map(|hold| hold.id).into_iter().collect()
-        }
+        Thing::Lock(name) => context
+            .ask(|reach, call| reach.lock_of(call, &name))?
+            .map(|hold| hold.id.as_str().into())
+            .into_iter()
+            .collect(),
         Thing::Path(typed, _) => {
             let (fold_case, paths) = (typed.fold_case, typed.with_targets());
             let question = Question { paths, fold_case, ..Question::default() };
@@ -72,7 +81,7 @@ fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
     };
     let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
     match blockers.as_slice() {
-        [one] => Ok(one.clone()),
+        [one] => Ok(one.to_string()),
         [] => {
             Err(Error::refused(Kind::NotFound, "not_held", format!("nobody else holds {shown}"))
                 .attempt("tenure holds"))

@@ -199,18 +199,12 @@ fn socket(context: &Context<'_>, kernel: &Kernel) -> Result<Option<PathBuf>> {
 /// A one-time link for the person at the keyboard: whoever may open the store may do everything with it already.
 fn sign_in(kernel: &Kernel, person: &str) -> Result<Secret> {
     let call = || Call::of_store(person, &OsEntropy);
-    let role = member_set::MemberSet {
-        principal: person.to_owned(),
-        project: EVERY_PROJECT.to_owned(),
-        role: Some(Role::Admin),
-    };
+    let role =
+        member_set::MemberSet { principal: person.into(), project: EVERY_PROJECT.into(), role: Some(Role::Admin) };
     kernel.run(&call(), &Op::new(role))?;
     let secret = Secret::draw(&OsEntropy);
-    let offer = login_offer::LoginOffer {
-        principal: person.to_owned(),
-        hash: secret.hash(),
-        ..login_offer::LoginOffer::default()
-    };
+    let offer =
+        login_offer::LoginOffer { principal: person.into(), hash: secret.hash(), ..login_offer::LoginOffer::default() };
     kernel.run(&call(), &Op::new(offer))?;
     Ok(secret)
 }

@@ -128,7 +128,7 @@ fn page(out: &Printer, overview: &Overview) -> String {
             .iter()
             .map(|open| {
                 let about = open.about.clone().unwrap_or_default();
-                vec![open.id.clone(), open.from.clone(), open.to.join(", "), about, span(open.age_s)]
+                vec![open.id.to_string(), open.from.to_string(), open.to.join(", "), about, span(open.age_s)]
             })
             .collect();
         text.push_str(&table(&["MESSAGE", "FROM", "TO", "ABOUT", "OPEN FOR"], &rows, out.width()));
@@ -140,10 +140,10 @@ fn page(out: &Printer, overview: &Overview) -> String {
             .iter()
             .map(|agent| {
                 vec![
-                    agent.name.clone(),
+                    agent.name.to_string(),
                     agent.liveness.as_str().to_owned(),
                     format!("{} ago", span(agent.last_seen_s)),
-                    agent.focus.clone().unwrap_or_default(),
+                    agent.focus.clone().unwrap_or_default().into(),
                 ]
             })
             .collect();
@@ -161,7 +161,7 @@ fn hindered(text: &mut String, out: &Printer, heading: &str, tasks: &[Hindered])
         .iter()
         .map(|task| {
             let gone = if task.gone { format!(" (gone: tenure unblock {})", task.id) } else { String::new() };
-            vec![task.id.clone(), tenure_core::text::cut(&task.title, 40), format!("{}{gone}", task.by)]
+            vec![task.id.to_string(), tenure_core::text::cut(&task.title, 40), format!("{}{gone}", task.by)]
         })
         .collect();
     text.push_str(&table(&["TASK", "TITLE", "BY"], &rows, out.width()));

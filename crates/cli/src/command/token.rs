@@ -3,6 +3,7 @@
 use clap::{Args as _, Subcommand};
 use serde_json::Value;
 use tenure_core::access::{EVERY_PROJECT, Role};
+use tenure_core::name::ProjectKey;
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::access::Secret;
@@ -87,7 +88,8 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
     let me = context.people_only("`token add`")?.name;
     let mut typed = new.projects.clone();
     typed.extend(context.globals.project.clone());
-    let mut projects = typed.iter().map(|typed| project_key(context, typed)).collect::<Result<Vec<_>>>()?;
+    let mut projects =
+        typed.iter().map(|typed| project_key(context, typed).map(ProjectKey::from)).collect::<Result<Vec<_>>>()?;
     projects.sort();
     projects.dedup();
     // Everywhere is what it is without any list.
@@ -95,7 +97,7 @@ fn add(context: &Context<'_>, new: &New) -> Result<u8> {
     // The secret is made here and goes no further than the screen: what is stored is its hash.
     let secret = Secret::draw(&OsEntropy);
     let request = token_add::TokenAdd {
-        principal: new.principal.clone().unwrap_or(me),
+        principal: new.principal.clone().unwrap_or(me).into(),
         hash: secret.hash(),
         label: new.label.clone(),
         role: new.role.as_deref().map(Role::parse).transpose()?,
@@ -139,8 +141,8 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
     let heads = ["ID", "PRINCIPAL", "IS", "UNTIL", "AT MOST", "ONLY IN", "LABEL"];
     print_page(context.out, &page, "No tokens.", &heads, |token| {
         vec![
-            token.id.clone(),
-            token.principal.clone(),
+            token.id.to_string(),
+            token.principal.to_string(),
             token.state.as_str().to_owned(),
             short(&token.expires_at),
             token.role.map(|role| role.as_str().to_owned()).unwrap_or_default(),
@@ -154,7 +156,7 @@ fn list(context: &Context<'_>, which: &Which) -> Result<u8> {
 fn revoke(context: &Context<'_>, typed: &str) -> Result<u8> {
     context.will_write();
     let token = context.ask(|kernel, call| kernel.token_id(call, typed))?;
-    let op = Op::new(token_revoke::TokenRevoke { token });
+    let op = Op::new(token_revoke::TokenRevoke { token: token.into() });
     let reply = context.run_in(project::whole_store(), &op)?;
     if context.out.is_json() {
         context.out.body(&reply.body);
@@ -172,7 +174,7 @@ pub(super) fn project_key(context: &Context<'_>, typed: &str) -> Result<String> 
         return Ok(typed.to_owned());
     }
     match context.ask(|kernel, call| kernel.project_called(call, typed, false)) {
-        Ok(found) => Ok(found.key),
+        Ok(found) => Ok(found.key.into()),
         Err(error) if error.code() == "unknown_project" && is_key(typed) => Ok(typed.to_owned()),
         Err(error) => Err(error),
     }

@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use tenure_core::id::TaskId;
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::{Input, confirm};
@@ -191,14 +192,14 @@ impl<'a> Context<'a> {
         let place = self.place()?;
         let Some(key) = place.project.key.clone() else { return Ok(None) };
         Ok(Some(Call {
-            project: project::Name { key, label: place.project.label.clone() },
+            project: project::Name { key: key.into(), label: place.project.label.clone() },
             actor,
             request_id: match request_id {
                 "" => RequestId::draw(&OsEntropy),
                 given => RequestId::given(given)?,
             },
             checkout: self.checkout(None),
-            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            pinned_store: self.pin()?.map(|pin| pin.store.as_str().into()),
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
             condition: self.condition()?.clone(),
@@ -225,7 +226,7 @@ impl<'a> Context<'a> {
             actor: self.actor()?,
             request_id: self.request_id()?,
             checkout: None,
-            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            pinned_store: self.pin()?.map(|pin| pin.store.as_str().into()),
             keep_events: None,
             proven_dead: Vec::new(),
             condition: self.store_condition()?,
@@ -252,11 +253,11 @@ impl<'a> Context<'a> {
             self.keep_git_out()?;
         }
         let mut call = Call {
-            project: project::Name { key, label: place.project.label.clone() },
+            project: project::Name { key: key.into(), label: place.project.label.clone() },
             actor,
             request_id,
             checkout: self.checkout(trust),
-            pinned_store,
+            pinned_store: pinned_store.map(Into::into),
             keep_events: place.config.keep_events,
             proven_dead: Vec::new(),
             condition: self.condition_of_pinned()?,
@@ -335,14 +336,14 @@ impl<'a> Context<'a> {
         };
         let mut call = Call {
             project: project::Name {
-                key: place.project.key.clone().unwrap_or_default(),
+                key: place.project.key.clone().unwrap_or_default().into(),
                 label: place.project.label.clone(),
             },
             actor,
             // A query is not recorded, so it needs no id of its own.
             request_id: RequestId::given(self.globals.request_id.as_deref().unwrap_or("query"))?,
             checkout: self.checkout(None),
-            pinned_store: self.pin()?.map(|pin| pin.store.clone()),
+            pinned_store: self.pin()?.map(|pin| pin.store.as_str().into()),
             keep_events: None,
             proven_dead: Vec::new(),
             condition: self.condition()?.clone(),
@@ -364,12 +365,12 @@ impl<'a> Context<'a> {
     }
 
     /// The full id of a task from what was typed of it.
-    pub(crate) fn task_id(&self, typed: &str) -> Result<String> {
-        self.ask(|reach, call| reach.task_id(call, typed))
+    pub(crate) fn task_id(&self, typed: &str) -> Result<TaskId> {
+        self.ask(|reach, call| reach.task_id(call, typed)).map(TaskId::from)
     }
 
     /// The same where nothing may have been typed.
-    pub(crate) fn task_id_or_focus(&self, typed: Option<&str>) -> Result<Option<String>> {
+    pub(crate) fn task_id_or_focus(&self, typed: Option<&str>) -> Result<Option<TaskId>> {
         typed.map(|typed| self.task_id(typed)).transpose()
     }
 
@@ -396,7 +397,7 @@ impl<'a> Context<'a> {
         self.keep_git_out()?;
         let key = key()?;
         place.ensure_pin(&identity.id, &key)?;
-        Ok((key, Some(identity.id)))
+        Ok((key, Some(identity.id.into())))
     }
 
     fn checkout(&self, trust: Option<Trust>) -> Option<Checkout> {

@@ -1,6 +1,7 @@
 //! Who calls, and which agents on this machine are proven dead.
 
 use tenure_core::agent::{Judgement, Process};
+use tenure_core::name::AgentName;
 use tenure_core::session::Whose;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::{Actor, Call, Door, Evidence};
@@ -92,7 +93,7 @@ impl Context<'_> {
         let place = self.place()?;
         Ok(Call {
             project: project::Name {
-                key: place.project.key.clone().unwrap_or_default(),
+                key: place.project.key.clone().unwrap_or_default().into(),
                 label: place.project.label.clone(),
             },
             actor: actor(&identity),
@@ -113,7 +114,7 @@ impl Context<'_> {
     }
 
     /// Proof of which of some processes are dead.
-    pub(crate) fn evidence(&self, suspects: impl Iterator<Item = (String, Process)>) -> Vec<Evidence> {
+    pub(crate) fn evidence(&self, suspects: impl Iterator<Item = (AgentName, Process)>) -> Vec<Evidence> {
         let mut suspects = suspects.peekable();
         if suspects.peek().is_none() {
             return Vec::new();
@@ -130,7 +131,7 @@ impl Context<'_> {
 
 pub(super) fn actor(identity: &identity::Identity) -> Actor {
     Actor {
-        name: identity.name.clone(),
+        name: identity.name.clone().into(),
         tool: identity.tool.unwrap_or_default().to_owned(),
         process: None,
         door: Door::Cli,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use tenure_core::agent::Process;
+use tenure_core::name::AgentName;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
 use tenure_core::{Error, Result};
 use tenure_kernel::op::{session_start, tool_used};
@@ -167,9 +168,9 @@ impl<'a> Door<'a> {
     }
 
     /// Who the session is or would be.
-    pub(super) fn agent(&self, standing: &Standing, source: Start, proofs: &[Evidence]) -> String {
-        if let Some(given) = self.given.as_ref().or(standing.agent.as_ref()) {
-            return given.clone();
+    pub(super) fn agent(&self, standing: &Standing, source: Start, proofs: &[Evidence]) -> AgentName {
+        if let Some(given) = self.given.as_deref().or(standing.agent.as_deref()) {
+            return given.into();
         }
         let asking = Asking { tool: self.tool.name, session: &self.session, start: source, process: &self.process };
         let dead = |seen: &Seen| proofs.iter().any(|proof| proof.process == seen.process);
@@ -213,7 +214,7 @@ impl<'a> Door<'a> {
     /// The sessions that go on in the same process under other ids, as other agents.
     pub(super) fn live_beside<'s>(&self, known: &'s [Seen]) -> impl Iterator<Item = &'s Seen> {
         let (process, session) = (self.process.clone(), self.session.clone());
-        let own: Vec<String> =
+        let own: Vec<AgentName> =
             known.iter().filter(|seen| seen.session == session).map(|seen| seen.agent.clone()).collect();
         let given = self.given.is_some();
         known.iter().filter(move |seen| {
@@ -233,7 +234,7 @@ impl<'a> Door<'a> {
 
     fn actor(&self, agent: &str) -> Actor {
         Actor {
-            name: agent.to_owned(),
+            name: agent.into(),
             tool: self.tool.name.to_owned(),
             process: Some(self.process.clone()).filter(|process| !process.host.is_empty()),
             door: tenure_kernel::Door::Hook,

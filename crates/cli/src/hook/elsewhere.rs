@@ -83,10 +83,10 @@ mod tests {
     fn one(path: &str, since: Time) -> Elsewhere {
         Elsewhere {
             pattern: path.to_owned(),
-            holder: "b".repeat(64),
-            hold: "h-1".to_owned(),
+            holder: "b".repeat(64).into(),
+            hold: "h-1".into(),
             checkout: "/other".to_owned(),
-            checkout_id: "c-1".to_owned(),
+            checkout_id: "c-1".into(),
             checkout_name: "other".to_owned(),
             since: since.to_string(),
         }

@@ -270,7 +270,7 @@ fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Optio
 /// Gives back what was taken for a call that is refused.
 fn give_back(door: &Door<'_>, guarded: &Guarded) -> Finding {
     for hold in &guarded.granted {
-        let request = release::Release { hold: Some(hold.clone()), ..release::Release::default() };
+        let request = release::Release { hold: Some(hold.as_str().into()), ..release::Release::default() };
         let _ = door.run::<serde_json::Value>(&guarded.agent, &Op::new(request), Vec::new());
     }
     Finding::nothing()

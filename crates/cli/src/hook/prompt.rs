@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn one_sentence_says_who_when_and_what_to_do() {
-        let lost = Lost { task: "t-1".into(), by: "x".repeat(64), since: Time(0), closed: false };
+        let lost = Lost { task: "t-1".into(), by: "x".repeat(64).into(), since: Time(0), closed: false };
         let told = sentence(&lost, "", Time(180_000_000));
         assert!(
             told.contains("took it 3m ago") && told.contains("tenure resume") && told.chars().count() <= 300,

@@ -34,7 +34,7 @@ pub(crate) fn line(out: &Printer, task: &Task) -> String {
 fn whom(task: &Task) -> String {
     match task.state {
         State::Held => task.holder.as_ref().map_or(String::new(), |holder| match holder.liveness {
-            Liveness::Alive => holder.agent.clone(),
+            Liveness::Alive => holder.agent.to_string(),
             other => format!("{} ({})", holder.agent, other.as_str()),
         }),
         State::Waiting | State::Stuck => match task.unmet.as_slice() {
@@ -47,7 +47,7 @@ fn whom(task: &Task) -> String {
             || task.lapsed_from.as_ref().map_or(String::new(), |from| format!("lapsed: {from}")),
             |agent| format!("for {agent}"),
         ),
-        State::Done | State::Cancelled => task.finished_by.clone().unwrap_or_default(),
+        State::Done | State::Cancelled => task.finished_by.clone().unwrap_or_default().into(),
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn list(out: &Printer, page: &Page<Task>) -> String {
         .iter()
         .map(|task| {
             vec![
-                task.id.clone(),
+                task.id.to_string(),
                 task.priority.to_string(),
                 state(out, task),
                 whom(task),
@@ -243,11 +243,11 @@ pub(crate) fn waiting(out: &Printer, places: &[Place], several: bool) -> String 
             many => format!(" and {} more", many - 1),
         };
         vec![
-            place.id.clone(),
+            place.id.to_string(),
             format!("{}{more}", cut(place.wanted.first().map_or("", String::as_str), 80)),
             checkout,
             if place.mode == "shared" { "shared".to_owned() } else { String::new() },
-            place.agent.clone(),
+            place.agent.to_string(),
             place.place.map_or_else(|| "offered".to_owned(), |number| number.to_string()),
             span(place.age_s),
             place.reason.clone(),
@@ -284,11 +284,11 @@ pub(crate) fn hold_row(out: &Printer, hold: &Hold, several: bool) -> Vec<String>
         Liveness::Stale | Liveness::Gone => Ink::Red,
     };
     vec![
-        hold.id.clone(),
+        hold.id.to_string(),
         kind(hold),
         cut(&hold.subject, 80),
         if several { place(&hold.kind, hold.checkout_name.as_deref()) } else { String::new() },
-        hold.holder.clone(),
+        hold.holder.to_string(),
         out.ink(ink, hold.liveness.as_str()),
         span(hold.expires_in_s),
         hold.fence.to_string(),

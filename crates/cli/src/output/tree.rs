@@ -124,7 +124,7 @@ fn held(rows: &mut Vec<Vec<String>>, out: &Printer, name: &str, stem: &str, hold
             if at == 0 { name.to_owned() } else { stem.to_owned() },
             out.ink(ink, &hold.holder),
             if hold.mode == "shared" { "shared".to_owned() } else { String::new() },
-            hold.task.clone().unwrap_or_default(),
+            hold.task.clone().unwrap_or_default().into(),
             span(hold.expires_in_s),
             hold.reason.clone(),
         ]);

@@ -87,8 +87,8 @@ impl Shared {
         Hello {
             tenure: VERSION.to_owned(),
             schema: migrate::VERSION,
-            store: identity.id,
-            incarnation: identity.incarnation,
+            store: identity.id.into(),
+            incarnation: identity.incarnation.into(),
             file: place::file_identity(&self.database),
         }
     }

@@ -7,7 +7,7 @@ use crate::pattern::Case;
 
 fn paths(typed: &[&str], mode: Mode) -> Thing {
     let patterns = typed.iter().map(|typed| Pattern::parse(typed, Case::Kept).unwrap()).collect();
-    let site = Site { project: "p".into(), checkout: "c".into(), tops: Vec::new() };
+    let site = Site { project: "p".into(), checkout: Some("c".into()), tops: Vec::new() };
     Thing::Paths { site, mode, patterns }
 }
 
@@ -29,7 +29,7 @@ fn asks(agent: &str, typed: &[&str]) -> Waiter {
 
 fn served(line: &mut Line) -> Vec<String> {
     let served: Vec<usize> = std::iter::from_fn(|| line.serve()).collect();
-    served.into_iter().map(|at| line.places()[at].agent.clone()).collect()
+    served.into_iter().map(|at| line.places()[at].agent.to_string()).collect()
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn inv_r7_those_who_wait_for_the_one_who_asks_are_passed() {
 #[test]
 fn inv_r7_circles_are_named() {
     let line = Line::new(vec![held("a", &["f"]), held("b", &["g"])], vec![waits("a", 1, &["g"])]);
-    assert_eq!(line.circle(&asks("b", &["f"])), Some(["b", "a", "b"].map(str::to_owned).to_vec()));
+    assert_eq!(line.circle(&asks("b", &["f"])), Some(["b", "a", "b"].map(AgentName::from).to_vec()));
     assert_eq!(line.circle(&asks("c", &["f"])), None);
     let holds = vec![held("a", &["f"]), held("b", &["g"]), held("c", &["h"])];
     let line = Line::new(holds, vec![waits("a", 1, &["g"]), waits("b", 2, &["h"])]);
-    assert_eq!(line.circle(&asks("c", &["f"])), Some(["c", "a", "b", "c"].map(str::to_owned).to_vec()));
+    assert_eq!(line.circle(&asks("c", &["f"])), Some(["c", "a", "b", "c"].map(AgentName::from).to_vec()));
 }
 
 #[test]
@@ -168,7 +168,7 @@ impl World {
             if self.places.is_empty() {
                 return;
             }
-            let waiting: BTreeSet<String> = self.places.iter().map(|place| place.agent.clone()).collect();
+            let waiting: BTreeSet<AgentName> = self.places.iter().map(|place| place.agent.clone()).collect();
             let idle = self.holds.iter().map(|held| held.holder.clone()).find(|holder| !waiting.contains(holder));
             let idle = idle.unwrap_or_else(|| panic!("all who hold wait: {:?} {:?}", self.holds, self.places));
             self.release(&idle);

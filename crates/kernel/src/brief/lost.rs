@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use tenure_core::Result;
 use tenure_core::hold::lapsed;
+use tenure_core::id::CheckoutId;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Wanted, blocks};
 use tenure_store::Tx;
@@ -19,7 +20,7 @@ const NAMED: usize = 10;
 
 pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     let lost = lost(tx, ask)?;
-    let mut by_checkout: BTreeMap<String, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
+    let mut by_checkout: BTreeMap<Option<CheckoutId>, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
     for row in lost {
         let its = paths::pattern(&row)?;
         by_checkout.entry(row.checkout.clone()).or_default().push((row, its));
@@ -27,14 +28,14 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     let mut found: Vec<(i64, String)> = Vec::new();
     for (checkout, lost) in by_checkout {
         let patterns: Vec<Pattern> = lost.iter().map(|(_, its)| its.clone()).collect();
-        let scope = paths::scope(tx, ask.project, &checkout)?;
+        let scope = paths::scope(tx, ask.project, checkout.as_ref())?;
         let mut others = paths::candidates(tx, ask.project, &scope, &patterns)?;
         others.retain(|other| paths::counts(other, ask.now, ask.dead));
         for (row, its) in &lost {
-            let wanted = Wanted { agent: ask.me, checkout: &checkout, mode: row.mode, patterns: &[] };
+            let wanted = Wanted { agent: ask.me, checkout: checkout.as_ref(), mode: row.mode, patterns: &[] };
             for other in others.iter().filter(|other| other.fence > row.fence) {
                 // What was held for the task and is not free is told with the task.
-                let told = ask.lost_paths.iter().any(|told| told.id == other.id);
+                let told = ask.lost_paths.iter().any(|told| *told.id == *other.id);
                 if !told && blocks(&paths::held(other)?, &wanted, its) {
                     found.push((row.fence, sentence(row, other)));
                     break;
@@ -52,7 +53,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
 }
 
 fn sentence(row: &hold::Row, other: &hold::Row) -> String {
-    let ended_at = if row.ended_at.0 == 0 { row.expires_at } else { row.ended_at };
+    let ended_at = row.ended.map_or(row.expires_at, |ended| ended.at);
     let what = quoted(&row.subject, 200);
     let has = if other.subject == row.subject { "it".to_owned() } else { quoted(&other.subject, 200) };
     format!(
@@ -70,11 +71,11 @@ fn lost(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<hold::Row>> {
     own.retain(hold::Row::is_path);
     paths::as_found(tx, ask.project, &mut own)?;
     own.sort_by_key(|row| std::cmp::Reverse(row.fence));
-    let mut seen: HashSet<(String, String)> = HashSet::new();
+    let mut seen: HashSet<(Option<CheckoutId>, String)> = HashSet::new();
     let mut lost = Vec::new();
     // What has lapsed and nobody has settled yet is as lost as what has been.
     for row in own.into_iter().chain(path::past_of(tx, ask.project, ask.me, LOOKED_AT)?) {
-        let is_live = row.ended_at.0 == 0 && !lapsed(ask.now, row.expires_at);
+        let is_live = row.ended.is_none() && !lapsed(ask.now, row.expires_at);
         if seen.insert((row.checkout.clone(), row.subject.clone())) && !is_live && paths::is_lost(&row) {
             lost.push(row);
         }

@@ -10,7 +10,9 @@ mod past;
 mod words;
 
 use tenure_core::brief::{Section, compose, compose_as_json};
+use tenure_core::id::{CheckoutId, TaskId};
 use tenure_core::message::Urgency;
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{dep, hold, place, task};
@@ -28,13 +30,13 @@ const EVENTS: &str = "Last events";
 /// What a brief is about and for whom.
 pub(crate) struct Ask<'a> {
     pub(crate) project: &'a str,
-    pub(crate) me: &'a str,
+    pub(crate) me: &'a AgentName,
     /// The checkout of the reader, empty for none.
-    pub(crate) checkout: &'a str,
+    pub(crate) checkout: Option<&'a CheckoutId>,
     /// The machine of the reader.
     pub(crate) host: &'a str,
     /// Agents that are proven dead.
-    pub(crate) dead: &'a [String],
+    pub(crate) dead: &'a [AgentName],
     pub(crate) now: Time,
     /// Whether the reader calls tools and does not type commands.
     pub(crate) tools: bool,
@@ -42,7 +44,7 @@ pub(crate) struct Ask<'a> {
     /// In bytes.
     pub(crate) budget: usize,
     /// The task, and whether the reader holds it.
-    pub(crate) task: Option<(&'a str, bool)>,
+    pub(crate) task: Option<(&'a TaskId, bool)>,
     /// Why there is no task.
     pub(crate) nothing: &'a str,
     /// What the reader lost since it was here, in a sentence.
@@ -141,7 +143,7 @@ fn nothing(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
     let mut items = vec![format!("You are {}. There is nothing to take: {}.", ask.me, ask.nothing)];
     // Its own task that the labels leave out is out of focus, not forgotten.
     for hold in hold::of_holder(tx, ask.project, ask.me, "", UNLOCKS)? {
-        if hold.kind == "task" && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
+        if hold.is_task() && !tenure_core::hold::lapsed(ask.now, hold.expires_at) {
             items.push(format!(
                 "You still hold {} {}, which the labels leave out.",
                 hold.subject,
@@ -221,14 +223,14 @@ fn next(ask: &Ask<'_>) -> Vec<String> {
 fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String>> {
     let mut items = Vec::new();
     if !full.task.reason.is_empty() {
-        let on = if full.task.blocked_on.is_empty() { String::new() } else { format!(" on {}", full.task.blocked_on) };
+        let on = full.task.blocked_on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
         items.push(format!("- Blocked{on}: {}", quoted(&full.task.reason, 300)));
     }
     let edges = match full.task.deps {
         0 => Vec::new(),
         _ => tx.fetch(dep::of(ask.project, std::slice::from_ref(&full.task.id)))?,
     };
-    let unmet: Vec<String> = edges
+    let unmet: Vec<TaskId> = edges
         .into_iter()
         .filter(|edge| edge.status != tenure_core::task::Status::Done)
         .map(|edge| edge.after)
@@ -236,7 +238,7 @@ fn links(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Vec<String
     if !unmet.is_empty() {
         items.push(format!("- Comes after {}", unmet.join(", ")));
     }
-    let dependents: Vec<String> =
+    let dependents: Vec<TaskId> =
         dep::dependents(tx, ask.project, &full.task.id, UNLOCKS)?.into_iter().map(|edge| edge.after).collect();
     if !dependents.is_empty() {
         for full in task::get_many(tx, ask.project, &dependents)? {

@@ -35,7 +35,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         })
         .collect();
     let met: HashSet<&str> = met.iter().map(|one| one.hold.as_str()).collect();
-    let mut others = tx.fetch(hold::page(ask.project, "", (ask.now, "\u{10ffff}"), LOOKED_AT))?;
+    let mut others = tx.fetch(hold::page(ask.project, None, (ask.now, "\u{10ffff}"), LOOKED_AT))?;
     let are_all = others.len() < LOOKED_AT;
     paths::as_found(tx, ask.project, &mut others)?;
     // As `holds` shows them: what a dead agent has is over.
@@ -44,7 +44,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         hold.holder != ask.me && !lapsed(ask.now, hold.expires_at) && !died(hold) && !met.contains(hold.id.as_str())
     });
     // What is held where the reader works concerns it more than what is held elsewhere.
-    others.sort_by_key(|hold| hold.is_path() && !hold.checkout.is_empty() && hold.checkout != ask.checkout);
+    others.sort_by_key(|hold| hold.is_path() && hold.checkout.is_some() && hold.checkout.as_ref() != ask.checkout);
     let room = NAMED - items.len();
     let rest = met.len().saturating_sub(NAMED) + others.len().saturating_sub(room);
     items.extend(others.iter().take(room).map(|hold| one(ask, &checkouts, hold)));
@@ -65,10 +65,10 @@ fn one(ask: &Ask<'_>, checkouts: &Checkouts, hold: &hold::Row) -> String {
 /// A hold on a path: the pattern in quotes, as it may have any character in it, and where it is meant.
 fn path(ask: &Ask<'_>, checkouts: &Checkouts, hold: &hold::Row) -> String {
     let shared = if hold.mode == Mode::Shared { ", shared" } else { "" };
-    let place = match hold.checkout.as_str() {
-        "" => " in every checkout".to_owned(),
-        here if here == ask.checkout => String::new(),
-        other => format!(" in another checkout ({})", quoted(&checkouts.name(other), 120)),
+    let place = match &hold.checkout {
+        None => " in every checkout".to_owned(),
+        here if here.as_ref() == ask.checkout => String::new(),
+        Some(other) => format!(" in another checkout ({})", quoted(&checkouts.name(other), 120)),
     };
     format!("the path {}{place}{shared},", quoted(&hold.subject, 200))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::hold::lapsed;
+use tenure_core::id::{CheckoutId, MemoryId, TaskId};
 use tenure_core::memory::{Kind, Scope};
 use tenure_core::{Result, event};
 use tenure_store::Tx;
@@ -39,7 +40,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
         Some(held) => full.task.attempt > 1 || held.granted_at < ask.now,
         None => full.task.attempt > 0,
     };
-    items.extend(tree(ask, notes.last().map_or("", |note| note.head.as_str()), full.task.attempt, begun));
+    items.extend(tree(ask, notes.last().and_then(|note| note.head.as_deref()), full.task.attempt, begun));
     items.extend(paths(tx, ask, &full.task.id)?);
     items.extend(changed(tx, ask, &full.task.id)?);
     let files = artifact::newest(tx, ask.project, &full.task.id, FILES)?;
@@ -65,11 +66,11 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>, full: &task::Full) -> Result<Ve
 
 /// The files that were changed for a task: here first, then by the checkout that they are in, because what another
 /// working tree has is not in this one until it is committed and brought over.
-fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
+fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &TaskId) -> Result<Vec<String>> {
     let touched = touched::for_task(tx, ask.project, task, FILES)?;
     let (here, elsewhere): (Vec<_>, Vec<_>) =
-        touched.into_iter().partition(|(_, checkout)| checkout.is_empty() || *checkout == ask.checkout);
-    let names = |files: &[(String, String)]| {
+        touched.into_iter().partition(|(_, checkout)| checkout.is_none() || checkout.as_ref() == ask.checkout);
+    let names = |files: &[(String, Option<CheckoutId>)]| {
         let named: Vec<String> = files.iter().map(|(path, _)| quoted(path, 300)).collect();
         named.join(", ")
     };
@@ -80,9 +81,11 @@ fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
     if elsewhere.is_empty() {
         return Ok(items);
     }
-    let mut others: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-    for file in elsewhere {
-        others.entry(file.1.clone()).or_default().push(file);
+    let mut others: BTreeMap<CheckoutId, Vec<(String, Option<CheckoutId>)>> = BTreeMap::new();
+    for (path, checkout) in elsewhere {
+        if let Some(id) = checkout.clone() {
+            others.entry(id).or_default().push((path, checkout));
+        }
     }
     let tops = Checkouts::load(tx, ask.project, ask.host)?;
     for (checkout, files) in others {
@@ -94,8 +97,8 @@ fn changed(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
 }
 
 /// What is held for a task, and what its reader did not get back.
-fn paths(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
-    let held = tx.fetch(path::of_tasks(ask.project, &[task.to_owned()]))?;
+fn paths(tx: &mut dyn Tx, ask: &Ask<'_>, task: &TaskId) -> Result<Vec<String>> {
+    let held = tx.fetch(path::of_tasks(ask.project, std::slice::from_ref(task)))?;
     let live = held.iter().filter(|row| row.holder == ask.me && !lapsed(ask.now, row.expires_at));
     let named: Vec<String> = live.map(|row| quoted(&row.subject, 200)).collect();
     let mut items = Vec::new();
@@ -112,7 +115,7 @@ fn paths(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<Vec<String>> {
 }
 
 /// How the attempt before ended.
-fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<String> {
+fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &TaskId) -> Result<String> {
     let ends = [
         event::kind::HOLD_EXPIRED,
         event::kind::HOLD_TRANSFERRED,
@@ -124,7 +127,8 @@ fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<String> {
     let mut newest: Option<log::Row> = None;
     for kind in ends {
         let after = newest.as_ref().map_or(0, |event| event.number);
-        let filter = log::Filter { subject: task.to_owned(), kind: kind.to_owned(), ..log::Filter::default() };
+        let filter =
+            log::Filter { subject: Some(task.to_string()), kind: Some(kind.to_owned()), ..log::Filter::default() };
         newest = tx.fetch(log::page(ask.project, &filter, (after, i64::MAX), true, 1))?.pop().or(newest);
     }
     let Some(end) = newest else { return Ok(String::new()) };
@@ -133,18 +137,18 @@ fn left(tx: &mut dyn Tx, ask: &Ask<'_>, task: &str) -> Result<String> {
     Ok(format!(": {} ({at})", end.sentence()))
 }
 
-fn tree(ask: &Ask<'_>, noted: &str, attempt: i64, begun: bool) -> Vec<String> {
+fn tree(ask: &Ask<'_>, noted: Option<&str>, attempt: i64, begun: bool) -> Vec<String> {
     let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
     let head = ask.tree.head.as_str();
     let mut items = Vec::new();
     match (noted, head) {
-        ("", "") => {}
-        ("", head) if attempt > 1 => items.push(format!("- This working tree is at commit {}", short(head))),
-        ("", _) => {}
-        (noted, head) if noted == head || head.is_empty() => {
+        (None, "") => {}
+        (None, head) if attempt > 1 => items.push(format!("- This working tree is at commit {}", short(head))),
+        (None, _) => {}
+        (Some(noted), head) if noted == head || head.is_empty() => {
             items.push(format!("- Last commit then: {}", short(noted)));
         }
-        (noted, head) => {
+        (Some(noted), head) => {
             items.push(format!("- Last commit then: {}; this working tree is at {}", short(noted), short(head)));
         }
     }
@@ -163,7 +167,7 @@ pub(super) fn memories(
     ask: &Ask<'_>,
     full: Option<&task::Full>,
 ) -> Result<(Vec<String>, Vec<String>)> {
-    let places = places(tx, ask.project, ask.me, full.map(|full| full.task.id.as_str()))?;
+    let places = places(tx, ask.project, ask.me, full.map(|full| &full.task.id))?;
     let places = filled(tx, places)?;
     if places.is_empty() {
         return Ok((Vec::new(), Vec::new()));
@@ -190,7 +194,7 @@ pub(super) fn memories(
             full.task.labels.join(" "),
             tenure_core::text::cut(&full.task.description, 500)
         );
-        let known: Vec<String> = directives.iter().chain(&facts).map(|row| row.id.clone()).collect();
+        let known: Vec<MemoryId> = directives.iter().chain(&facts).map(|row| row.id.clone()).collect();
         let takes = |weight: &memory::Weight| weight.kind != Kind::Directive && !known.contains(&weight.id);
         let wanted = Wanted { takes: &takes, most: FACTS, effort: Effort::BRIEF };
         facts.extend(search(tx, ask.now, &places, &question, &wanted)?.rows);
@@ -199,7 +203,7 @@ pub(super) fn memories(
             facts.extend(memory::newest(tx, project, scope, ask.now, (tenure_core::Time(i64::MAX), ""), MEMORIES)?);
         }
     }
-    let mut shown: Vec<String> = directives.iter().map(|row| row.id.clone()).collect();
+    let mut shown: Vec<MemoryId> = directives.iter().map(|row| row.id.clone()).collect();
     facts.retain(|row| {
         let new = row.kind != Kind::Directive && !shown.contains(&row.id);
         shown.push(row.id.clone());

@@ -5,7 +5,8 @@
 //! inside the other, both lines are looked at as one, in the order of time: so neither passes those who wait in the other.
 //! Whoever waits for what another project has finds out by looking.
 
-use tenure_core::hold::lapsed;
+use tenure_core::hold::{HoldKind, lapsed};
+use tenure_core::id::CheckoutId;
 use tenure_core::line::{Held, Line, Thing, Waiter};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::site::Site;
@@ -112,7 +113,7 @@ struct Entry {
 
 impl Entry {
     fn of(row: table::Row, owner: Option<Owner>, project: &str, known: &Checkouts) -> Result<Entry> {
-        let thing = thing(&row, known.site(project, &row.checkout))?;
+        let thing = thing(&row, known.site(project, row.checkout.as_ref()))?;
         Ok(Entry { row, owner, thing })
     }
 
@@ -147,9 +148,9 @@ fn around(
     let mut on_paths = Vec::new();
     if !things.is_empty() {
         let patterns: Vec<Pattern> = things.iter().flat_map(|(_, patterns)| patterns.clone()).collect();
-        let everywhere = things.iter().any(|(site, _)| site.checkout.is_empty());
-        let mut checkouts: Vec<String> = vec![String::new()];
-        checkouts.extend(known.ids().filter(|_| everywhere).map(str::to_owned));
+        let everywhere = things.iter().any(|(site, _)| site.checkout.is_none());
+        let mut checkouts: Vec<Option<CheckoutId>> = vec![None];
+        checkouts.extend(known.ids().filter(|_| everywhere).cloned().map(Some));
         checkouts.extend(things.iter().map(|(site, _)| site.checkout.clone()));
         checkouts.sort();
         checkouts.dedup();
@@ -190,13 +191,17 @@ fn others(tx: &mut dyn Tx, sight: &Sight<'_>, near: &[Near]) -> Result<Others> {
         let owner = Owner { project: near.project.clone(), label: near.label.clone() };
         for row in places {
             let is_over = lapsed(sight.clock, row.expires_at.min(sight.clock + row.ttl));
-            if is_over || row.state != State::Waiting || row.kind != hold::PATH {
+            if is_over || row.state != State::Waiting || row.kind != HoldKind::Path {
                 continue;
             }
             let entry = Entry::of(row, Some(owner.clone()), &near.project, &known)?;
             if let Thing::Paths { site, patterns, .. } = &entry.thing {
                 of.push(whose.len());
-                statements.push(paths::candidate_statements(&near.project, &known.scope(&site.checkout), patterns));
+                statements.push(paths::candidate_statements(
+                    &near.project,
+                    &known.scope(site.checkout.as_ref()),
+                    patterns,
+                ));
             }
             entries.push(entry);
         }
@@ -211,7 +216,7 @@ fn others(tx: &mut dyn Tx, sight: &Sight<'_>, near: &[Near]) -> Result<Others> {
         for row in found.into_iter().flat_map(|rows| paths::merged([rows])) {
             let counts = !lapsed(sight.clock, row.expires_at.min(sight.clock + row.ttl));
             if counts && !is_among(&holds, &owner, &row) {
-                let (site, pattern) = (known.site(&near.project, &row.checkout), paths::pattern(&row)?);
+                let (site, pattern) = (known.site(&near.project, row.checkout.as_ref()), paths::pattern(&row)?);
                 holds.push(Nested { row, pattern, site, owner: Some(owner.clone()) });
             }
         }
@@ -221,7 +226,7 @@ fn others(tx: &mut dyn Tx, sight: &Sight<'_>, near: &[Near]) -> Result<Others> {
 
 /// What a place is for.
 pub(super) fn thing(place: &table::Row, site: Site) -> Result<Thing> {
-    if place.kind == hold::NAME {
+    if place.kind == HoldKind::Name {
         return Ok(Thing::Name(place.wanted.concat()));
     }
     let case = if place.folded { Case::Folded } else { Case::Kept };
@@ -239,7 +244,7 @@ fn held_thing(row: &hold::Row, project: &str, known: &Checkouts) -> Result<Thing
         return Ok(Thing::Name(row.subject.clone()));
     }
     let patterns = vec![paths::pattern(row)?];
-    Ok(Thing::Paths { site: known.site(project, &row.checkout), mode: row.mode, patterns })
+    Ok(Thing::Paths { site: known.site(project, row.checkout.as_ref()), mode: row.mode, patterns })
 }
 
 fn nested_thing(one: &Nested) -> Thing {

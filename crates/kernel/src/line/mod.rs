@@ -6,8 +6,10 @@ mod load;
 mod place;
 mod view;
 
-use tenure_core::hold::{Mode, lapsed};
+use tenure_core::hold::{HoldKind, Mode, lapsed};
+use tenure_core::id::PlaceId;
 use tenure_core::line::{NO_TICKET, Thing, Waiter};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{self, Step, Wanted};
 use tenure_core::site::Site;
@@ -33,7 +35,7 @@ pub(crate) struct Sight<'a> {
     /// The clock as it was read.
     pub(crate) clock: Time,
     /// Agents that are proven dead: they hold nothing and wait for nothing.
-    pub(crate) dead: &'a [String],
+    pub(crate) dead: &'a [AgentName],
     pub(crate) call: &'a Call,
     /// Whether something may be granted by what is seen.
     pub(crate) is_write: bool,
@@ -46,8 +48,8 @@ impl<'a> Sight<'a> {
     }
 
     /// Whether a place is over: its time has passed, or its agent is dead.
-    fn is_over(&self, agent: &str, expires_at: Time) -> bool {
-        lapsed(self.now, expires_at) || self.dead.iter().any(|dead| dead == agent)
+    fn is_over(&self, agent: &AgentName, expires_at: Time) -> bool {
+        lapsed(self.now, expires_at) || self.dead.contains(agent)
     }
 
     /// The same of a hold. One that goes on without its holder does.
@@ -71,7 +73,7 @@ pub(crate) struct InTheWay {
     /// The place that the same request has already.
     pub(crate) own: Option<table::Row>,
     /// The agents that would wait for each other in a circle if the request waited too.
-    pub(crate) circle: Option<Vec<String>>,
+    pub(crate) circle: Option<Vec<AgentName>>,
     /// The number that the request has or would have.
     pub(crate) number: i64,
 }
@@ -139,7 +141,7 @@ fn with_free(found: InTheWay, wanted: &Wanted<'_>, site: &Site) -> Result<InTheW
 pub(crate) fn decide_name(
     tx: &mut dyn Tx,
     sight: &Sight<'_>,
-    (agent, name): (&str, &str),
+    (agent, name): (&AgentName, &str),
     live: Option<&hold::Row>,
 ) -> Result<Option<InTheWay>> {
     let holds: Vec<hold::Row> = live.into_iter().cloned().collect();
@@ -156,7 +158,7 @@ fn in_line(tx: &mut dyn Tx, sight: &Sight<'_>, want: &Want<'_>, thing: Thing, fo
     let loaded = load(tx, sight, Some(want))?;
     let own = loaded.waiting.iter().position(|place| place.owner.is_none() && want.is_of(&place.row));
     let ticket = own.map_or(NO_TICKET, |own| loaded.line.places()[own].ticket);
-    let request = Waiter { agent: want.agent().to_owned(), ticket, thing };
+    let request = Waiter { agent: want.agent().into(), ticket, thing };
     let number = |at: &usize| (loaded.waiting[*at].clone(), loaded.line.number(&loaded.line.places()[*at]));
     Ok(InTheWay {
         places: loaded.line.blocked(&request).places.iter().map(number).collect(),
@@ -175,7 +177,7 @@ pub(crate) enum Want<'a> {
     /// A named lock.
     Name {
         /// By whom.
-        agent: &'a str,
+        agent: &'a AgentName,
         /// The name.
         name: &'a str,
     },
@@ -193,22 +195,22 @@ impl Want<'_> {
     fn place(&self) -> table::Row {
         let (kind, mode, checkout, folded, mut wanted) = match self {
             Want::Paths(wanted, _) => (
-                hold::PATH,
+                HoldKind::Path,
                 wanted.mode,
                 wanted.checkout,
                 wanted.patterns.iter().any(|pattern| pattern.case() == Case::Folded),
                 wanted.patterns.iter().map(|pattern| pattern.text().to_owned()).collect(),
             ),
-            Want::Name { name, .. } => (hold::NAME, Mode::Exclusive, "", false, vec![(*name).to_owned()]),
+            Want::Name { name, .. } => (HoldKind::Name, Mode::Exclusive, None, false, vec![(*name).to_owned()]),
         };
         wanted.sort();
         table::Row {
-            id: String::new(),
+            id: PlaceId::default(),
             ticket: 0,
-            agent: self.agent().to_owned(),
-            kind: kind.to_owned(),
+            agent: self.agent().into(),
+            kind,
             mode,
-            checkout: checkout.to_owned(),
+            checkout: checkout.cloned(),
             folded,
             wanted,
             reason: String::new(),
@@ -223,7 +225,7 @@ impl Want<'_> {
     /// Whether a place is for just this: the same things, in the same checkout and mode, for the same agent.
     fn is_of(&self, place: &table::Row) -> bool {
         let own = self.place();
-        let key = |row: &table::Row| (row.kind.clone(), row.mode, row.checkout.clone(), row.folded);
+        let key = |row: &table::Row| (row.kind, row.mode, row.checkout.clone(), row.folded);
         own.agent == place.agent && own.wanted == place.wanted && key(&own) == key(place)
     }
 }

@@ -1,13 +1,15 @@
 //! Places: how they are taken, renewed, served and left.
 
 use serde_json::{Value, json};
-use tenure_core::hold::{Renewal, lapsed};
+use tenure_core::hold::{HoldKind, Renewal, lapsed};
+use tenure_core::id::{ProjectId, or_empty};
 use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::site::Site;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, event, id};
+use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::place::{self as table, Row, State};
 use tenure_store::table::{hold, path};
 
@@ -43,7 +45,7 @@ fn told(place: &Row) -> Value {
         "kind": place.kind,
         "wanted": place.wanted,
         "mode": place.mode.as_str(),
-        "checkout": place.checkout,
+        "checkout": or_empty(place.checkout.as_ref()),
         "ticket": place.ticket,
         "reason": place.reason,
     })
@@ -101,7 +103,7 @@ fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Ro
         .attempt("tenure holds"));
     }
     let mut place = Row {
-        id: unit.redraw(id::Sort::Place)?,
+        id: unit.redraw()?,
         reason: asking.reason.to_owned(),
         queued_at: unit.now,
         expires_at: unit.now + asking.ttl,
@@ -118,10 +120,10 @@ fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Ro
 }
 
 /// The refusal of a request that would wait for itself.
-fn in_a_circle(circle: &[String]) -> Error {
-    let others: Vec<&str> = circle.iter().skip(1).map(String::as_str).collect();
+fn in_a_circle(circle: &[AgentName]) -> Error {
+    let others: Vec<&str> = circle.iter().skip(1).map(AgentName::as_str).collect();
     let chain = others.iter().map(|agent| cut(agent, 64)).collect::<Vec<_>>().join(", who waits for ");
-    let first = circle.get(1).map_or("", String::as_str);
+    let first = circle.get(1).map_or("", AgentName::as_str);
     Error::refused(Kind::Conflict, "waits_in_circle", format!("you would wait for {chain}: nobody would ever go on"))
         .hint("You are not in the line. Give back what the others wait for, then ask again.")
         .attempt("tenure holds --mine")
@@ -176,7 +178,7 @@ pub(crate) fn leave(unit: &mut Unit<'_>, place: &Row, why: Option<&str>) -> Resu
 }
 
 /// Takes an agent out of the line altogether: its session is over.
-pub(crate) fn leave_all(unit: &mut Unit<'_>, agent: &str) -> Result<()> {
+pub(crate) fn leave_all(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
     if unit.project.waiting == 0 {
         return Ok(());
     }
@@ -217,7 +219,7 @@ pub(crate) fn serve(unit: &mut Unit<'_>) -> Result<()> {
         }
     }
     for place in &loaded.offered {
-        if !loaded.holds.iter().any(|hold| hold.place == place.id) {
+        if !loaded.holds.iter().any(|hold| hold.place.as_ref() == Some(&place.id)) {
             end(unit, place, "taken")?;
         }
     }
@@ -234,7 +236,7 @@ pub(crate) fn serve(unit: &mut Unit<'_>) -> Result<()> {
 /// already becomes its own alone at once: one row for a holder and a pattern is enough.
 fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<()> {
     let project = unit.project.id.clone();
-    let nowhere = Site { project: String::new(), checkout: String::new(), tops: Vec::new() };
+    let nowhere = Site { project: ProjectId::default(), checkout: None, tops: Vec::new() };
     let patterns: Vec<Pattern> = match thing(place, nowhere)? {
         Thing::Paths { patterns, .. } => patterns,
         Thing::Name(name) => return offer_name(unit, place, &name),
@@ -242,7 +244,8 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
     // Whatever it is called, a lock that somebody else waits for is no path.
     let around: Vec<hold::Row> = live.iter().filter(|row| !row.is_name()).cloned().collect();
     let held = around.iter().map(paths::held).collect::<Result<Vec<_>>>()?;
-    let wanted = Wanted { agent: &place.agent, checkout: &place.checkout, mode: place.mode, patterns: &patterns };
+    let wanted =
+        Wanted { agent: &place.agent, checkout: place.checkout.as_ref(), mode: place.mode, patterns: &patterns };
     let Ok(steps) = decide(&wanted, &held) else { return Err(Error::bug("an offer of what is not free")) };
     let mut fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?.into_iter();
     let mut offered = false;
@@ -264,12 +267,12 @@ fn offer(unit: &mut Unit<'_>, place: &Row, live: &mut Vec<hold::Row>) -> Result<
                 let granting = Granting {
                     pattern,
                     mode: place.mode,
-                    checkout: &place.checkout,
+                    checkout: place.checkout.as_ref(),
                     holder: &place.agent,
-                    task: "",
+                    task: None,
                     reason: &place.reason,
                     until: (unit.now + place.offer_ttl, place.offer_ttl),
-                    place: &place.id,
+                    place: Some(&place.id),
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than offers"))?;
                 live.push(paths::grant(unit, id, &granting, (event::kind::PATH_OFFERED, json!({})))?);
@@ -300,14 +303,13 @@ fn offer_name(unit: &mut Unit<'_>, place: &Row, name: &str) -> Result<()> {
     });
     let fence = unit.append(event::kind::LOCK_OFFERED, name, &fresh, None, &data)?;
     let row = hold::Row {
-        kind: hold::NAME.to_owned(),
         granted_at: unit.now,
         expires_at,
         ttl: place.offer_ttl,
         reason: place.reason.clone(),
         renewal: Renewal::Explicit,
-        place: place.id.clone(),
-        ..hold::Row::of_task(fresh, name, &place.agent, fence)
+        place: Some(place.id.clone()),
+        ..hold::Row::new(fresh, (HoldKind::Name, name), &place.agent, fence)
     };
     hold::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;

@@ -1,5 +1,6 @@
 //! The line as it is shown: places with their numbers, and how one place stands.
 
+use tenure_core::id::PlaceId;
 use tenure_core::line::{Line, Waiter};
 use tenure_core::{Result, Time, id};
 use tenure_store::Tx;
@@ -35,6 +36,7 @@ impl Kernel {
     /// happened in the project and nothing in its way ran out of time.
     pub fn turn(&self, call: &Call, place: &str, before: Option<&Turn>) -> Result<Turn> {
         id::named(place, id::Sort::Place)?;
+        let place = &PlaceId::from(place);
         self.ask(call, |tx, scene| {
             let Some(project) = scene.project else { return Ok(Turn::gone(place)) };
             let unchanged = |before: &&Turn| before.last_event == project.last_event && scene.now < before.look_at;

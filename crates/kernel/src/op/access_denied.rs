@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::cut;
 use tenure_core::{Result, event};
 
@@ -21,15 +22,15 @@ const KEPT: usize = 200;
 pub struct AccessDenied {
     /// The principal, empty for somebody who has not shown who it is.
     #[serde(default)]
-    pub principal: String,
+    pub principal: AgentName,
     /// As whom it wanted to act, empty for itself.
     #[serde(default)]
-    pub agent: String,
+    pub agent: AgentName,
     /// The op, the query or the page.
     pub what: String,
     /// The project's key, empty for none.
     #[serde(default)]
-    pub project: String,
+    pub project: ProjectKey,
     /// The code of the refusal.
     pub code: String,
     /// Where it came from, as the door saw it; empty if unknown.
@@ -60,7 +61,7 @@ impl Operation for AccessDenied {
             principal => cut(principal, KEPT),
         };
         let mut data = json!({ "what": cut(&self.what, KEPT), "code": cut(&self.code, KEPT) });
-        for (key, value) in [("agent", &self.agent), ("project", &self.project), ("from", &self.from)] {
+        for (key, value) in [("agent", self.agent.as_str()), ("project", &self.project), ("from", &self.from)] {
             if !value.is_empty() {
                 data[key] = cut(value, KEPT).into();
             }

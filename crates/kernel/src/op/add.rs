@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::task::{PRIORITY_DEFAULT, Status, priority};
-use tenure_core::{Result, Time, event, id, text};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::task::{Conditions, PRIORITY_DEFAULT, Status, priority};
+use tenure_core::{Result, event, id, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -31,10 +33,10 @@ pub struct Add {
     pub labels: Vec<String>,
     /// The tasks it comes after.
     #[serde(default)]
-    pub after: Vec<String>,
+    pub after: Vec<TaskId>,
     /// The agent it is for.
     #[serde(default)]
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
 }
 
 fn default_priority() -> i64 {
@@ -78,19 +80,20 @@ pub(crate) fn draft(title: &str, description: &str, acceptance: &str, rank: i64,
 }
 
 /// The dependencies of a task on tasks that were looked up, in the order in which those were found.
-pub(crate) fn edges(task: &str, after: &[String], found: Vec<(String, Status)>) -> Result<Vec<dep::Edge>> {
+pub(crate) fn edges(task: &TaskId, after: &[TaskId], found: Vec<(TaskId, Status)>) -> Result<Vec<dep::Edge>> {
     if let Some(missing) = after.iter().find(|after| !found.iter().any(|(id, _)| id == *after)) {
         return Err(id::unknown(missing, id::Sort::Task));
     }
     let wanted = found.into_iter().filter(|(id, _)| after.contains(id));
-    Ok(wanted.map(|(after, status)| dep::Edge { task: task.to_owned(), after, status }).collect())
+    Ok(wanted.map(|(after, status)| dep::Edge { task: task.clone(), after, status }).collect())
 }
 
 /// The row of a new task.
-pub(crate) fn row(unit: &Unit<'_>, id: String, number: i64, draft: Draft, deps: &[Status]) -> task::Row {
+pub(crate) fn row(unit: &Unit<'_>, id: TaskId, number: i64, draft: Draft, deps: &[Status]) -> task::Row {
     let unmet = deps.iter().filter(|status| **status != Status::Done).count();
     let cancelled = deps.iter().filter(|status| **status == Status::Cancelled).count();
     let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+    let conditions = Conditions { status: Status::Open, unmet: count(unmet), cancelled_deps: count(cancelled) };
     task::Row {
         id,
         number,
@@ -99,24 +102,24 @@ pub(crate) fn row(unit: &Unit<'_>, id: String, number: i64, draft: Draft, deps: 
         acceptance: draft.acceptance,
         priority: draft.priority,
         labels: draft.labels,
-        assignee: String::new(),
-        status: Status::Open,
-        ready: unmet == 0,
+        assignee: None,
+        status: conditions.status,
+        ready: conditions.is_ready(),
         reason: String::new(),
-        blocked_on: String::new(),
+        blocked_on: None,
         deps: count(deps.len()),
-        unmet: count(unmet),
-        cancelled_deps: count(cancelled),
+        unmet: conditions.unmet,
+        cancelled_deps: conditions.cancelled_deps,
         attempt: 0,
         version: 1,
         last_fence: 0,
-        last_holder: String::new(),
+        last_holder: None,
         lapsed: false,
-        created_by: unit.me().to_owned(),
+        created_by: unit.me().clone(),
         created_at: unit.now,
         updated_at: unit.now,
-        finished_by: String::new(),
-        finished_at: Time(0),
+        finished_by: None,
+        finished_at: None,
     }
 }
 
@@ -139,19 +142,19 @@ impl Operation for Add {
         let project = unit.project.id.clone();
 
         // The drawn id is looked up together with the dependencies: one look tells what exists.
-        let drawn = unit.draw_next(id::Sort::Task);
+        let drawn = unit.draw_next();
         let mut asked = after.clone();
         asked.push(drawn.clone());
         let found = unit.existing(&asked)?;
-        let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw(id::Sort::Task)? } else { drawn };
+        let id = if found.iter().any(|(id, _)| *id == drawn) { unit.redraw()? } else { drawn };
         let edges = edges(&id, &after, found)?;
         let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
 
         let number = unit.project.last_task + 1;
         let mut row = row(unit, id, number, draft, &statuses);
         if let Some(assignee) = &self.assignee {
-            row.assignee = unit.known_agent(assignee)?.name;
-            unit.reserve_for(&row.assignee)?;
+            row.assignee = Some(unit.known_agent(assignee)?.name);
+            unit.reserve_for(row.assignee.as_ref())?;
         }
         unit.project.last_task = number;
         unit.project.counts[row.class() as usize] += 1;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::TaskId;
 use tenure_core::task::{PRIORITY_DEFAULT, Status};
 use tenure_core::text::excerpt;
 use tenure_core::{Error, Kind, Result, event, graph, id};
@@ -121,7 +122,7 @@ impl AddMany {
             line: item.line,
             draft,
             inside,
-            outside: outside.into_iter().map(str::to_owned).collect(),
+            outside: outside.into_iter().map(TaskId::from).collect(),
         });
         Ok(Batch(items.collect()))
     }
@@ -190,7 +191,7 @@ struct Fitting {
     line: usize,
     draft: Draft,
     inside: Vec<usize>,
-    outside: Vec<String>,
+    outside: Vec<TaskId>,
 }
 
 impl Operation for AddMany {
@@ -238,7 +239,7 @@ fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
             statuses.push(*status);
         }
         let within = item.inside.iter().map(|&at| ids[at].as_str());
-        let after: Vec<&str> = within.chain(item.outside.iter().map(String::as_str)).collect();
+        let after: Vec<&str> = within.chain(item.outside.iter().map(TaskId::as_str)).collect();
         pairs.extend(after.iter().map(|after| (id.as_str(), *after)));
         let number = unit.next_task();
         let row = add::row(unit, id.clone(), number, item.draft.clone(), &statuses);
@@ -266,8 +267,8 @@ fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
 }
 
 /// The status of every task outside the batch that something in it comes after.
-fn known(unit: &mut Unit<'_>, batch: &Batch) -> Result<HashMap<String, Status>> {
-    let mut asked: Vec<String> = batch.0.iter().flat_map(|item| &item.outside).cloned().collect();
+fn known(unit: &mut Unit<'_>, batch: &Batch) -> Result<HashMap<TaskId, Status>> {
+    let mut asked: Vec<TaskId> = batch.0.iter().flat_map(|item| &item.outside).cloned().collect();
     asked.sort();
     asked.dedup();
     Ok(task::existing(unit.tx, &unit.project.id, &asked)?.into_iter().collect())
@@ -287,7 +288,7 @@ fn unknown(after: &str) -> Error {
 /// Draws ids that are free and differ from each other, the smallest first. In that order every index that begins with the
 /// id is written from one end to the other; in the order they were drawn each row would touch a page of its own, and other
 /// writers would wait twice as long.
-fn draw(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
+fn draw(unit: &mut Unit<'_>, count: usize) -> Result<Vec<TaskId>> {
     let issued = u64::try_from(unit.project.last_task).unwrap_or(0) + count as u64;
     let length = id::length(issued);
     let mut ids = BTreeSet::new();
@@ -295,9 +296,9 @@ fn draw(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
         let mut round = BTreeSet::new();
         while ids.len() + round.len() < count {
             let wanted = count - ids.len() - round.len();
-            round.extend(unit.draw_many(id::Sort::Task, length, wanted).into_iter().filter(|id| !ids.contains(id)));
+            round.extend(unit.draw_many(length, wanted).into_iter().filter(|id| !ids.contains(id)));
         }
-        let asked: Vec<String> = round.iter().cloned().collect();
+        let asked: Vec<TaskId> = round.iter().cloned().collect();
         for (taken, _) in task::existing(unit.tx, &unit.project.id, &asked)? {
             round.remove(&taken);
         }

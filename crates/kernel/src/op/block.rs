@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
+use tenure_core::id::TaskId;
 use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, graph, id, text};
 use tenure_store::table::{dep, task};
@@ -21,12 +22,12 @@ use crate::unit::Unit;
 pub struct Block {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Why.
     pub reason: String,
     /// The task that blocks it: when that is done, the blocker is gone.
     #[serde(default)]
-    pub on: Option<String>,
+    pub on: Option<TaskId>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
     pub fence: Option<i64>,
@@ -51,7 +52,7 @@ impl Operation for Block {
     }
 
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
-        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
+        let acting = Acting { task: self.task.as_ref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin(unit, &acting, Verb::Block)?;
         if let Some(on) = &self.on {
             check_blocker(unit, &leaving.task, on)?;
@@ -60,17 +61,17 @@ impl Operation for Block {
         let data = json!({ "reason": reason, "on": self.on, "late": leaving.right == Right::Late });
         leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
             row.reason = reason;
-            row.blocked_on = self.on.clone().unwrap_or_default();
+            row.blocked_on = self.on.clone();
         })?;
         Ok(leaving.view(unit))
     }
 }
 
-fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
+fn check_blocker(unit: &mut Unit<'_>, task: &TaskId, on: &TaskId) -> Result<()> {
     if on == task {
         return Err(Error::refused(Kind::Conflict, "cycle", format!("{task} cannot be blocked on itself")).entity(task));
     }
-    match unit.existing(&[on.to_owned()])?.first() {
+    match unit.existing(std::slice::from_ref(on))?.first() {
         None => Err(id::unknown(on, id::Sort::Task)),
         Some((_, status @ (Status::Done | Status::Cancelled))) => {
             Err(Error::refused(Kind::Conflict, "blocker_gone", format!("{on} is {status}: it cannot block anything"))
@@ -81,14 +82,14 @@ fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
 }
 
 /// Refuses a blocker that itself waits for the task, by what it comes after or by what blocks it.
-fn refuse_circle(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
+fn refuse_circle(unit: &mut Unit<'_>, task: &TaskId, on: &TaskId) -> Result<()> {
     let project = unit.project.id.clone();
-    let mut edges: Vec<(String, String)> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut fresh = vec![on.to_owned()];
+    let mut edges: Vec<(TaskId, TaskId)> = Vec::new();
+    let mut seen: HashSet<TaskId> = HashSet::new();
+    let mut fresh = vec![on.clone()];
     while !fresh.is_empty() {
         let beyond = dep::reachable(unit.tx, &project, &fresh)?;
-        let mut reached: Vec<String> = beyond.iter().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+        let mut reached: Vec<TaskId> = beyond.iter().flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
         reached.append(&mut fresh);
         reached.retain(|id| seen.insert(id.clone()));
         edges.extend(beyond);
@@ -99,7 +100,7 @@ fn refuse_circle(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
             edges.push((id, blocker));
         }
     }
-    match graph::path(&edges, &[on.to_owned()], task) {
+    match graph::path(&edges, std::slice::from_ref(on), task) {
         None => Ok(()),
         Some(way) => Err(Error::refused(
             Kind::Conflict,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
+use tenure_core::id::TaskId;
 use tenure_core::task::Verb;
 use tenure_core::{Result, event, text};
 
@@ -18,7 +19,7 @@ use crate::unit::Unit;
 pub struct Cancel {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Why.
     #[serde(default)]
     pub reason: String,
@@ -46,16 +47,16 @@ impl Operation for Cancel {
     }
 
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Task> {
-        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
+        let acting = Acting { task: self.task.as_ref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin(unit, &acting, Verb::Cancel)?;
         let reason = text::body(&self.reason, "reason")?;
         let data = json!({ "reason": reason, "late": leaving.right == Right::Late });
-        let (me, now) = (unit.me().to_owned(), unit.now);
+        let (me, now) = (unit.me().clone(), unit.now);
         let number = leaving.end(unit, event::kind::TASK_CANCELLED, Ending::Finished, data, |row| {
             row.reason = reason;
-            row.blocked_on.clear();
-            row.finished_by = me;
-            row.finished_at = now;
+            row.blocked_on = None;
+            row.finished_by = Some(me);
+            row.finished_at = Some(now);
         })?;
         unit.shift(&leaving.task, 0, 1, number)?;
         Ok(leaving.view(unit))

@@ -4,8 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
-use tenure_core::task::{State, Status, Verb, transition, view};
-use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, text};
+use tenure_core::hold::HoldKind;
+use tenure_core::id::{HoldId, TaskId, or_empty};
+use tenure_core::name::AgentName;
+use tenure_core::task::{State, Status, Verb, transition};
+use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 
@@ -20,7 +23,7 @@ use crate::unit::{Grant, Loaded, Unit, held_by};
 pub struct Claim {
     /// The task; without it the best that can be taken.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// How long the hold lives after the holder's last op, 1 second to 24 hours.
     #[serde(default)]
     pub ttl_s: Option<i64>,
@@ -44,7 +47,7 @@ impl Operation for Claim {
 
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Claimed> {
         let ((loaded, fresh), chosen_by) = match &self.task {
-            Some(named) => (unit.load_and_draw(named, id::Sort::Hold)?, Rule::Named),
+            Some(named) => (unit.load_and_draw(named)?, Rule::Named),
             None => match choose(unit, &text::labels(&self.labels)?)? {
                 Some(found) => found,
                 None => {
@@ -81,7 +84,7 @@ pub(crate) fn renew(
         expires_at: held.expires_at,
         ttl: held.ttl,
         reason: held.reason.clone(),
-        ..hold::Row::of_task(held.id.clone(), &task, &held.holder, held.fence)
+        ..hold::Row::new(held.id.clone(), (HoldKind::Task, &task), &held.holder, held.fence)
     };
     let me = unit.me();
     agent::set_focus(unit.tx, &project, me, &task)?;
@@ -93,17 +96,17 @@ pub(crate) fn renew(
 pub(crate) fn take(
     unit: &mut Unit<'_>,
     mut loaded: Loaded,
-    fresh: String,
+    fresh: HoldId,
     ttl_s: Option<i64>,
     chosen_by: Rule,
 ) -> Result<shape::Claimed> {
     let full = &mut loaded.full;
-    let (status, state) = view(full.task.status, full.task.unmet, full.task.cancelled_deps, false);
+    let (status, state) = full.task.conditions().view(false);
     let next = transition(&full.task.id, status, Verb::Claim).map_err(|error| finished(error, &full.task))?;
     if state != State::Ready {
         return Err(not_ready(&full.task, state, &loaded.edges));
     }
-    let lapsed_from = Some(full.task.last_holder.clone()).filter(|from| full.task.lapsed && !from.is_empty());
+    let lapsed_from = full.task.last_holder.clone().filter(|_| full.task.lapsed);
     let chosen_by = if chosen_by == Rule::Ready && lapsed_from.is_some() { Rule::Lapsed } else { chosen_by };
     let before = full.task.class();
     let last_fence = full.task.last_fence;
@@ -147,7 +150,7 @@ fn claimed(
 ///
 /// Almost always the holds that are over have just been settled, so the ready tasks are all there is to look at; what
 /// remains unsettled, or belongs to an agent proven dead, joins them in the same order.
-pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, String), Rule)>> {
+pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((Loaded, HoldId), Rule)>> {
     let mut best = ready(unit, labels)?;
     if unit.more_due || !unit.dead.is_empty() {
         let over = first_over(unit, labels)?;
@@ -158,7 +161,7 @@ pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((
         Some(full) => {
             // Loaded by its id like a named one: with its dependencies, and settled first where its hold is over.
             let task = full.task.id;
-            Ok(Some((unit.load_and_draw(&task, id::Sort::Hold)?, Rule::Ready)))
+            Ok(Some((unit.load_and_draw(&task)?, Rule::Ready)))
         }
     }
 }
@@ -168,7 +171,7 @@ fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
     let me = unit.me();
     let start = unit.first_rank();
     let Some(first) = labels.first() else {
-        let streams = [String::new(), me.to_owned()].map(task::Stream::ReadyFor);
+        let streams = [None, Some(me.clone())].map(task::Stream::ReadyFor);
         let heads = unit.tx.fetch(streams.map(|stream| stream.page(&project, &start, 1)).to_vec())?;
         return Ok(heads.into_iter().flatten().min_by_key(|full| full.task.rank()));
     };
@@ -184,7 +187,7 @@ fn first_over(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Ful
     let stream = task::Stream::Status(Status::Started, false);
     first_that(unit, &stream, &start, |full| {
         let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-        full.held.as_ref().is_some_and(over) && full.task.unmet == 0 && suits(&full.task, labels, me)
+        full.held.as_ref().is_some_and(over) && full.task.conditions().has_all_met() && suits(&full.task, labels, me)
     })
 }
 
@@ -210,8 +213,9 @@ fn first_that(
 }
 
 /// Whether a task may be chosen by an agent that did not name it.
-pub(crate) fn suits(task: &task::Row, labels: &[String], me: &str) -> bool {
-    (task.assignee.is_empty() || task.assignee == me) && labels.iter().all(|label| task.labels.contains(label))
+pub(crate) fn suits(task: &task::Row, labels: &[String], me: &AgentName) -> bool {
+    task.assignee.as_ref().is_none_or(|assignee| assignee == me)
+        && labels.iter().all(|label| task.labels.contains(label))
 }
 
 /// The counters of a project, as they are stored.
@@ -236,10 +240,11 @@ pub(crate) fn finished(error: Error, task: &task::Row) -> Error {
         Status::Done => "finished",
         _ => "cancelled",
     };
+    let at = task.finished_at.unwrap_or(Time(0)).to_string();
     error
-        .who(format!("{how} by {} at {}", task.finished_by, task.finished_at))
-        .detail("finished_by", task.finished_by.clone())
-        .detail("finished_at", task.finished_at.to_string())
+        .who(format!("{how} by {} at {at}", or_empty(task.finished_by.as_ref())))
+        .detail("finished_by", or_empty(task.finished_by.as_ref()))
+        .detail("finished_at", at)
 }
 
 fn not_ready(task: &task::Row, state: State, edges: &[dep::Edge]) -> Error {

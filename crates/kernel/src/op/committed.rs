@@ -6,10 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::Ending;
+use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{Urgency, about_commit, is_notice};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Form, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Error, Result, Time, event, id};
+use tenure_core::{Error, Result, event};
 use tenure_store::table::{delivery, hold, mail, message};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -76,17 +78,17 @@ impl Operation for Committed {
             "commit": self.commit,
             "paths": named,
             "more": more,
-            "task": unit.focus(),
-            "checkout": unit.checkout,
+            "task": or_empty(unit.focus()),
+            "checkout": or_empty(unit.checkout.as_ref()),
         });
         let number = unit.append(event::kind::PATH_COMMITTED, &self.commit, "", None, &data)?;
         let files = Files::of(&self.paths, self.fold_case);
-        let everywhere = paths::scope(unit.tx, &project, "")?;
+        let everywhere = paths::scope(unit.tx, &project, None)?;
         let mut held = files.held(unit.tx, &project, &everywhere)?;
         held.retain(|(row, _)| paths::counts(row, unit.now, &unit.dead));
         let (own, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|(row, _)| row.holder == me);
         let released = release(unit, self, number, own)?;
-        let mut told: BTreeMap<String, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
+        let mut told: BTreeMap<AgentName, Vec<(hold::Row, Pattern)>> = BTreeMap::new();
         for (row, pattern) in others {
             if told.len() < TOLD_MAX || told.contains_key(&row.holder) {
                 told.entry(row.holder.clone()).or_default().push((row, pattern));
@@ -106,16 +108,16 @@ fn release(
     request: &Committed,
     number: i64,
     own: Vec<(hold::Row, Pattern)>,
-) -> Result<Vec<String>> {
+) -> Result<Vec<HoldId>> {
     let clean: BTreeSet<&str> = request.clean.iter().map(String::as_str).collect();
     let files = Files::of(request.paths.iter().filter(|path| clean.contains(path.as_str())), request.fold_case);
-    let focus = unit.focus().to_owned();
+    let focus = unit.focus().cloned();
     let mut released = Vec::new();
     for (row, pattern) in own {
-        let here = !row.checkout.is_empty() && row.checkout == unit.checkout;
-        let is_done = here && pattern.form() == Form::Path && (row.task.is_empty() || row.task == focus);
+        let here = row.checkout.is_some() && row.checkout == unit.checkout;
+        let is_done = here && pattern.form() == Form::Path && (row.task.is_none() || row.task == focus);
         if is_done && files.within(&pattern).next().is_some() {
-            let data = json!({ "commit": request.commit, "task": row.task });
+            let data = json!({ "commit": request.commit, "task": or_empty(row.task.as_ref()) });
             paths::end(unit, &row, Ending::Released, Some(number), data)?;
             if released.len() < NAMED_MAX {
                 released.push(row.id);
@@ -150,17 +152,15 @@ fn tell(
     let notice = message::Row {
         id,
         number,
-        author: unit.me().to_owned(),
+        author: unit.me().clone(),
         recipients: vec![row.holder.clone()],
-        about,
-        hold: row.id.clone(),
+        about: Some(about),
+        hold: Some(row.id.clone()),
         urgency: Urgency::Normal,
         request: false,
         text: text.join("\n"),
         at: unit.now,
-        ended_at: Time(0),
-        ended_how: String::new(),
-        ended_by: String::new(),
+        ended: None,
     };
     if unread.is_some() {
         message::renew(unit.tx, &project, &notice)?;
@@ -178,15 +178,17 @@ fn unread(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<message::Row>> 
     }
     let project = unit.project.id.clone();
     let about = message::about_hold(unit.tx, &project, &row.id)?;
-    let Some(notice) = about.into_iter().rfind(|message| is_notice(&message.about)) else { return Ok(None) };
+    let Some(notice) = about.into_iter().rfind(|message| message.about.as_deref().is_some_and(is_notice)) else {
+        return Ok(None);
+    };
     let confirmed = unit.tx.fetch(delivery::get(&project, &row.holder))?.map_or(0, |cursors| cursors.mail_confirmed);
     Ok(Some(notice).filter(|notice| notice.number > confirmed))
 }
 
-fn fresh(unit: &mut Unit<'_>) -> Result<String> {
-    let drawn = unit.draw_next(id::Sort::Message);
+fn fresh(unit: &mut Unit<'_>) -> Result<MessageId> {
+    let drawn = unit.draw_next();
     let taken = unit.tx.fetch(message::exists(&unit.project.id, &drawn))?;
-    if taken { unit.redraw(id::Sort::Message) } else { Ok(drawn) }
+    if taken { unit.redraw() } else { Ok(drawn) }
 }
 
 /// What a notice says of one commit: on one line, whatever the names are.
@@ -202,7 +204,7 @@ fn line(unit: &Unit<'_>, request: &Committed, (files, holds): (&Files, &[(hold::
         [(row, _)] => format!("your hold {} on {}", row.id, cut(&row.subject, 120)),
         several => format!("{} of your holds", several.len()),
     };
-    let is_here = |row: &hold::Row| row.checkout.is_empty() || row.checkout == unit.checkout;
+    let is_here = |row: &hold::Row| row.checkout.is_none() || row.checkout == unit.checkout;
     let apart = if holds.iter().any(|(row, _)| is_here(row)) { "" } else { ", in another checkout" };
     format!("{} committed {first}{more} as {}{place}: {held}{apart}.", unit.me(), cut(&request.commit, 12))
 }

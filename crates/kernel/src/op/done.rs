@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
+use tenure_core::id::TaskId;
 use tenure_core::task::Verb;
 use tenure_core::{Result, event};
 
@@ -18,7 +19,7 @@ use crate::unit::Unit;
 pub struct Done {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
     pub fence: Option<i64>,
@@ -39,15 +40,15 @@ impl Operation for Done {
     }
 
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Done> {
-        let acting = Acting { task: self.task.as_deref(), fence: self.fence, force: self.force };
+        let acting = Acting { task: self.task.as_ref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin(unit, &acting, Verb::Done)?;
         let late = leaving.right == Right::Late;
-        let (me, now) = (unit.me().to_owned(), unit.now);
+        let (me, now) = (unit.me().clone(), unit.now);
         let number = leaving.end(unit, event::kind::TASK_DONE, Ending::Finished, json!({ "late": late }), |row| {
             row.reason.clear();
-            row.blocked_on.clear();
-            row.finished_by = me;
-            row.finished_at = now;
+            row.blocked_on = None;
+            row.finished_by = Some(me);
+            row.finished_at = Some(now);
         })?;
         let mut unlocked = unit.shift(&leaving.task, -1, 0, number)?;
         unlocked.truncate(1_000);

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tenure_core::id::{TaskId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::task::{Status, priority};
 use tenure_core::{Error, Kind, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
@@ -16,7 +18,7 @@ use crate::unit::{Unit, people_only};
 #[serde(deny_unknown_fields)]
 pub struct Edit {
     /// The task.
-    pub task: String,
+    pub task: TaskId,
     /// A new title.
     #[serde(default)]
     pub title: Option<String>,
@@ -37,10 +39,10 @@ pub struct Edit {
     pub remove_labels: Vec<String>,
     /// The agent it is for; empty for anyone.
     #[serde(default)]
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
     /// The tasks it comes after, in place of those it has. People only.
     #[serde(default)]
-    pub after: Option<Vec<String>>,
+    pub after: Option<Vec<TaskId>>,
     /// The version that the change was made for.
     #[serde(default)]
     pub expect_version: Option<i64>,
@@ -123,15 +125,19 @@ impl Operation for Edit {
         row.labels = text::labels(&labels)?;
         changed("labels", json!(old.labels), json!(row.labels));
         if let Some(assignee) = &self.assignee {
-            row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
-            unit.reserve_for(&row.assignee)?;
-            changed("assignee", json!(old.assignee), json!(row.assignee));
+            // An empty name takes the assignee away.
+            row.assignee = match assignee.as_str() {
+                "" => None,
+                name => Some(unit.known_agent(name)?.name),
+            };
+            unit.reserve_for(row.assignee.as_ref())?;
+            changed("assignee", json!(or_empty(old.assignee.as_ref())), json!(or_empty(row.assignee.as_ref())));
         }
         if let Some(after) = &self.after {
-            let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
+            let from: Vec<TaskId> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
             let edges = replace_edges(unit, &mut loaded.full.task, after)?;
-            let to: Vec<String> = edges.iter().map(|edge| edge.after.clone()).collect();
-            let sorted = |mut ids: Vec<String>| {
+            let to: Vec<TaskId> = edges.iter().map(|edge| edge.after.clone()).collect();
+            let sorted = |mut ids: Vec<TaskId>| {
                 ids.sort();
                 ids
             };
@@ -156,7 +162,7 @@ impl Operation for Edit {
 }
 
 /// Puts new dependencies in place of the old ones; a cycle is refused and told.
-fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> Result<Vec<dep::Edge>> {
+fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[TaskId]) -> Result<Vec<dep::Edge>> {
     let project = unit.project.id.clone();
     let mut after = after.to_vec();
     after.sort();

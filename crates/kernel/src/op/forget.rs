@@ -6,8 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result, Time};
+use tenure_core::{Error, Kind, Result};
 use tenure_store::table::{hold, project};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -22,7 +23,7 @@ const BLOCKERS_MAX: usize = 50;
 #[serde(deny_unknown_fields)]
 pub struct Forget {
     /// The project's key, once more: what is about to go is named by whoever lets it go.
-    pub key: String,
+    pub key: ProjectKey,
     /// Although tasks are held.
     #[serde(default)]
     pub force: bool,
@@ -48,7 +49,7 @@ impl Operation for Forget {
             .entity(excerpt(&self.key)));
         }
         let (held, _) = hold::summary(unit.tx, &unit.project.id, unit.now, &[])?;
-        let holders = unit.tx.fetch(hold::page(&unit.project.id, "", (unit.now, ""), BLOCKERS_MAX))?;
+        let holders = unit.tx.fetch(hold::page(&unit.project.id, None, (unit.now, ""), BLOCKERS_MAX))?;
         if held > 0 && !self.force {
             let blockers: Vec<shape::Hold> = holders.iter().map(|hold| shape::Hold::of(hold, None, unit.now)).collect();
             let named: Vec<&str> = holders.iter().take(3).map(|hold| hold.holder.as_str()).collect();
@@ -64,7 +65,7 @@ impl Operation for Forget {
             .detail("blockers", json!(blockers))
             .detail("total", held));
         }
-        let overrode: Vec<String> = holders.iter().map(|hold| hold.holder.clone()).collect();
+        let overrode: Vec<AgentName> = holders.iter().map(|hold| hold.holder.clone()).collect();
         let row = &mut unit.project;
         let forgotten = shape::Forgotten {
             events: row.events,
@@ -75,8 +76,8 @@ impl Operation for Forget {
         };
         row.counts = [0; 7];
         row.events = 0;
-        row.off_until = Time(0);
-        row.off_by.clear();
+        row.off_until = None;
+        row.off_by = None;
         row.waiting = 0;
         // One number is left out, so that a reader at the end is told too.
         row.last_event += 1;

@@ -78,6 +78,6 @@ impl Operation for Guard {
             elsewhere::Sight { project: &unit.project.id, now: unit.now, dead: &unit.dead, checkouts: &checkouts };
         let mut elsewhere = elsewhere::of_agent(unit.tx, &sight, me)?;
         elsewhere.truncate(ELSEWHERE_MAX);
-        Ok(Guarded { agent: me.to_owned(), granted, elsewhere, at: unit.now.to_string() })
+        Ok(Guarded { agent: me.clone(), granted, elsewhere, at: unit.now.to_string() })
     }
 }

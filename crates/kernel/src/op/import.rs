@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::agent::Process;
-use tenure_core::task::{Status, priority};
+use tenure_core::id::TaskId;
+use tenure_core::task::{Conditions, Status, priority};
 use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
@@ -86,14 +87,14 @@ impl Import {
     }
 
     /// Every task that is imported or referred to, each once, in order.
-    fn named(&self) -> Vec<String> {
-        let mut named: HashSet<&String> = HashSet::new();
+    fn named(&self) -> Vec<TaskId> {
+        let mut named: HashSet<&TaskId> = HashSet::new();
         for given in &self.tasks {
             named.insert(&given.id);
             named.extend(given.after.iter().chain(&given.blocked_on));
         }
         named.extend(self.notes.iter().map(|given| &given.task));
-        let mut named: Vec<String> = named.into_iter().cloned().collect();
+        let mut named: Vec<TaskId> = named.into_iter().cloned().collect();
         named.sort();
         named
     }
@@ -110,7 +111,7 @@ impl Import {
     }
 
     fn cycle(&self, nodes: &[usize]) -> Error {
-        let named = |at: &usize| self.tasks[*at].id.clone();
+        let named = |at: &usize| self.tasks[*at].id.to_string();
         let mut shown: Vec<String> = nodes.iter().take(8).map(named).collect();
         if nodes.len() > shown.len() {
             shown.push(format!("… {} more", nodes.len() - shown.len()));
@@ -127,7 +128,7 @@ pub(crate) struct Batch {
     tasks: Vec<Task>,
     /// With their data as it is stored.
     notes: Vec<(Note, String)>,
-    named: Vec<String>,
+    named: Vec<TaskId>,
     events: usize,
 }
 
@@ -308,17 +309,17 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
             tool: String::new(),
             registered_at: unit.now,
             last_seen: unit.now,
-            ended_at: Time(0),
-            focus: String::new(),
+            ended_at: None,
+            focus: None,
             mcp: false,
             process,
-            owner: String::new(),
+            owner: None,
         };
         agent::insert(unit.tx, &project, &row)?;
         unit.append(event::kind::AGENT_REGISTERED, name, "", None, &json!({ "imported": true }))?;
     }
     for name in plan.assignees().filter(|name| !strangers.contains(name)) {
-        unit.reserve_for(name)?;
+        unit.reserve_for(Some(name))?;
     }
     Ok(strangers.len())
 }
@@ -350,7 +351,7 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, 
         );
         rows.push(row);
     }
-    task::whole::insert_many(unit.tx, project, &rows)?;
+    task::insert_many(unit.tx, project, &rows)?;
     if !pairs.is_empty() {
         dep::insert_many(unit.tx, project, &pairs)?;
     }
@@ -366,6 +367,7 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
         i64::try_from(deps.iter().filter(|status| wanted(status)).count()).unwrap_or(i64::MAX)
     };
     let unmet = count(&|status| *status != Status::Done);
+    let cancelled_deps = count(&|status| *status == Status::Cancelled);
     let finished_at = given.finished_at.as_deref().map(instant).transpose()?;
     Ok(task::Row {
         id: given.id.clone(),
@@ -375,25 +377,25 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
         acceptance: given.acceptance.clone(),
         priority: given.priority,
         labels: given.labels.clone(),
-        assignee: given.assignee.clone().unwrap_or_default(),
+        assignee: given.assignee.clone(),
         status: given.status,
-        ready: given.status == Status::Open && unmet == 0,
+        ready: Conditions { status: given.status, unmet, cancelled_deps }.is_ready(),
         reason: given.reason.clone().unwrap_or_default(),
-        blocked_on: given.blocked_on.clone().unwrap_or_default(),
+        blocked_on: given.blocked_on.clone(),
         deps: count(&|_| true),
         unmet,
-        cancelled_deps: count(&|status| *status == Status::Cancelled),
+        cancelled_deps,
         attempt: given.attempt,
         version: given.version,
         // No fence of another log means anything here.
         last_fence: 0,
-        last_holder: given.was_held_by.clone().unwrap_or_default(),
+        last_holder: given.was_held_by.clone(),
         lapsed: given.was_held_by.is_some(),
         created_by: given.created_by.clone(),
         created_at: instant(&given.created_at)?,
         updated_at: instant(&given.updated_at)?,
-        finished_by: given.finished_by.clone().unwrap_or_default(),
-        finished_at: finished_at.unwrap_or(Time(0)),
+        finished_by: given.finished_by.clone(),
+        finished_at,
     })
 }
 
@@ -412,9 +414,9 @@ fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Re
             agent: given.agent.clone(),
             at: instant(&given.at)?,
             text: given.text.clone(),
-            data: data.clone(),
+            data: Some(data.clone()).filter(|data| !data.is_empty()),
             late: given.late,
-            head: String::new(),
+            head: None,
         });
         events.push(event);
     }

@@ -5,8 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::MessageId;
 use tenure_core::message::{self, ACKS_MAX};
-use tenure_core::{Error, Result, Time, event, id};
+use tenure_core::{Error, Result, event, id};
 use tenure_store::table::{delivery, mail};
 
 use super::operation::{Access, Door, Offered, Operation, Role};
@@ -23,7 +24,7 @@ pub struct Inbox {
     pub limit: Option<usize>,
     /// Messages to acknowledge, by their ids. All or none.
     #[serde(default)]
-    pub ack: Vec<String>,
+    pub ack: Vec<MessageId>,
 }
 
 impl Operation for Inbox {
@@ -48,7 +49,7 @@ impl Operation for Inbox {
         for id in &self.ack {
             acknowledge(unit, id)?;
         }
-        let me = unit.me().to_owned();
+        let me = unit.me().clone();
         let found = look(unit.tx, &unit.project.id, &me, limit)?;
         // Who reads its mail before it ever asked what happened has missed nothing until now.
         let last = unit.project.last_event;
@@ -64,21 +65,21 @@ impl Operation for Inbox {
 }
 
 /// Takes note of a message. A request that is about no hold has what it asked for.
-fn acknowledge(unit: &mut Unit<'_>, id: &str) -> Result<()> {
-    let (project, me, now) = (unit.project.id.clone(), unit.me().to_owned(), unit.now);
+fn acknowledge(unit: &mut Unit<'_>, id: &MessageId) -> Result<()> {
+    let (project, me, now) = (unit.project.id.clone(), unit.me().clone(), unit.now);
     // The mail of others is as if it did not exist.
     let rows = mail::of_message(unit.tx, &project, &me, id)?;
     if rows.is_empty() {
         return Err(unknown(id));
     }
-    for row in rows.iter().filter(|row| row.acked_at == Time(0)) {
+    for row in rows.iter().filter(|row| row.acked_at.is_none()) {
         mail::ack(unit.tx, &project, &me, row.number, now)?;
         if row.what == mail::What::Ending {
             continue;
         }
         let data = json!({ "author": row.message.author });
         let number = unit.append(event::kind::MESSAGE_ACKED, id, "", None, &data)?;
-        let is_open = row.message.request && row.message.hold.is_empty() && row.message.ended_at == Time(0);
+        let is_open = row.message.request && row.message.hold.is_none() && row.message.ended.is_none();
         if is_open {
             crate::mail::end(unit, &row.message, "acknowledged", &me, Some(number))?;
         }

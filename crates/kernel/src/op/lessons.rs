@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::or_empty;
 use tenure_core::lesson::{self, Fact, Touch};
 use tenure_core::memory::{self, Kind, Scope};
 use tenure_core::{Result, Time, event};
@@ -45,7 +46,12 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
     facts.sort_by_key(|fact| fact.number);
     let touches: Vec<Touch> = touched::newest(unit.tx, &project, TOUCHES)?
         .into_iter()
-        .map(|row| Touch { path: row.path, agent: row.agent, task: row.task, at: row.last_at })
+        .map(|row| Touch {
+            path: row.path,
+            agent: row.agent.into(),
+            task: or_empty(row.task.as_ref()).to_owned(),
+            at: row.last_at,
+        })
         .collect();
     let drawn = lesson::draw(&facts, &touches);
     let forgotten = if drawn.is_empty() { Vec::new() } else { forgotten(unit)? };
@@ -80,7 +86,7 @@ pub(crate) fn learn(unit: &mut Unit<'_>) -> Result<Vec<shape::RememberedItem>> {
 /// The newest events of some kinds.
 fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
     let page = |kind: &&str| {
-        let filter = log::Filter { kind: (*kind).to_owned(), ..log::Filter::default() };
+        let filter = log::Filter { kind: Some((*kind).to_owned()), ..log::Filter::default() };
         log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS)
     };
     let pages: Vec<_> = kinds.iter().map(page).collect();
@@ -89,14 +95,14 @@ fn newest(unit: &mut Unit<'_>, kinds: &[&str]) -> Result<Vec<Fact>> {
         let data = serde_json::from_str(&row.data)
             .map_err(|error| tenure_store::error::corrupt("an event is not JSON").cause(error))?;
         let (number, at) = (row.number, row.at);
-        facts.push(Fact { number, at, kind: row.kind, actor: row.actor, subject: row.subject, data });
+        facts.push(Fact { number, at, kind: row.kind, actor: row.actor.into(), subject: row.subject, data });
     }
     Ok(facts)
 }
 
 /// The keys that were forgotten for the project lately, and when.
 fn forgotten(unit: &mut Unit<'_>) -> Result<Vec<(String, Time)>> {
-    let filter = log::Filter { kind: event::kind::MEMORY_FORGOTTEN.to_owned(), ..log::Filter::default() };
+    let filter = log::Filter { kind: Some(event::kind::MEMORY_FORGOTTEN.to_owned()), ..log::Filter::default() };
     let rows = unit.tx.fetch(log::page(&unit.project.id, &filter, (0, i64::MAX), true, EVENTS))?;
     rows.into_iter()
         .map(|row| {

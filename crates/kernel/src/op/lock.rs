@@ -92,7 +92,7 @@ impl Operation for Lock {
         match (step, live) {
             (Step::Stale, live) => Err(stale(unit, self, live.as_ref())?),
             // Whether its fence is shown or not: what is only offered is taken before it is renewed.
-            (_, Some(row)) if !row.place.is_empty() && row.holder == unit.me() => {
+            (_, Some(row)) if row.place.is_some() && row.holder == unit.me() => {
                 take(unit, self, row, &reason).map(shape::Locked::Held)
             }
             (Step::Renew, Some(row)) => renew(unit, self, row, &reason).map(shape::Locked::Held),
@@ -139,7 +139,7 @@ fn take(unit: &mut Unit<'_>, request: &Lock, mut row: hold::Row, reason: &str) -
         "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
     });
     unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
-    row.place.clear();
+    row.place = None;
     table::take(unit.tx, &unit.project.id, &row)?;
     unit.freed = true;
     paths::shown(unit, &row)
@@ -174,13 +174,12 @@ fn grant(unit: &mut Unit<'_>, request: &Lock, reason: &str, overrode: Option<&st
     });
     let fence = unit.append(event::kind::LOCK_TAKEN, &request.name, &fresh, None, &data)?;
     let row = hold::Row {
-        kind: hold::NAME.to_owned(),
         granted_at: unit.now,
         expires_at,
         ttl,
         reason: reason.to_owned(),
         renewal,
-        ..hold::Row::of_task(fresh, &request.name, me, fence)
+        ..hold::Row::new(fresh, (rule::HoldKind::Name, &request.name), me, fence)
     };
     hold::insert(unit.tx, &unit.project.id, &row)?;
     unit.project.holds_issued += 1;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Result, access, event};
 use tenure_store::table::{principal, web_session};
 
@@ -20,7 +21,7 @@ pub struct LoginClose {
     pub session: Option<String>,
     /// Whose sessions are all closed.
     #[serde(default)]
-    pub principal: Option<String>,
+    pub principal: Option<AgentName>,
 }
 
 impl Operation for LoginClose {

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::access::{self, Sort};
-use tenure_core::{Error, Kind, Result, Span, Time, event};
+use tenure_core::name::AgentName;
+use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::{login, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
@@ -20,7 +21,7 @@ const KEPT: Span = Span::days(7);
 #[serde(deny_unknown_fields)]
 pub struct LoginOffer {
     /// Whom it signs in: `person:NAME`.
-    pub principal: String,
+    pub principal: AgentName,
     /// The SHA-256 of the link's secret, in hexadecimal.
     pub hash: String,
     /// How long it lives, 1 second to 1 hour; 10 minutes without it.
@@ -65,9 +66,9 @@ impl Operation for LoginOffer {
         let row = login::Row {
             principal: self.principal.clone(),
             created_at: unit.now,
-            created_by: unit.me().to_owned(),
+            created_by: unit.me().clone(),
             expires_at: unit.now + self.lifetime()?,
-            used_at: Time(0),
+            used_at: None,
         };
         login::insert(unit.tx, &self.hash, &row)?;
         let data = json!({ "expires_at": row.expires_at });

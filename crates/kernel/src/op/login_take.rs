@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, access, event};
+use tenure_core::{Error, Kind, Result, Span, access, event};
 use tenure_store::table::{login, principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation};
@@ -61,7 +61,7 @@ impl Operation for LoginTake {
         let link = login::get(unit.tx, &self.link)?;
         let link = link.filter(|link| link.is_good(unit.now)).ok_or_else(refused)?;
         let whose = principal::get(unit.tx, &link.principal)?;
-        whose.filter(|row| row.disabled_at.0 == 0).ok_or_else(refused)?;
+        whose.filter(|row| row.disabled_at.is_none()).ok_or_else(refused)?;
         if web_session::get(unit.tx, &self.session)?.is_some() {
             return Err(refused());
         }
@@ -71,7 +71,7 @@ impl Operation for LoginTake {
             csrf: self.csrf.clone(),
             created_at: unit.now,
             expires_at: unit.now + self.lifetime()?,
-            revoked_at: Time(0),
+            revoked_at: None,
         };
         web_session::insert(unit.tx, &self.session, &row)?;
         let mut data = json!({ "expires_at": row.expires_at });

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::access::{self, Role};
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::{Result, event};
 use tenure_store::table::member;
 
@@ -17,9 +18,9 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct MemberSet {
     /// Who: `person:NAME`, `service:NAME` or the name of an agent.
-    pub principal: String,
+    pub principal: AgentName,
     /// The key of the project, or `*` for every project that has no row of its own.
-    pub project: String,
+    pub project: ProjectKey,
     /// The role from now on; none takes it away.
     #[serde(default)]
     pub role: Option<Role>,
@@ -56,7 +57,7 @@ impl Operation for MemberSet {
             match self.role {
                 Some(role) => {
                     let (principal, key) = (self.principal.clone(), self.project.clone());
-                    let row = member::Row { principal, key, role, set_at: unit.now, set_by: unit.me().to_owned() };
+                    let row = member::Row { principal, key, role, set_at: unit.now, set_by: unit.me().clone() };
                     member::put(unit.tx, &row)?;
                 }
                 None => member::delete(unit.tx, &self.principal, &self.project)?,

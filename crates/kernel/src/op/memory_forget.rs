@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::MemoryId;
 use tenure_core::memory::Scope;
 use tenure_core::{Result, event, id};
 use tenure_store::table::memory as table;
@@ -17,7 +18,7 @@ use crate::unit::{Unit, people_only};
 #[serde(deny_unknown_fields)]
 pub struct MemoryForget {
     /// The memory.
-    pub memory: String,
+    pub memory: MemoryId,
 }
 
 impl Operation for MemoryForget {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::MemoryId;
 use tenure_core::memory::PINS_MAX;
 use tenure_core::{Error, Kind, Result, event};
 use tenure_store::table::memory as table;
@@ -18,7 +19,7 @@ use crate::unit::{Unit, people_only};
 #[serde(deny_unknown_fields)]
 pub struct MemoryPin {
     /// The memory.
-    pub memory: String,
+    pub memory: MemoryId,
     /// Whether it is pinned from now on.
     pub pinned: bool,
 }

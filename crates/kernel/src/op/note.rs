@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::Right;
-use tenure_core::{Error, Result, event, id, text};
+use tenure_core::id::TaskId;
+use tenure_core::{Error, Result, event, text};
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -18,7 +19,7 @@ use crate::unit::Unit;
 pub struct Note {
     /// The task; without it the one in focus. With it anyone may note, and no hold is touched.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// What was done, found or decided.
     pub text: String,
     /// What to remember with it, at most 50; without a scope for the task.
@@ -82,8 +83,8 @@ fn is_deeper(value: &Value, most: usize) -> bool {
     }
 }
 
-fn data(value: Option<&Value>) -> Result<String> {
-    let Some(value) = value else { return Ok(String::new()) };
+fn data(value: Option<&Value>) -> Result<Option<String>> {
+    let Some(value) = value else { return Ok(None) };
     let stored = value.to_string();
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
@@ -98,7 +99,7 @@ fn data(value: Option<&Value>) -> Result<String> {
     if has_nul(value) {
         return Err(Error::usage("control_character", "the data has the control character U+0000"));
     }
-    Ok(stored)
+    Ok(Some(stored))
 }
 
 /// Data that comes as a text to be kept to the letter. A newline in it is a blank of its spelling: those that mean
@@ -147,8 +148,8 @@ impl Operation for Note {
     }
 
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Noted> {
-        let task = unit.meant(self.task.as_deref())?;
-        let (loaded, fresh) = unit.load_and_draw(&task, id::Sort::Note)?;
+        let task = unit.meant(self.task.as_ref())?;
+        let (loaded, fresh) = unit.load_and_draw(&task)?;
         let right = unit.right(&loaded, self.fence);
         // By id anyone may note: only a fence that was given, or the focus, asks whether the hold still stands.
         let late = match right {
@@ -167,12 +168,12 @@ impl Operation for Note {
             id: fresh,
             task: task.clone(),
             number,
-            agent: unit.me().to_owned(),
+            agent: unit.me().clone(),
             at: unit.now,
             text: words,
             data: data(self.data.as_ref())?,
             late,
-            head: unit.call.checkout.as_ref().map_or(String::new(), |here| here.tree.head.clone()),
+            head: unit.call.checkout.as_ref().map(|here| here.tree.head.clone()).filter(|head| !head.is_empty()),
         };
         note::insert(unit.tx, &unit.project.id, &row)?;
         let files: Vec<table::Row> = (0..)

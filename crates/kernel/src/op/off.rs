@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::{Result, Span, Time, event, guard};
+use tenure_core::{Result, Span, event, guard};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape::Guards;
@@ -45,10 +45,10 @@ impl Operation for Off {
         }
         let span = self.span()?;
         let before = guard::off_until(unit.now, unit.project.off_until);
-        let (until, by) = if span == Span(0) { (Time(0), "") } else { (unit.now + span, unit.me()) };
+        let until = (span > Span(0)).then_some(unit.now + span);
         unit.project.off_until = until;
-        by.clone_into(&mut unit.project.off_by);
-        if span > Span(0) {
+        unit.project.off_by = until.map(|_| unit.me().clone());
+        if let Some(until) = until {
             unit.append(
                 event::kind::GUARDS_OFF,
                 &project,

@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::{Result, Time, access, event};
+use tenure_core::name::AgentName;
+use tenure_core::{Result, access, event};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
@@ -17,7 +18,7 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct PrincipalSet {
     /// Who.
-    pub principal: String,
+    pub principal: AgentName,
     /// Whether it is disabled from now on.
     pub disabled: bool,
 }
@@ -38,8 +39,8 @@ impl Operation for PrincipalSet {
         of_store(unit, "disabling access")?;
         let found = principal::get(unit.tx, &self.principal)?;
         let mut row = found.ok_or_else(|| unknown_principal(&self.principal))?;
-        if (row.disabled_at.0 != 0) != self.disabled {
-            row.disabled_at = if self.disabled { unit.now } else { Time(0) };
+        if row.disabled_at.is_some() != self.disabled {
+            row.disabled_at = self.disabled.then_some(unit.now);
             principal::set_disabled(unit.tx, &row.name, row.disabled_at)?;
             let closed = if self.disabled { web_session::close_all(unit.tx, &row.name, unit.now)? } else { 0 };
             let (kind, data) = match self.disabled {

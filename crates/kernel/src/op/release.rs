@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
+use tenure_core::id::{AnyId, TaskId};
 use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, lock, text};
 use tenure_store::table::task;
@@ -23,10 +24,10 @@ use crate::unit::Unit;
 pub struct Release {
     /// The task; without it, and without a hold, paths or a lock, the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The hold, in place of a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hold: Option<String>,
+    pub hold: Option<AnyId>,
     /// Patterns, in place of a task: all own holds that they cover are given back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
@@ -86,7 +87,7 @@ impl Operation for Release {
                 Err(ended) => return Ok(shape::Released::Paths(Box::new(ended))),
             }
         }
-        let acting = Acting { task: task.as_deref(), fence: self.fence, force: self.force };
+        let acting = Acting { task: task.as_ref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
         let reason = text::body(&self.reason, "reason")?;
         leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
@@ -95,7 +96,7 @@ impl Operation for Release {
 }
 
 /// What is over cannot be given back: finishing late is allowed, this is not.
-fn is_held(task: &str, right: Right, full: &task::Full) -> Result<()> {
+fn is_held(task: &TaskId, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
         return Err(Error::refused(
             Kind::Stale,

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::TaskId;
 use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Error, Result, Span, Time, event, id, words};
+use tenure_core::{Error, Result, Span, event, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -36,7 +37,7 @@ pub struct Item {
     pub scope: Option<Reach>,
     /// The task it is for, in place of the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// How long it lives; for good without it.
     #[serde(default)]
     pub ttl_s: Option<i64>,
@@ -97,7 +98,7 @@ impl Operation for Remember {
 
 /// Writes memories down, in their order: a later one under the same key changes an earlier one.
 /// `about` is the task they are for where an item says nothing else.
-pub(crate) fn write(unit: &mut Unit<'_>, items: &[Item], about: Option<&str>) -> Result<Vec<shape::RememberedItem>> {
+pub(crate) fn write(unit: &mut Unit<'_>, items: &[Item], about: Option<&TaskId>) -> Result<Vec<shape::RememberedItem>> {
     items.iter().map(|item| write_one(unit, item, about, &[])).collect()
 }
 
@@ -106,11 +107,11 @@ pub(crate) fn write_from(unit: &mut Unit<'_>, item: &Item, from: &[i64]) -> Resu
     write_one(unit, item, None, from)
 }
 
-fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]) -> Result<shape::RememberedItem> {
+fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&TaskId>, from: &[i64]) -> Result<shape::RememberedItem> {
     let scope = scope(unit, item, about)?;
     let text = memory::text(&item.text)?;
     let key = item.key.as_deref().map_or_else(|| Ok(memory::key_of(&text)), memory::key)?;
-    let expires_at = item.ttl_s.map_or(Time(0), |seconds| unit.now + Span::seconds(seconds));
+    let expires_at = item.ttl_s.map(|seconds| unit.now + Span::seconds(seconds));
     let found = table::under(unit.tx, &unit.project.id, &scope, &key)?;
     // One whose time is over is as good as none: nothing of it is carried over but the place it takes.
     let live = found.as_ref().filter(|row| !row.is_over(unit.now));
@@ -123,7 +124,7 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]
     }
     let id = match &found {
         Some(row) => row.id.clone(),
-        None => unit.redraw(id::Sort::Memory)?,
+        None => unit.redraw()?,
     };
     let mut data = json!({ "key": key, "scope": scope.word(), "of": scope.subject(), "kind": item.kind, "text": text });
     if let (Some(old), Some(data)) = (live, data.as_object_mut()) {
@@ -142,8 +143,8 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]
         kind: item.kind,
         text,
         pinned: live.is_some_and(|row| row.pinned),
-        author: unit.me().to_owned(),
-        task: about.unwrap_or(unit.focus()).to_owned(),
+        author: unit.me().clone(),
+        task: about.or_else(|| unit.focus()).cloned(),
         number,
         version: live.map_or(0, |row| row.version) + 1,
         words: terms.iter().map(|(_, count)| i64::from(*count)).sum(),
@@ -155,13 +156,13 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]
     Ok(shape::RememberedItem::of(&row, if live.is_some() { Outcome::Changed } else { Outcome::Added }))
 }
 
-fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<Scope> {
+fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&TaskId>) -> Result<Scope> {
     let whole_store = unit.project.key == project::WHOLE_STORE;
     let reach = match (item.scope, &item.task) {
         (Some(reach), _) => reach,
         (None, Some(_)) => Reach::Task,
         (None, None) if whole_store => Reach::Global,
-        (None, None) if about.is_some() || !unit.focus().is_empty() => Reach::Task,
+        (None, None) if about.is_some() || unit.focus().is_some() => Reach::Task,
         (None, None) => Reach::Project,
     };
     if (reach == Reach::Global) != whole_store {
@@ -171,9 +172,9 @@ fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<Scope>
     match reach {
         Reach::Global => Ok(Scope::Global),
         Reach::Project => Ok(Scope::Project),
-        Reach::Agent => Ok(Scope::Agent(unit.me().to_owned())),
+        Reach::Agent => Ok(Scope::Agent(unit.me().clone())),
         Reach::Task => {
-            let named = unit.meant(item.task.as_deref().or(about))?;
+            let named = unit.meant(item.task.as_ref().or(about))?;
             unit.tx.fetch(task::get(&unit.project.id, &named))?.ok_or_else(|| id::unknown(&named, id::Sort::Task))?;
             Ok(Scope::Task(named))
         }

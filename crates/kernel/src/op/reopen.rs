@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::TaskId;
 use tenure_core::task::{Status, Verb, transition};
-use tenure_core::{Result, Time, event, text};
+use tenure_core::{Result, event, text};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
@@ -15,7 +16,7 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct Reopen {
     /// The task.
-    pub task: String,
+    pub task: TaskId,
     /// Why.
     #[serde(default)]
     pub reason: String,
@@ -45,12 +46,12 @@ impl Operation for Reopen {
         full.task.reason.clear();
         full.task.version += 1;
         full.task.updated_at = unit.now;
-        full.task.finished_by.clear();
-        full.task.finished_at = Time(0);
+        full.task.finished_by = None;
+        full.task.finished_at = None;
         // A hold that lapsed before the task was finished says nothing about the reopened task. Its fence stays the newest,
         // so a late call of the former holder is checked against it.
         full.task.lapsed = false;
-        unit.reserve_for(&full.task.assignee)?;
+        unit.reserve_for(full.task.assignee.as_ref())?;
         unit.store_task(before, &full.task)?;
         if was_done {
             unit.shift(&task, 1, 0, number)?;

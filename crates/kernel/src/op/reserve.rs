@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::{self as rule, Mode};
+use tenure_core::id::{CheckoutId, HoldId, TaskId, or_empty};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
@@ -68,8 +69,8 @@ impl Reserve {
 /// How paths are taken.
 pub(super) struct Taking<'a> {
     pub(super) mode: Mode,
-    /// The checkout, empty for all of them.
-    pub(super) here: String,
+    /// The checkout; none for all of them.
+    pub(super) here: Option<CheckoutId>,
     /// A time to live that was given.
     pub(super) ttl: Option<Span>,
     /// How long they live without a task.
@@ -85,14 +86,14 @@ pub(super) struct Taking<'a> {
 
 impl Taking<'_> {
     fn wanted<'b>(&'b self, agent: &'b str, patterns: &'b [Pattern]) -> Wanted<'b> {
-        Wanted { agent, checkout: &self.here, mode: self.mode, patterns }
+        Wanted { agent, checkout: self.here.as_ref(), mode: self.mode, patterns }
     }
 }
 
 /// The task that new holds go with.
 #[derive(Default)]
 struct Bound {
-    task: String,
+    task: Option<TaskId>,
     title: String,
     until: Option<(Time, Span)>,
 }
@@ -132,7 +133,7 @@ impl Operation for Reserve {
             Err(in_the_way) if self.wait => {
                 limit::patterns(unit, &patterns, &vec![Step::Grant; patterns.len()])?;
                 let asking = Asking::of(&reason, self.place_ttl_s, self.offer_ttl_s);
-                let site = paths::site(unit, &taking.here)?;
+                let site = paths::site(unit, taking.here.as_ref())?;
                 let want = Want::Paths(taking.wanted(unit.me(), &patterns), &site);
                 return line::wait(unit, &want, &asking, &in_the_way);
             }
@@ -154,7 +155,7 @@ fn elsewhere(
     taking: &Taking<'_>,
     taken: &[hold::Row],
 ) -> Result<Vec<shape::Elsewhere>> {
-    if taking.here.is_empty() {
+    if taking.here.is_none() {
         return Ok(Vec::new());
     }
     let (checkouts, me) = (Checkouts::of(unit)?, unit.me());
@@ -209,7 +210,7 @@ pub(super) fn refusal(
         refusal = refusal.hint(format!("Free of these: {}{more}.", named.join(", ")));
         if let Some(words) = text::shell_words(free) {
             refusal = refusal.attempts_as(|other| match other == ANOTHER_TASK {
-                true => reserve_command(taking.mode == Mode::Shared, taking.here.is_empty(), taking.ttl, &words),
+                true => reserve_command(taking.mode == Mode::Shared, taking.here.is_none(), taking.ttl, &words),
                 false => other.to_owned(),
             });
         }
@@ -218,7 +219,7 @@ pub(super) fn refusal(
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
         Some(words) => {
-            let (shared, everywhere) = (taking.mode == Mode::Shared, taking.here.is_empty());
+            let (shared, everywhere) = (taking.mode == Mode::Shared, taking.here.is_none());
             refusal.attempt(wait_command(shared, everywhere, taking.ttl, &words))
         }
         None => refusal.hint("The same request with --wait waits in line."),
@@ -242,10 +243,10 @@ pub(super) fn take(
     let fresh = paths::fresh_ids(unit, steps.iter().filter(|step| **step == Step::Grant).count())?;
     let mut taken = carry_out(unit, taking, &bound, (patterns, &steps, &live), fresh)?;
     // A longer time of its own does not outlive the task that a hold goes with.
-    for row in taken.iter_mut().filter(|row| !row.task.is_empty() && row.task == bound.task) {
+    for row in taken.iter_mut().filter(|row| row.task.is_some() && row.task == bound.task) {
         row.expires_at = rule::ends(row.expires_at, bound.until.map(|(until, _)| until));
     }
-    let site = paths::site(unit, &taking.here)?;
+    let site = paths::site(unit, taking.here.as_ref())?;
     line::take(unit, &Want::Paths(wanted, &site))?;
     Ok(Ok(taken))
 }
@@ -277,12 +278,12 @@ fn may_have(unit: &mut Unit<'_>, taking: &Taking<'_>, wanted: &Wanted<'_>) -> Re
 /// The live holds around a request, and what becomes of each of its patterns.
 type Decided = (Vec<hold::Row>, Vec<Step>);
 
-/// The checkout that a request is about, empty for all of them.
-pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
+/// The checkout that a request is about; none for all of them.
+pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<Option<CheckoutId>> {
     if all_checkouts {
-        return Ok(String::new());
+        return Ok(None);
     }
-    if unit.checkout.is_empty() {
+    if unit.checkout.is_none() {
         return Err(Error::refused(
             Kind::Usage,
             "no_checkout",
@@ -295,14 +296,15 @@ pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
 
 /// The task in focus, if the actor holds it: what is reserved now ends with it.
 fn bound(unit: &mut Unit<'_>) -> Result<Bound> {
-    let focus = unit.focus().to_owned();
-    if focus.is_empty() {
-        return Ok(Bound::default());
-    }
+    let Some(focus) = unit.focus().cloned() else { return Ok(Bound::default()) };
     let loaded = unit.load(&focus)?;
     let title = loaded.full.task.title;
     let own = loaded.full.held.filter(|held| held.holder == unit.me());
-    Ok(own.map_or_else(Bound::default, |held| Bound { task: focus, title, until: Some((held.expires_at, held.ttl)) }))
+    Ok(own.map_or_else(Bound::default, |held| Bound {
+        task: Some(focus),
+        title,
+        until: Some((held.expires_at, held.ttl)),
+    }))
 }
 
 /// Writes what was decided, one pattern after the other: what one makes of a hold, the next finds. Returns the holds that
@@ -312,7 +314,7 @@ fn carry_out(
     taking: &Taking<'_>,
     bound: &Bound,
     (patterns, steps, live): (&[Pattern], &[Step], &[hold::Row]),
-    fresh: Vec<String>,
+    fresh: Vec<HoldId>,
 ) -> Result<Vec<hold::Row>> {
     let given = taking.ttl.map(|ttl| (unit.now + ttl, ttl));
     // What a guard takes is for what its holder works on.
@@ -342,16 +344,16 @@ fn carry_out(
                 let granting = Granting {
                     pattern,
                     mode: taking.mode,
-                    checkout: &taking.here,
+                    checkout: taking.here.as_ref(),
                     holder: me,
-                    task: &bound.task,
+                    task: bound.task.as_ref(),
                     reason,
                     until: given.or(bound.until).unwrap_or((unit.now + taking.alone, taking.alone)),
-                    place: "",
+                    place: None,
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
                 let row = paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, taking.data.clone()))?;
-                if !taking.by_session && row.task.is_empty() {
+                if !taking.by_session && row.task.is_none() {
                     path::renewed_by_edits(unit.tx, &unit.project.id, &row.id)?;
                 }
                 row
@@ -375,12 +377,12 @@ fn renew(
     (bound, same): (&Bound, bool),
 ) -> Result<hold::Row> {
     let mut row = row.clone();
-    let same = same || !row.place.is_empty();
-    if same && !bound.task.is_empty() {
+    let same = same || row.place.is_some();
+    if same && bound.task.is_some() {
         row.task.clone_from(&bound.task);
     }
-    let with_task = bound.until.filter(|_| row.task == bound.task && !row.task.is_empty());
-    let ttl = if row.place.is_empty() { row.ttl } else { taking.alone };
+    let with_task = bound.until.filter(|_| row.task == bound.task && row.task.is_some());
+    let ttl = if row.place.is_none() { row.ttl } else { taking.alone };
     (row.expires_at, row.ttl) = given.or(with_task).unwrap_or((unit.now + ttl, ttl));
     row.mode = mode;
     if !taking.reason.is_empty() {
@@ -391,18 +393,17 @@ fn renew(
         expires_at: row.expires_at,
         ttl: row.ttl,
         reason: &row.reason,
-        task: &row.task,
-        by_session: taking.by_session || !row.task.is_empty(),
+        task: row.task.as_ref(),
+        by_session: taking.by_session || row.task.is_some(),
     };
     path::change(unit.tx, &unit.project.id, &row.id, &change)?;
-    if !row.place.is_empty() {
+    if let Some(place) = row.place.take() {
         // Taken: the fence stays, the time begins.
         let data = json!({
-            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
-            "checkout": row.checkout, "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
+            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": place,
+            "task": or_empty(row.task.as_ref()), "checkout": or_empty(row.checkout.as_ref()), "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
         });
         unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
-        row.place.clear();
         unit.freed = true;
     }
     Ok(row)

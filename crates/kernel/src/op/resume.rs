@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::Rule;
+use tenure_core::id::{HoldId, TaskId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::task::Status;
-use tenure_core::{Result, Span, brief as budget, event, hold as rule, id, text};
+use tenure_core::{Result, Span, Time, brief as budget, event, hold as rule, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, delivery, event as log, task};
 
@@ -73,14 +75,14 @@ impl Operation for Resume {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Resumed> {
         let labels = text::labels(&self.labels)?;
         let (project, me) = (unit.project.id.clone(), unit.me());
-        let focus = unit.focus().to_owned();
+        let focus = unit.focus().cloned();
         let (now, dead) = (unit.now, unit.dead.clone());
         let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-        let lost = lost(unit.tx, &project, me, &focus, &over)?;
+        let lost = lost(unit.tx, &project, me, focus.as_ref(), &over)?;
         let claimed = go_on_with(unit, self, &labels)?;
         let task = claimed.task.as_ref().map(|task| task.id.clone());
-        if task.is_none() && !focus.is_empty() {
-            agent::clear_focus(unit.tx, &project, me, &focus)?;
+        if let (None, Some(focus)) = (&task, &focus) {
+            agent::clear_focus(unit.tx, &project, me, focus)?;
         }
 
         // The first time there is nothing to catch up with: what happened before is in the tasks themselves.
@@ -102,14 +104,14 @@ impl Operation for Resume {
         let ask = Ask {
             project: &project,
             me,
-            checkout: &unit.checkout,
+            checkout: unit.checkout.as_ref(),
             host: unit.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
             dead: &unit.dead,
             now: unit.now,
             tools: unit.uses_tools(),
             tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
             budget: self.bytes()?,
-            task: task.as_deref().map(|task| (task, true)),
+            task: task.as_ref().map(|task| (task, true)),
             nothing: &claimed.reason,
             lost: lost.as_deref(),
             lost_paths: &claimed.lost_paths,
@@ -137,13 +139,13 @@ impl Operation for Resume {
 
 /// Chooses and takes. Whatever was chosen is loaded again with its hold settled, so it is taken as it is.
 fn go_on_with(unit: &mut Unit<'_>, request: &Resume, labels: &[String]) -> Result<shape::Claimed> {
-    let (project, focus, now) = (unit.project.id.clone(), unit.focus().to_owned(), unit.now);
+    let (project, focus, now) = (unit.project.id.clone(), unit.focus().cloned(), unit.now);
     let (me, dead) = (unit.me(), unit.dead.clone());
     let over = |held: &task::Held| rule::lapsed(now, held.expires_at) || dead.contains(&held.holder);
-    let seeker = Seeker { project: &project, me, focus: &focus, labels, gone: &[], over: &over };
-    let (mut loaded, fresh, chosen_by): (Loaded, String, Rule) = match own(unit.tx, &seeker)? {
+    let seeker = Seeker { project: &project, me, focus: focus.as_ref(), labels, gone: &[], over: &over };
+    let (mut loaded, fresh, chosen_by): (Loaded, HoldId, Rule) = match own(unit.tx, &seeker)? {
         Some((full, by)) => {
-            let (loaded, fresh) = unit.load_and_draw(&full.task.id, id::Sort::Hold)?;
+            let (loaded, fresh) = unit.load_and_draw(&full.task.id)?;
             (loaded, fresh, by)
         }
         None => match choose(unit, labels)? {
@@ -167,13 +169,11 @@ fn go_on_with(unit: &mut Unit<'_>, request: &Resume, labels: &[String]) -> Resul
 pub(crate) fn lost(
     tx: &mut dyn Tx,
     project: &str,
-    me: &str,
-    focus: &str,
+    me: &AgentName,
+    focus: Option<&TaskId>,
     over: &dyn Fn(&task::Held) -> bool,
 ) -> Result<Option<String>> {
-    if focus.is_empty() {
-        return Ok(None);
-    }
+    let Some(focus) = focus else { return Ok(None) };
     let Some(full) = tx.fetch(task::get(project, focus))? else { return Ok(None) };
     let named = format!("{focus} {}", text::quote(&full.task.title, 120));
     Ok(match &full.held {
@@ -182,10 +182,10 @@ pub(crate) fn lost(
             "{named} is no longer yours: {} took it over at {} (fence {}). Leave it to them; what you did is kept in its notes.",
             held.holder, held.granted_at, held.fence
         )),
-        None if full.task.status.is_closed() && full.task.finished_by != me => Some(format!(
+        None if full.task.status.is_closed() && full.task.finished_by.as_ref() != Some(me) => Some(format!(
             "{named} is no longer yours: {} finished it at {} ({}).",
-            full.task.finished_by,
-            full.task.finished_at,
+            or_empty(full.task.finished_by.as_ref()),
+            full.task.finished_at.unwrap_or(Time(0)),
             full.task.status.as_str()
         )),
         _ => None,

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::{HoldId, MessageId, or_empty};
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
-use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id, message, name};
+use tenure_core::name::AgentName;
+use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -18,7 +20,7 @@ use crate::unit::Unit;
 pub struct Send {
     /// The agents it is for, at most 20; without them whoever holds what it is about.
     #[serde(default)]
-    pub to: Vec<String>,
+    pub to: Vec<AgentName>,
     /// What it is about: a task or a hold. About a hold, or to the holder of a task, it ends when the hold ends.
     #[serde(default)]
     pub about: Option<String>,
@@ -38,7 +40,7 @@ struct About {
     /// As it was named.
     named: String,
     /// The hold there is now, with its holder.
-    held: Option<(String, String)>,
+    held: Option<(HoldId, AgentName)>,
 }
 
 impl Operation for Send {
@@ -70,13 +72,13 @@ impl Operation for Send {
         to.sort();
         to.dedup();
         // To others a task is only named; to its holder, and where a hold is named, it is about that hold.
-        let mut hold = String::new();
+        let mut hold = None;
         match &about.held {
             Some((held, holder)) if to.is_empty() => {
-                hold.clone_from(held);
+                hold = Some(held.clone());
                 to.push(holder.clone());
             }
-            Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold.clone_from(held),
+            Some((held, _)) if sort(&about.named) == id::Sort::Hold => hold = Some(held.clone()),
             Some(_) => {}
             None if to.is_empty() => return Err(nobody(&about.named)),
             None => {}
@@ -90,29 +92,27 @@ impl Operation for Send {
         }
         let (id, agents, longest) = known(unit, &to)?;
         let data = json!({ "to": to, "about": about.named, "urgency": self.urgency, "request": self.request });
-        let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
+        let number = unit.append(event::kind::MESSAGE_SENT, &id, or_empty(hold.as_ref()), None, &data)?;
         let row = table::Row {
             id,
             number,
-            author: unit.me().to_owned(),
+            author: unit.me().clone(),
             recipients: to,
-            about: about.named,
+            about: Some(about.named).filter(|named| !named.is_empty()),
             hold,
             urgency: self.urgency,
             request: self.request,
             text,
             at: unit.now,
-            ended_at: Time(0),
-            ended_how: String::new(),
-            ended_by: String::new(),
+            ended: None,
         };
         let project = &unit.project.id;
         table::insert(unit.tx, project, &row)?;
         for to in &row.recipients {
             mail::insert(unit.tx, project, to, number, &row.id, mail::What::Message)?;
         }
-        if !row.hold.is_empty() {
-            hold::ask(unit.tx, project, &row.hold)?;
+        if let Some(hold) = &row.hold {
+            hold::ask(unit.tx, project, hold)?;
         }
         Ok(shape::Sent::of(&row, &agents, &longest, unit.now))
     }
@@ -122,14 +122,14 @@ impl Operation for Send {
 fn find(unit: &mut Unit<'_>, about: &str) -> Result<About> {
     let named = about.to_owned();
     if sort(about) == id::Sort::Task {
-        let held = unit.load(about)?.full.held;
+        let held = unit.load(&about.into())?.full.held;
         return Ok(About { named, held: held.map(|held| (held.id, held.holder)) });
     }
     let row = hold::get(unit.tx, &unit.project.id, about)?.ok_or_else(|| id::unknown(about, id::Sort::Hold))?;
     // The hold of a task whose time is over, or whose holder is proven dead, is ended by looking at the task.
-    let live = match row.kind.as_str() {
-        "task" => unit.load(&row.subject)?.full.held.is_some_and(|held| held.id == row.id),
-        _ => row.ended_at == Time(0) && !rule::lapsed(unit.now, row.expires_at),
+    let live = match row.held_task() {
+        Some(task) => unit.load(&task)?.full.held.is_some_and(|held| held.id == row.id),
+        None => row.ended.is_none() && !rule::lapsed(unit.now, row.expires_at),
     };
     if live {
         return Ok(About { named, held: Some((row.id, row.holder)) });
@@ -152,13 +152,13 @@ fn nobody(task: &str) -> Error {
 }
 
 /// The longest times to live of what some agents hold.
-type Longest = Vec<(String, Span)>;
+type Longest = Vec<(AgentName, Span)>;
 
 /// An id for the message, the rows of the recipients, all of them known, and what they are judged by: one look at the
 /// store.
-fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>, Longest)> {
+fn known(unit: &mut Unit<'_>, to: &[AgentName]) -> Result<(MessageId, Vec<agent::Row>, Longest)> {
     let project = unit.project.id.clone();
-    let fresh = unit.draw_next(id::Sort::Message);
+    let fresh = unit.draw_next();
     let recipients: Vec<_> = to.iter().map(|to| agent::get(&project, to)).collect();
     let statements = (recipients, hold::longest(&project, to, unit.now), table::exists(&project, &fresh));
     let (found, longest, taken) = unit.tx.fetch(statements)?;
@@ -169,5 +169,5 @@ fn known(unit: &mut Unit<'_>, to: &[String]) -> Result<(String, Vec<agent::Row>,
             None => return Err(unit.unknown_agent(name)?),
         }
     }
-    Ok((if taken { unit.redraw(id::Sort::Message)? } else { fresh }, agents, longest))
+    Ok((if taken { unit.redraw()? } else { fresh }, agents, longest))
 }

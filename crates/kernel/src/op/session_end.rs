@@ -52,7 +52,7 @@ impl Operation for SessionEnd {
         let me = unit.me();
         fired(unit, &self.tool, &self.event)?;
         if self.goes_on() {
-            return Ok(shape::SessionEnded { agent: me.to_owned(), over: false, freed: Vec::new(), lessons: 0 });
+            return Ok(shape::SessionEnded { agent: me.clone(), over: false, freed: Vec::new(), lessons: 0 });
         }
         let process = sessions::process(unit.call);
         if process.host.is_empty() {
@@ -68,13 +68,13 @@ impl Operation for SessionEnd {
             !row.seen.ended && !dead
         });
         if others.count() > 0 {
-            return Ok(shape::SessionEnded { agent: me.to_owned(), over: false, freed: Vec::new(), lessons: 0 });
+            return Ok(shape::SessionEnded { agent: me.clone(), over: false, freed: Vec::new(), lessons: 0 });
         }
         // Before anything of it ends; a lesson that cannot be written fails the call.
         let lessons = super::lessons::learn(unit)?.len();
         let freed = settle::session_ended(unit, me)?;
         agent::ended(unit.tx, &project, me, unit.now)?;
         settle::gone(unit, me)?;
-        Ok(shape::SessionEnded { agent: me.to_owned(), over: true, freed, lessons })
+        Ok(shape::SessionEnded { agent: me.clone(), over: true, freed, lessons })
     }
 }

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::hold::Ending;
+use tenure_core::hold::{Ended, Ending};
 use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
 use tenure_core::{Error, Kind, Result, Time, event};
-use tenure_store::table::{event as log, hold, path, session as table, task};
+use tenure_store::table::{event as log, path, session as table, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use super::tool_used::{check_word, fired};
@@ -90,7 +90,7 @@ impl Operation for SessionStart {
             settle::died(unit, agent)?;
         }
         fired(unit, &self.tool, &self.event)?;
-        let focus = unit.focus().to_owned();
+        let focus = unit.focus().cloned();
         Ok(shape::SessionStarted { agent: answer.agent, second_of: answer.second_of, focus, left_behind })
     }
 }
@@ -104,13 +104,14 @@ const LOOKED_AT: usize = 200;
 /// What the actor held when its session ended that began at some time, as far as it was not given back before. A model that
 /// goes on with its conversation believes that it still has it.
 fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::LeftBehind>> {
-    let (project, me, focus) = (unit.project.id.clone(), unit.me(), unit.focus().to_owned());
+    let (project, me, focus) = (unit.project.id.clone(), unit.me(), unit.focus().cloned());
     let mut ended_at = Time(0);
     let mut task = None;
-    if let Some(full) = if focus.is_empty() { None } else { unit.tx.fetch(task::get(&project, &focus))? } {
+    let full = focus.as_ref().map(|focus| task::get(&project, focus));
+    if let (Some(full), Some(focus)) = (unit.tx.fetch(full)?.flatten(), focus) {
         let filter = log::Filter {
-            subject: focus.clone(),
-            kind: event::kind::HOLD_EXPIRED.to_owned(),
+            subject: Some(focus.to_string()),
+            kind: Some(event::kind::HOLD_EXPIRED.to_owned()),
             ..log::Filter::default()
         };
         let last = unit.tx.fetch(log::page(&project, &filter, (0, i64::MAX), true, 1))?.pop();
@@ -119,10 +120,11 @@ fn left_behind(unit: &mut Unit<'_>, began_at: Time) -> Result<Option<shape::Left
             (ended_at, task) = (last.at, Some(focus));
         }
     }
-    let lost = |row: &hold::Row| row.ended_at >= began_at && row.ended_how == Ending::Expired.as_str();
+    let lost = |row: &Ended| row.at >= began_at && row.how == Ending::Expired;
     let mut paths: Vec<String> = Vec::new();
-    for row in path::past_of(unit.tx, &project, me, LOOKED_AT)?.into_iter().filter(lost) {
-        ended_at = ended_at.max(row.ended_at);
+    for row in path::past_of(unit.tx, &project, me, LOOKED_AT)? {
+        let Some(ended) = row.ended.filter(lost) else { continue };
+        ended_at = ended_at.max(ended.at);
         if !paths.contains(&row.subject) {
             paths.push(row.subject);
         }

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
-use tenure_core::{Error, Kind, Result, Span, Time, event, id, text};
+use tenure_core::name::{AgentName, ProjectKey};
+use tenure_core::{Error, Kind, Result, Span, event, text};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};
@@ -17,7 +18,7 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct TokenAdd {
     /// Whose it is: `person:NAME`, `service:NAME` or the name of an agent.
-    pub principal: String,
+    pub principal: AgentName,
     /// The SHA-256 of the secret, in hexadecimal.
     pub hash: String,
     /// What it is for: at most 200 characters on one line.
@@ -28,7 +29,7 @@ pub struct TokenAdd {
     pub role: Option<Role>,
     /// The keys of the projects it is good for, at most 100; all without it.
     #[serde(default)]
-    pub projects: Option<Vec<String>>,
+    pub projects: Option<Vec<ProjectKey>>,
     /// How long it lives, 1 second to 365 days; 90 days without it.
     #[serde(default)]
     pub expires_in_s: Option<i64>,
@@ -79,15 +80,14 @@ impl Operation for TokenAdd {
             keys
         });
         let row = token::Row {
-            id: unit.redraw(id::Sort::Token)?,
+            id: unit.redraw()?,
             principal: self.principal.clone(),
             label: self.label.clone(),
             scope: Scope { role: self.role, projects },
             created_at: unit.now,
-            created_by: unit.me().to_owned(),
+            created_by: unit.me().clone(),
             expires_at: unit.now + self.lifetime()?,
-            revoked_at: Time(0),
-            revoked_by: String::new(),
+            revoked: None,
         };
         token::insert(unit.tx, &row, &self.hash)?;
         let data = json!({

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::TokenId;
 use tenure_core::{Result, event, id};
 use tenure_store::table::token;
 
@@ -16,7 +17,7 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct TokenRevoke {
     /// The token's id.
-    pub token: String,
+    pub token: TokenId,
 }
 
 impl Operation for TokenRevoke {
@@ -36,10 +37,10 @@ impl Operation for TokenRevoke {
         let found = token::get(unit.tx, &self.token)?;
         let mut row = found.ok_or_else(|| id::unknown(&self.token, id::Sort::Token))?;
         // Revoking a token twice succeeds and keeps the first time.
-        if row.revoked_at.0 == 0 {
-            row.revoked_at = unit.now;
-            unit.me().clone_into(&mut row.revoked_by);
-            token::revoke(unit.tx, &row.id, row.revoked_at, &row.revoked_by)?;
+        if row.revoked.is_none() {
+            row.revoked = Some(token::Revoked { at: unit.now, by: unit.me().clone() });
+            let me = unit.me();
+            token::revoke(unit.tx, &row.id, unit.now, me)?;
             let data = json!({ "principal": row.principal, "label": row.label });
             unit.append(event::kind::TOKEN_REVOKED, &row.id, "", None, &data)?;
         }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tenure_core::id::or_empty;
 use tenure_core::tool::{self, Past, Remark};
 use tenure_core::{Error, Result, Span, Time, event, redact, session};
 use tenure_store::Tx;
@@ -119,7 +120,7 @@ impl Operation for ToolUsed {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::ToolUsed> {
         let project = unit.project.id.clone();
         let me = unit.me();
-        let focus = unit.focus().to_owned();
+        let focus = unit.focus().cloned();
         fired(unit, &self.tool, &self.event)?;
         let process = sessions::process(unit.call);
         let one = table::One { agent: me, process: &process, tool: &self.tool, session: &self.session };
@@ -142,14 +143,14 @@ impl Operation for ToolUsed {
         }
         if !self.paths.is_empty() {
             let checkout = unit.checkout.clone();
-            let place = touched::Place { task: &focus, checkout: &checkout, agent: me };
+            let place = touched::Place { task: focus.as_ref(), checkout: checkout.as_ref(), agent: me };
             touched::put(unit.tx, &project, &place, &self.paths, unit.now)?;
         }
         let number = match said(unit.tx, &project, me, self)? {
             None => None,
-            Some(remark) => Some(remember(unit, self, remark, &focus)?),
+            Some(remark) => Some(remember(unit, self, remark, or_empty(focus.as_ref()))?),
         };
-        Ok(shape::ToolUsed { agent: me.to_owned(), number })
+        Ok(shape::ToolUsed { agent: me.clone(), number })
     }
 }
 

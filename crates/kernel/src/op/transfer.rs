@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::{Error, Kind, Result, event, id, name};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
+use tenure_core::{Error, Kind, Result, event, name};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths;
@@ -17,9 +19,9 @@ use crate::unit::{Grant, Unit};
 pub struct Transfer {
     /// The task; without it the one in focus.
     #[serde(default)]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The agent that gets it.
-    pub to: String,
+    pub to: AgentName,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
     pub fence: Option<i64>,
@@ -44,8 +46,8 @@ impl Operation for Transfer {
     }
 
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Transferred> {
-        let task = unit.meant(self.task.as_deref())?;
-        let (mut loaded, fresh) = unit.load_and_draw(&task, id::Sort::Hold)?;
+        let task = unit.meant(self.task.as_ref())?;
+        let (mut loaded, fresh) = unit.load_and_draw(&task)?;
         let (right, overrode) = unit.right_or_force(&loaded, self.fence, self.force)?;
         if right == Right::Late {
             return Err(Error::refused(
@@ -75,7 +77,7 @@ impl Operation for Transfer {
         let full = &mut loaded.full;
         let before = full.task.class();
         let next_number = unit.project.last_event + 1;
-        unit.end_hold(full, Ending::Transferred, next_number, overrode.as_deref())?;
+        unit.end_hold(full, Ending::Transferred, next_number, overrode.as_ref())?;
         let grant = Grant {
             kind: event::kind::HOLD_TRANSFERRED,
             data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
@@ -86,7 +88,7 @@ impl Operation for Transfer {
         full.task.updated_at = unit.now;
         unit.store_task(before, &full.task)?;
         let mut holds = vec![shape::Hold::granted(&hold, unit.now)];
-        holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_deref())?);
+        holds.extend(paths::hand_over(unit, loaded.bound, &to, overrode.as_ref())?);
         Ok(shape::Transferred { holds })
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::id::TaskId;
 use tenure_core::task::{Verb, transition};
 use tenure_core::{Result, event};
 use tenure_store::table::task;
@@ -17,7 +18,7 @@ use crate::unit::Unit;
 #[serde(deny_unknown_fields)]
 pub struct Unblock {
     /// The task.
-    pub task: String,
+    pub task: TaskId,
 }
 
 impl Operation for Unblock {
@@ -43,7 +44,7 @@ pub(crate) fn go_on(unit: &mut Unit<'_>, full: &mut task::Full, met: bool) -> Re
     unit.append(event::kind::TASK_UNBLOCKED, &id, "", None, &data)?;
     full.task.set_status(status);
     full.task.reason.clear();
-    full.task.blocked_on.clear();
+    full.task.blocked_on = None;
     full.task.version += 1;
     full.task.updated_at = unit.now;
     unit.store_task(before, &full.task)

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use tenure_core::hold::{Ending, Mode, lapsed};
+use tenure_core::id::{CheckoutId, TaskId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, event};
@@ -29,7 +31,7 @@ pub(crate) fn end_with_task(
     unit: &mut Unit<'_>,
     bound: Vec<hold::Row>,
     (how, number): (Ending, i64),
-    overrode: Option<&str>,
+    overrode: Option<&AgentName>,
 ) -> Result<()> {
     for row in bound {
         if lapsed(unit.now, row.expires_at) {
@@ -37,7 +39,7 @@ pub(crate) fn end_with_task(
             continue;
         }
         let how = if overrode.is_some() { Ending::Forced } else { how };
-        end(unit, &row, how, Some(number), json!({ "task": row.task, "overrode": overrode }))?;
+        end(unit, &row, how, Some(number), json!({ "task": or_empty(row.task.as_ref()), "overrode": overrode }))?;
     }
     Ok(())
 }
@@ -45,18 +47,19 @@ pub(crate) fn end_with_task(
 /// Grants the paths of a lapsed task to whoever has taken it over, where they are free. `last` is the fence of the hold
 /// that lapsed, and who had it. What was reserved before the task was taken, and again for it, is older than that fence;
 /// it ended after it.
-pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)) -> Result<Regained> {
+pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &AgentName)) -> Result<Regained> {
     let project = unit.project.id.clone();
-    let mut by_checkout: BTreeMap<String, Vec<hold::Row>> = BTreeMap::new();
+    let held_task = task.held_task();
+    let mut by_checkout: BTreeMap<Option<CheckoutId>, Vec<hold::Row>> = BTreeMap::new();
     // The newest hold on a pattern says what became of it: what was given back since is not wanted.
-    let mut newest: BTreeMap<(String, String), hold::Row> = BTreeMap::new();
-    for row in path::last_of_task(unit.tx, &project, &task.subject, last)? {
+    let mut newest: BTreeMap<(Option<CheckoutId>, String), hold::Row> = BTreeMap::new();
+    for row in path::last_of_task(unit.tx, &project, &task.subject, (last.0, last.1))? {
         if row.fence < task.fence {
             newest.insert((row.checkout.clone(), row.subject.clone()), row);
         }
     }
-    let mut lapsed: Vec<hold::Row> =
-        newest.into_values().filter(|row| row.ended_how == Ending::Expired.as_str()).collect();
+    let has_expired = |row: &hold::Row| row.ended.is_some_and(|ended| ended.how == Ending::Expired);
+    let mut lapsed: Vec<hold::Row> = newest.into_values().filter(has_expired).collect();
     lapsed.sort_by_key(|row| row.fence);
     for row in lapsed {
         by_checkout.entry(row.checkout.clone()).or_default().push(row);
@@ -64,10 +67,10 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
     let mut regained = Regained::default();
     for (checkout, lost) in by_checkout {
         let patterns = lost.iter().map(pattern).collect::<Result<Vec<_>>>()?;
-        let mut around = around(unit, &checkout, &patterns)?;
+        let mut around = around(unit, checkout.as_ref(), &patterns)?;
         for (at, row) in lost.iter().enumerate() {
             let asked = &patterns[at..=at];
-            let wanted = Wanted { agent: &task.holder, checkout: &checkout, mode: row.mode, patterns: asked };
+            let wanted = Wanted { agent: &task.holder, checkout: checkout.as_ref(), mode: row.mode, patterns: asked };
             let (tx, sight) = unit.look();
             match line::decide(tx, &sight, &wanted, &around)? {
                 Ok(steps) if steps == [Step::Grant] => {
@@ -75,12 +78,12 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
                     let granting = Granting {
                         pattern: &patterns[at],
                         mode: row.mode,
-                        checkout: &checkout,
+                        checkout: checkout.as_ref(),
                         holder: &task.holder,
-                        task: &task.subject,
+                        task: held_task.as_ref(),
                         reason: &row.reason,
                         until: (task.expires_at, task.ttl),
-                        place: "",
+                        place: None,
                     };
                     let data = json!({ "lapsed_from": row.holder });
                     let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
@@ -98,13 +101,13 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
 }
 
 /// Refuses to hand a task over where the paths that go with it would stand in the way of something that stays.
-pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row], to: &str) -> Result<()> {
+pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &TaskId, bound: &[hold::Row], to: &AgentName) -> Result<()> {
     let project = unit.project.id.clone();
     for row in bound {
         let moved = [pattern(row)?];
-        let checkouts = scope(unit.tx, &project, &row.checkout)?;
-        let wanted = Wanted { agent: to, checkout: &row.checkout, mode: row.mode, patterns: &moved };
-        let site = super::site(unit, &row.checkout)?;
+        let checkouts = scope(unit.tx, &project, row.checkout.as_ref())?;
+        let wanted = Wanted { agent: to, checkout: row.checkout.as_ref(), mode: row.mode, patterns: &moved };
+        let site = super::site(unit, row.checkout.as_ref())?;
         let (tx, sight) = unit.look();
         let around = super::look_around(tx, &sight, (site, &checkouts), &moved)?;
         let mut others = Vec::new();
@@ -116,7 +119,7 @@ pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row],
         let nested = around.nested.into_iter().filter(|one| one.blocks((to, row.mode), &around.site, &moved));
         others.extend(nested.map(|one| one.row));
         for other in others {
-            let stays = other.task != task && !lapsed(unit.now, other.expires_at);
+            let stays = other.task.as_ref() != Some(task) && !lapsed(unit.now, other.expires_at);
             if stays {
                 let shown = cut(&other.subject, 120);
                 return Err(Error::refused(
@@ -138,8 +141,8 @@ pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row],
 pub(crate) fn hand_over(
     unit: &mut Unit<'_>,
     bound: Vec<hold::Row>,
-    to: &str,
-    overrode: Option<&str>,
+    to: &AgentName,
+    overrode: Option<&AgentName>,
 ) -> Result<Vec<shape::Hold>> {
     let project = unit.project.id.clone();
     let mut moved = Vec::new();
@@ -149,7 +152,7 @@ pub(crate) fn hand_over(
             continue;
         }
         let its = pattern(&row)?;
-        let checkouts = scope(unit.tx, &project, &row.checkout)?;
+        let checkouts = scope(unit.tx, &project, row.checkout.as_ref())?;
         let same = |other: &hold::Row| {
             other.holder == to
                 && other.subject == row.subject
@@ -162,7 +165,7 @@ pub(crate) fn hand_over(
         if has {
             // Both share it: one row for a holder and a pattern is enough.
             debug_assert_eq!(row.mode, Mode::Shared);
-            end(unit, &row, Ending::Transferred, None, json!({ "task": row.task }))?;
+            end(unit, &row, Ending::Transferred, None, json!({ "task": or_empty(row.task.as_ref()) }))?;
             continue;
         }
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
@@ -172,12 +175,12 @@ pub(crate) fn hand_over(
         let granting = Granting {
             pattern: &its,
             mode: row.mode,
-            checkout: &row.checkout,
+            checkout: row.checkout.as_ref(),
             holder: to,
-            task: &row.task,
+            task: row.task.as_ref(),
             reason: &row.reason,
             until: (row.expires_at, row.ttl),
-            place: "",
+            place: None,
         };
         let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
         let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;

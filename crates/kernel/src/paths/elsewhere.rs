@@ -1,6 +1,8 @@
 //! The same files in two checkouts: nobody stands in anybody's way, and both are told.
 
 use tenure_core::hold::Mode;
+use tenure_core::id::CheckoutId;
+use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Wanted, meets_elsewhere};
 use tenure_core::{Result, Time};
@@ -19,7 +21,7 @@ const OWN_MAX: usize = 500;
 pub(crate) struct Sight<'a> {
     pub(crate) project: &'a str,
     pub(crate) now: Time,
-    pub(crate) dead: &'a [String],
+    pub(crate) dead: &'a [AgentName],
     pub(crate) checkouts: &'a Checkouts,
 }
 
@@ -27,22 +29,22 @@ pub(crate) struct Sight<'a> {
 pub(crate) struct Own {
     pub(crate) pattern: Pattern,
     pub(crate) mode: Mode,
-    pub(crate) checkout: String,
+    pub(crate) checkout: Option<CheckoutId>,
     /// Since when.
     pub(crate) since: Time,
 }
 
 /// The holds of others that have a file in common with what an agent holds in another checkout, the newest meeting first.
-pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &str, own: &[Own]) -> Result<Vec<Elsewhere>> {
+pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &AgentName, own: &[Own]) -> Result<Vec<Elsewhere>> {
     let own: Vec<(&Own, String)> =
-        own.iter().filter(|one| !one.checkout.is_empty()).map(|one| (one, one.pattern.prefix())).collect();
+        own.iter().filter(|one| one.checkout.is_some()).map(|one| (one, one.pattern.prefix())).collect();
     if own.is_empty() || !sight.checkouts.are_several() {
         return Ok(Vec::new());
     }
     let first = &own[0].0.checkout;
     let one_place = own.iter().all(|(one, _)| one.checkout == *first);
-    let others: Vec<String> =
-        sight.checkouts.ids().filter(|id| !(one_place && id == first)).map(str::to_owned).collect();
+    let is_other = |id: &&CheckoutId| !(one_place && Some(*id) == first.as_ref());
+    let others: Vec<Option<CheckoutId>> = sight.checkouts.ids().filter(is_other).cloned().map(Some).collect();
     let patterns: Vec<Pattern> = own.iter().map(|(one, _)| one.pattern.clone()).collect();
     let mut found: Vec<(Time, i64, Elsewhere)> = Vec::new();
     for row in candidates(tx, sight.project, &others, &patterns)? {
@@ -51,7 +53,7 @@ pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &str, own: &[Own]) -> R
         }
         let (its, begins) = (held(&row)?, its_prefix(&row)?);
         let meets = |(one, prefix): &&(&Own, String)| {
-            let wanted = Wanted { agent: me, checkout: &one.checkout, mode: one.mode, patterns: &[] };
+            let wanted = Wanted { agent: me, checkout: one.checkout.as_ref(), mode: one.mode, patterns: &[] };
             // What does not begin alike has no file in common, and most pairs do not.
             (begins.starts_with(prefix.as_str()) || prefix.starts_with(&begins))
                 && meets_elsewhere(&its, &wanted, &one.pattern)
@@ -76,7 +78,7 @@ fn its_prefix(row: &hold::Row) -> Result<String> {
 }
 
 /// The same of everything that an agent holds.
-pub(crate) fn of_agent(tx: &mut dyn Tx, sight: &Sight<'_>, agent: &str) -> Result<Vec<Elsewhere>> {
+pub(crate) fn of_agent(tx: &mut dyn Tx, sight: &Sight<'_>, agent: &AgentName) -> Result<Vec<Elsewhere>> {
     if !sight.checkouts.are_several() {
         return Ok(Vec::new());
     }

@@ -1,7 +1,9 @@
 //! Many files at once, such as those of a commit, against the patterns that are held.
 
 use tenure_core::Result;
-use tenure_core::hold::lapsed;
+use tenure_core::hold::{HoldKind, lapsed};
+use tenure_core::id::CheckoutId;
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_store::Tx;
 use tenure_store::table::hold;
@@ -90,7 +92,7 @@ impl Files {
         &self,
         tx: &mut dyn Tx,
         project: &str,
-        checkouts: &[String],
+        checkouts: &[Option<CheckoutId>],
     ) -> Result<Vec<(hold::Row, Pattern)>> {
         if self.sorted.is_empty() {
             return Ok(Vec::new());
@@ -113,14 +115,14 @@ impl Files {
 }
 
 /// All holds on paths in some checkouts that have not been ended, read a page at a time.
-fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold::Row>> {
+fn all(tx: &mut dyn Tx, project: &str, checkouts: &[Option<CheckoutId>]) -> Result<Vec<hold::Row>> {
     const PAGE: usize = 1_000;
     let mut found: Vec<hold::Row> = Vec::new();
     let mut after = (tenure_core::Time(i64::MIN), String::new());
     loop {
-        let page = tx.fetch(hold::page(project, hold::PATH, (after.0, &after.1), PAGE))?;
+        let page = tx.fetch(hold::page(project, Some(HoldKind::Path), (after.0, &after.1), PAGE))?;
         let Some(last) = page.last() else { return Ok(found) };
-        after = (last.expires_at, last.id.clone());
+        after = (last.expires_at, last.id.to_string());
         let more = page.len() == PAGE;
         let mut page = page;
         super::as_found(tx, project, &mut page)?;
@@ -132,7 +134,7 @@ fn all(tx: &mut dyn Tx, project: &str, checkouts: &[String]) -> Result<Vec<hold:
 }
 
 /// Whether a hold that has not been ended counts: its time is not over, and its holder is not proven dead.
-pub(crate) fn counts(row: &hold::Row, now: tenure_core::Time, dead: &[String]) -> bool {
+pub(crate) fn counts(row: &hold::Row, now: tenure_core::Time, dead: &[AgentName]) -> bool {
     !lapsed(now, row.expires_at) && !dead.contains(&row.holder)
 }
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tenure_core::hold::Ending;
+use tenure_core::hold::{Ended, Ending};
+use tenure_core::id::CheckoutId;
+use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result};
@@ -19,15 +21,14 @@ const COMPARED: usize = 100;
 
 /// Whether a hold that is over was lost, and not given back.
 pub(crate) fn is_lost(row: &hold::Row) -> bool {
-    ["", Ending::Expired.as_str(), Ending::Forced.as_str()].contains(&row.ended_how.as_str())
+    row.ended.is_none_or(|ended| matches!(ended.how, Ending::Expired | Ending::Forced))
 }
 
-/// The newest ended hold of an agent that had a file in common with a pattern, in one checkout or, where that is empty, in
-/// any.
+/// The newest ended hold of an agent that had a file in common with a pattern, in one checkout, or without one in any.
 pub(crate) fn last_own(
     tx: &mut dyn Tx,
     project: &str,
-    (agent, here): (&str, &str),
+    (agent, here): (&AgentName, Option<&CheckoutId>),
     asked: &Pattern,
 ) -> Result<Option<hold::Row>> {
     let prefixes: BTreeSet<String> = asked.shorter_prefixes().into_iter().collect();
@@ -37,7 +38,7 @@ pub(crate) fn last_own(
     let (lost, below) = tx.fetch((path::lost(project, agent, &prefixes, COMPARED), below))?;
     let mut newest: Option<hold::Row> = None;
     for row in lost.into_iter().chain(below.into_iter().flatten()) {
-        let meets = here.is_empty() || row.checkout.is_empty() || row.checkout == here;
+        let meets = here.is_none() || row.checkout.is_none() || row.checkout.as_ref() == here;
         let is_newer = newest.as_ref().is_none_or(|newest| row.fence > newest.fence);
         if meets && is_newer && pattern(&row)?.overlap(asked).is_some() {
             newest = Some(row);
@@ -49,16 +50,16 @@ pub(crate) fn last_own(
 /// The refusal of whoever lost a hold: when, to whom, and who has it now.
 pub(crate) fn stale(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
     let now_with = now_with(unit, row)?;
-    let ended_by = match row.ended_how.as_str() {
-        how if how == Ending::Forced.as_str() => {
-            let filter = log::Filter { hold: row.id.clone(), ..log::Filter::default() };
+    let ended_by = match row.ended {
+        Some(Ended { how: Ending::Forced, .. }) => {
+            let filter = log::Filter { hold: Some(row.id.clone()), ..log::Filter::default() };
             let last = unit.tx.fetch(log::page(&unit.project.id, &filter, (0, i64::MAX), true, 1))?.pop();
             last.map(|event| event.actor)
         }
         _ => None,
     };
     let shown = cut(&row.subject, 120);
-    let ended_at = if row.ended_at.0 == 0 { row.expires_at } else { row.ended_at };
+    let ended_at = row.ended.map_or(row.expires_at, |ended| ended.at);
     let how = match &ended_by {
         Some(by) => format!("{by} ended it at {ended_at}"),
         None => format!("it lapsed at {ended_at}"),
@@ -94,7 +95,7 @@ fn now_with(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Option<hold::Row>> {
         return Ok(None);
     }
     let asked = [pattern(row)?];
-    for other in live(unit, &row.checkout, &asked)? {
+    for other in live(unit, row.checkout.as_ref(), &asked)? {
         if other.holder != me && other.fence > row.fence && pattern(&other)?.overlap(&asked[0]).is_some() {
             return Ok(Some(other));
         }

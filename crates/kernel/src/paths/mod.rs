@@ -11,11 +11,13 @@ mod refusal;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use tenure_core::hold::{Ending, Mode, Renewal, lapsed};
+use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
+use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Span, Time, event, id};
+use tenure_core::{Error, Result, Span, Time, event};
 use tenure_store::error::corrupt;
 use tenure_store::table::checkout::Near;
 use tenure_store::table::{checkout, hold, path};
@@ -68,16 +70,16 @@ pub(crate) fn pattern(row: &hold::Row) -> Result<Pattern> {
 
 /// A row as a decision sees it.
 pub(crate) fn held(row: &hold::Row) -> Result<Held<'_>> {
-    Ok(Held { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: &row.checkout })
+    Ok(Held { holder: &row.holder, pattern: pattern(row)?, mode: row.mode, checkout: row.checkout.as_ref() })
 }
 
-/// The checkouts whose holds meet a request in one of them, or, where that is empty, in all of them.
-pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<String>> {
-    let mut checkouts = vec![String::new()];
-    if here.is_empty() {
-        checkouts.extend(tx.fetch(checkout::all(project))?.into_iter().map(|known| known.id));
-    } else {
-        checkouts.push(here.to_owned());
+/// The checkouts whose holds meet a request in one of them, or without one in all of them. None stands for the holds that
+/// are about all checkouts.
+pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: Option<&CheckoutId>) -> Result<Vec<Option<CheckoutId>>> {
+    let mut checkouts = vec![None];
+    match here {
+        Some(here) => checkouts.push(Some(here.clone())),
+        None => checkouts.extend(tx.fetch(checkout::all(project))?.into_iter().map(|known| Some(known.id))),
     }
     Ok(checkouts)
 }
@@ -86,7 +88,7 @@ pub(crate) fn scope(tx: &mut dyn Tx, project: &str, here: &str) -> Result<Vec<St
 pub(crate) fn candidates(
     tx: &mut dyn Tx,
     project: &str,
-    checkouts: &[String],
+    checkouts: &[Option<CheckoutId>],
     patterns: &[Pattern],
 ) -> Result<Vec<hold::Row>> {
     tx.fetch(candidate_statements(project, checkouts, patterns).map(merged))
@@ -95,14 +97,14 @@ pub(crate) fn candidates(
 /// The statements that read them; see [`merged`].
 pub(crate) fn candidate_statements(
     project: &str,
-    checkouts: &[String],
+    checkouts: &[Option<CheckoutId>],
     patterns: &[Pattern],
 ) -> Vec<Statement<Vec<hold::Row>>> {
     let prefixes: BTreeSet<String> = patterns.iter().flat_map(Pattern::shorter_prefixes).collect();
     let prefixes: Vec<String> = prefixes.into_iter().collect();
     let ranges: BTreeSet<(String, String)> = patterns.iter().filter_map(Pattern::longer_prefixes).collect();
     let mut statements = Vec::with_capacity(checkouts.len() * (1 + ranges.len()));
-    for checkout in checkouts {
+    for checkout in checkouts.iter().map(Option::as_ref) {
         statements.push(path::shorter(project, checkout, &prefixes));
         statements.extend(ranges.iter().map(|(begin, end)| path::longer(project, checkout, begin, end)));
     }
@@ -131,7 +133,7 @@ pub(crate) struct Around {
 pub(crate) fn look_around(
     tx: &mut dyn Tx,
     sight: &Sight<'_>,
-    (site, scope): (Site, &[String]),
+    (site, scope): (Site, &[Option<CheckoutId>]),
     patterns: &[Pattern],
 ) -> Result<Around> {
     let view = sight.view();
@@ -145,21 +147,21 @@ pub(crate) fn look_around(
     Ok(Around { live, nested, near, site })
 }
 
-/// Where a request of an op is, in one checkout or, where that is empty, in all of them.
-pub(crate) fn site(unit: &mut Unit<'_>, here: &str) -> Result<Site> {
+/// Where a request of an op is: in one checkout, or without one in all of them.
+pub(crate) fn site(unit: &mut Unit<'_>, here: Option<&CheckoutId>) -> Result<Site> {
     let project = unit.project.id.clone();
     match &unit.call.checkout {
         // The usual case: it is where the call comes from, and nothing has to be read.
-        Some(place) if !here.is_empty() && here == unit.checkout => {
+        Some(place) if here.is_some() && here == unit.checkout.as_ref() => {
             let tops = vec![Top { host: place.host.clone(), path: place.path.clone() }];
-            Ok(Site { project, checkout: here.to_owned(), tops })
+            Ok(Site { project, checkout: here.cloned(), tops })
         }
         _ => Ok(Checkouts::of(unit)?.site(&project, here)),
     }
 }
 
 /// What is around a request of an op. What is over and does overlap it is ended first.
-pub(crate) fn around(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Around> {
+pub(crate) fn around(unit: &mut Unit<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Around> {
     let project = unit.project.id.clone();
     let site = site(unit, here)?;
     let scope = scope(unit.tx, &project, here)?;
@@ -175,7 +177,7 @@ fn is_over(unit: &Unit<'_>, row: &hold::Row) -> bool {
 }
 
 /// The live holds that may overlap some patterns. What is over and does overlap is ended first.
-pub(crate) fn live(unit: &mut Unit<'_>, here: &str, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
+pub(crate) fn live(unit: &mut Unit<'_>, here: Option<&CheckoutId>, patterns: &[Pattern]) -> Result<Vec<hold::Row>> {
     let project = unit.project.id.clone();
     let checkouts = scope(unit.tx, &project, here)?;
     let found = candidates(unit.tx, &project, &checkouts, patterns)?;
@@ -212,14 +214,14 @@ pub(crate) fn cut_short(unit: &mut Unit<'_>, row: &hold::Row, why: Option<&str>)
         "expires_at": row.expires_at,
         "ended_at": ended_at,
         "proven_dead": false,
-        "task": row.task,
-        "checkout": row.checkout,
+        "task": or_empty(row.task.as_ref()),
+        "checkout": or_empty(row.checkout.as_ref()),
     });
     if let Some(why) = why.filter(|_| !over) {
         data[why] = json!(true);
     }
-    if !row.place.is_empty() {
-        data["place"] = json!(row.place);
+    if let Some(place) = &row.place {
+        data["place"] = json!(place);
     }
     unit.freed = true;
     let cause = unit.append(event::kind::HOLD_EXPIRED, &row.subject, &row.id, None, &data)?;
@@ -242,7 +244,7 @@ pub(crate) fn end(
     data["fence"] = json!(row.fence);
     let kind = if row.is_name() { event::kind::LOCK_RELEASED } else { event::kind::PATH_RELEASED };
     if row.is_path() {
-        data["checkout"] = json!(row.checkout);
+        data["checkout"] = json!(or_empty(row.checkout.as_ref()));
     }
     let number = unit.append(kind, &row.subject, &row.id, cause, &data)?;
     unit.ended(&row.id, row.asked, how, number);
@@ -254,47 +256,46 @@ pub(crate) fn end(
 pub(crate) struct Granting<'a> {
     pub(crate) pattern: &'a Pattern,
     pub(crate) mode: Mode,
-    pub(crate) checkout: &'a str,
-    pub(crate) holder: &'a str,
-    pub(crate) task: &'a str,
+    pub(crate) checkout: Option<&'a CheckoutId>,
+    pub(crate) holder: &'a AgentName,
+    pub(crate) task: Option<&'a TaskId>,
     pub(crate) reason: &'a str,
     pub(crate) until: (Time, Span),
-    /// The place that it is offered to; empty for none.
-    pub(crate) place: &'a str,
+    /// The place that it is offered to.
+    pub(crate) place: Option<&'a PlaceId>,
 }
 
 /// Grants a hold on a path: the fence is the number of the event that says so.
 pub(crate) fn grant(
     unit: &mut Unit<'_>,
-    fresh: String,
+    fresh: HoldId,
     granting: &Granting<'_>,
     (kind, mut data): (&str, Value),
 ) -> Result<hold::Row> {
     let (expires_at, ttl) = granting.until;
     data["holder"] = json!(granting.holder);
     data["mode"] = json!(granting.mode.as_str());
-    data["checkout"] = json!(granting.checkout);
-    data["task"] = json!(granting.task);
+    data["checkout"] = json!(or_empty(granting.checkout));
+    data["task"] = json!(or_empty(granting.task));
     data["reason"] = json!(granting.reason);
     data["ttl_s"] = json!(ttl.as_seconds());
     data["expires_at"] = json!(expires_at);
-    if !granting.place.is_empty() {
-        data["place"] = json!(granting.place);
+    if let Some(place) = granting.place {
+        data["place"] = json!(place);
     }
     let fence = unit.append(kind, granting.pattern.text(), &fresh, None, &data)?;
     let row = hold::Row {
-        kind: hold::PATH.to_owned(),
         mode: granting.mode,
         granted_at: unit.now,
         expires_at,
         ttl,
         reason: granting.reason.to_owned(),
-        checkout: granting.checkout.to_owned(),
+        checkout: granting.checkout.cloned(),
         folded: granting.pattern.case() == Case::Folded,
-        task: granting.task.to_owned(),
-        place: granting.place.to_owned(),
-        renewal: if granting.place.is_empty() { Renewal::Session } else { Renewal::Explicit },
-        ..hold::Row::of_task(fresh, granting.pattern.text(), granting.holder, fence)
+        task: granting.task.cloned(),
+        place: granting.place.cloned(),
+        renewal: if granting.place.is_none() { Renewal::Session } else { Renewal::Explicit },
+        ..hold::Row::new(fresh, (HoldKind::Path, granting.pattern.text()), granting.holder, fence)
     };
     path::insert(unit.tx, &unit.project.id, &row, &granting.pattern.prefix())?;
     unit.project.holds_issued += 1;
@@ -303,24 +304,24 @@ pub(crate) fn grant(
 
 /// A hold as the response shows it: with the place of its checkout.
 pub(crate) fn shown(unit: &mut Unit<'_>, row: &hold::Row) -> Result<shape::Hold> {
-    let mut hold = match row.ended_at.0 {
-        0 => shape::Hold::granted(row, unit.now),
-        _ => shape::Hold::of(row, None, unit.now),
+    let mut hold = match row.ended {
+        None => shape::Hold::granted(row, unit.now),
+        Some(_) => shape::Hold::of(row, None, unit.now),
     };
-    if !row.checkout.is_empty() {
+    if row.checkout.is_some() {
         Checkouts::of(unit)?.show(&mut hold);
     }
     Ok(hold)
 }
 
 /// Ids for some holds, all free.
-pub(crate) fn fresh_ids(unit: &mut Unit<'_>, count: usize) -> Result<Vec<String>> {
-    let mut drawn: Vec<String> = (0..count).map(|_| unit.draw_next(id::Sort::Hold)).collect();
+pub(crate) fn fresh_ids(unit: &mut Unit<'_>, count: usize) -> Result<Vec<HoldId>> {
+    let mut drawn: Vec<HoldId> = (0..count).map(|_| unit.draw_next()).collect();
     let taken = drawn.iter().map(|id| hold::exists(&unit.project.id, id));
     let taken = unit.tx.fetch(taken.collect::<Vec<_>>())?;
     for at in 0..count {
         while taken[at] || drawn[..at].contains(&drawn[at]) {
-            let again = unit.redraw(id::Sort::Hold)?;
+            let again = unit.redraw()?;
             if !drawn.contains(&again) {
                 drawn[at] = again;
                 break;

@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 use tenure_core::access::Role;
 use tenure_core::hold::{Mode, lapsed};
+use tenure_core::id::{CheckoutId, HoldId, ProjectId};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Candidates, Case, Form, Pattern};
 use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time};
@@ -30,7 +32,7 @@ pub(crate) struct Spot<'a> {
 /// A project that is not the one an op or a query is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
-    pub(crate) project: String,
+    pub(crate) project: ProjectId,
     pub(crate) label: String,
 }
 
@@ -72,7 +74,7 @@ pub(crate) struct View<'a> {
     /// The clock as it was read: no project's time is behind it.
     pub(crate) clock: Time,
     /// Agents of the project that are proven dead.
-    pub(crate) dead: &'a [String],
+    pub(crate) dead: &'a [AgentName],
 }
 
 impl View<'_> {
@@ -153,7 +155,7 @@ pub(crate) fn near<'a>(view: &View<'a>, spots: &[Spot<'_>]) -> impl Batch<Output
     let view = *view;
     at.chain(between).collect::<Vec<_>>().map(move |found| {
         let seen = found.into_iter().flatten().filter(|near| view.sees(near));
-        let all: BTreeMap<(String, String), Near> =
+        let all: BTreeMap<(ProjectId, CheckoutId), Near> =
             seen.map(|near| ((near.project.clone(), near.id.clone()), near)).collect();
         all.into_values().collect()
     })
@@ -185,11 +187,11 @@ struct Wanted {
 
 /// The holds around and inside that count and have a file in common with one of some patterns.
 pub(crate) fn holds(tx: &mut dyn Tx, view: &View<'_>, near: &[Near], spots: &[Spot<'_>]) -> Result<Vec<Nested>> {
-    let mut wanted: BTreeMap<(&str, &str), Wanted> = BTreeMap::new();
+    let mut wanted: BTreeMap<(&ProjectId, Option<&CheckoutId>), Wanted> = BTreeMap::new();
     for near in near {
         for spot in spots {
             for candidates in spot.site.tops.iter().flat_map(|top| candidates(near, spot, top)) {
-                for checkout in ["", near.id.as_str()] {
+                for checkout in [None, Some(&near.id)] {
                     let wanted = wanted.entry((&near.project, checkout)).or_default();
                     wanted.shorter.extend(candidates.shorter.iter().cloned());
                     wanted.longer.extend(candidates.longer.clone());
@@ -203,22 +205,22 @@ pub(crate) fn holds(tx: &mut dyn Tx, view: &View<'_>, near: &[Near], spots: &[Sp
     let (mut whose, mut statements) = (Vec::new(), Vec::new());
     for ((project, checkout), wanted) in &wanted {
         let shorter: Vec<String> = wanted.shorter.iter().cloned().collect();
-        statements.push(path::shorter(project, checkout, &shorter));
-        statements.extend(wanted.longer.iter().map(|(begin, end)| path::longer(project, checkout, begin, end)));
+        statements.push(path::shorter(project, *checkout, &shorter));
+        statements.extend(wanted.longer.iter().map(|(begin, end)| path::longer(project, *checkout, begin, end)));
         whose.resize(statements.len(), *project);
     }
-    let mut seen: BTreeSet<(&str, String)> = BTreeSet::new();
+    let mut seen: BTreeSet<(&ProjectId, HoldId)> = BTreeSet::new();
     let mut all = Vec::new();
     for (project, rows) in whose.into_iter().zip(tx.fetch(statements)?) {
         for row in rows {
             if !view.counts(project, &row) || !seen.insert((project, row.id.clone())) {
                 continue;
             }
-            let its = near.iter().filter(|near| near.project == project);
-            let its: Vec<&Near> = its.filter(|near| row.checkout.is_empty() || row.checkout == near.id).collect();
+            let its = near.iter().filter(|near| near.project == *project);
+            let its: Vec<&Near> = its.filter(|near| row.checkout.as_ref().is_none_or(|id| *id == near.id)).collect();
             let Some(first) = its.first() else { continue };
             let tops = its.iter().map(|near| near.top.clone()).collect();
-            let site = Site { project: project.to_owned(), checkout: row.checkout.clone(), tops };
+            let site = Site { project: project.clone(), checkout: row.checkout.clone(), tops };
             let nested = Nested { pattern: super::pattern(&row)?, owner: view.owner(first), site, row };
             let meets = |spot: &Spot<'_>| spot.patterns.iter().any(|pattern| nested.overlaps(spot.site, pattern));
             if spots.iter().any(meets) {
@@ -232,7 +234,8 @@ pub(crate) fn holds(tx: &mut dyn Tx, view: &View<'_>, near: &[Near], spots: &[Sp
 
 /// What of a checkout may overlap patterns at a top. What is of the same checkout is looked up without this.
 fn candidates(near: &Near, spot: &Spot<'_>, top: &Top) -> Vec<Candidates> {
-    let is_own = near.project == spot.site.project && (near.id == spot.site.checkout || near.top == *top);
+    let is_own =
+        near.project == spot.site.project && (spot.site.checkout.as_ref() == Some(&near.id) || near.top == *top);
     match (near.top.dir_of(top), top.dir_of(&near.top)) {
         (Some(dir), _) => spot.patterns.iter().map(|pattern| pattern.candidates_around(&dir)).collect(),
         (_, Some(dir)) => spot.patterns.iter().filter_map(|pattern| pattern.candidates_in(&dir)).collect(),

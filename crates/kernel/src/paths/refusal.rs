@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 use tenure_core::line::Thing;
+use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, Span, Time, text};
@@ -29,7 +30,7 @@ enum One<'a> {
 }
 
 impl One<'_> {
-    fn holder(&self) -> &str {
+    fn holder(&self) -> &AgentName {
         match self {
             One::Hold(row) => &row.holder,
             One::Nested(nested) => &nested.row.holder,
@@ -74,11 +75,11 @@ fn all(in_the_way: &InTheWay) -> Vec<One<'_>> {
 }
 
 /// The holders of all that stand in the way, where not all of that is named.
-pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<String> {
+pub(crate) fn holders(in_the_way: &InTheWay) -> Vec<AgentName> {
     if in_the_way.total() <= BLOCKERS_MAX {
         return Vec::new();
     }
-    let mut holders: Vec<String> = all(in_the_way).iter().map(|one| one.holder().to_owned()).collect();
+    let mut holders: Vec<AgentName> = all(in_the_way).iter().map(|one| one.holder().to_owned()).collect();
     let mut seen = HashSet::new();
     holders.retain(|holder| seen.insert(holder.clone()));
     holders.truncate(HOLDERS_MAX);
@@ -128,7 +129,7 @@ pub(crate) fn nested_views(tx: &mut dyn Tx, nested: &[Nested], now: Time) -> Res
         let mut view = Hold::of(&one.row, agents.get(tx, whose, &one.row.holder)?, now);
         let top = one.site.tops.first().map(|top| top.path.clone());
         let name = top.as_deref().and_then(|top| top.rsplit('/').next()).map(str::to_owned);
-        view.checkout_id = view.checkout.take();
+        view.checkout_id = view.checkout.take().map(Into::into);
         (view.checkout, view.checkout_name) = (top, name);
         view.project = one.owner.as_ref().map(|owner| owner.label.clone());
         views.push(view);

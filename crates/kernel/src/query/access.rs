@@ -1,6 +1,7 @@
 //! Who a secret belongs to and what it may, and the lists that people read of it.
 
 use tenure_core::access::{self, Grants, Scope};
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time, hold, id};
 use tenure_store::Tx;
 use tenure_store::table::{login, member, principal, project, token, web_session};
@@ -40,7 +41,7 @@ impl Kernel {
         access::hash(hash)?;
         self.of_store(|tx, now| {
             let Some(found) = token::of_hash(tx, hash)? else { return Ok(None) };
-            if found.revoked_at.0 != 0 || hold::lapsed(now, found.expires_at) {
+            if found.revoked.is_some() || hold::lapsed(now, found.expires_at) {
                 return Ok(None);
             }
             grants(tx, found.principal, found.scope)
@@ -52,7 +53,7 @@ impl Kernel {
         access::hash(hash)?;
         self.of_store(|tx, now| {
             let Some(found) = web_session::get(tx, hash)? else { return Ok(None) };
-            if found.revoked_at.0 != 0 || hold::lapsed(now, found.expires_at) {
+            if found.revoked_at.is_some() || hold::lapsed(now, found.expires_at) {
                 return Ok(None);
             }
             let grants = grants(tx, found.principal, Scope::default())?;
@@ -83,7 +84,7 @@ impl Kernel {
         of.map(access::principal).transpose()?;
         self.ask(&in_store(call), |tx, scene| {
             let found = token::list(tx, of, cursor.unwrap_or_default(), rows + 1)?;
-            Ok(page(found, rows, cursor, |row| row.id.clone(), |row| shape::Token::of(row, scene.now)))
+            Ok(page(found, rows, cursor, |row| row.id.to_string(), |row| shape::Token::of(row, scene.now)))
         })
     }
 
@@ -94,7 +95,9 @@ impl Kernel {
             return Err(id::unknown(typed, id::Sort::Token));
         }
         let prefix = if typed.starts_with("k-") { typed.to_owned() } else { format!("k-{typed}") };
-        self.ask(&in_store(call), |tx, _| id::resolve(&prefix, id::Sort::Token, token::beginning(tx, &prefix, 11)?))
+        self.ask(&in_store(call), |tx, _| {
+            id::resolve(&prefix, id::Sort::Token, token::beginning(tx, &prefix, 11)?).map(String::from)
+        })
     }
 
     /// A page of memberships by principal and project.
@@ -141,7 +144,7 @@ impl Kernel {
         }
         self.ask(&in_store(call), |tx, _| {
             let found = principal::list(tx, cursor.unwrap_or_default(), rows + 1)?;
-            Ok(page(found, rows, cursor, |row| row.name.clone(), shape::Principal::of))
+            Ok(page(found, rows, cursor, |row| row.name.to_string(), shape::Principal::of))
         })
     }
 
@@ -152,9 +155,9 @@ impl Kernel {
 }
 
 /// What a principal may; nothing where it is disabled, or is not known.
-fn grants(tx: &mut dyn Tx, name: String, scope: Scope) -> Result<Option<Grants>> {
+fn grants(tx: &mut dyn Tx, name: AgentName, scope: Scope) -> Result<Option<Grants>> {
     let known = principal::get(tx, &name)?;
-    if known.is_none_or(|row| row.disabled_at.0 != 0) {
+    if known.is_none_or(|row| row.disabled_at.is_some()) {
         return Ok(None);
     }
     let members = member::of(tx, &name)?.into_iter().map(|row| (row.key, row.role)).collect();

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Process, Sign};
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Span, name};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold, session};
@@ -16,14 +17,14 @@ use crate::shape::{Agent, Page};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Suspect {
     /// The agent.
-    pub name: String,
+    pub name: AgentName,
     /// Its tool's process.
     pub process: Process,
 }
 
 /// Agents as they are seen now. One that has a live hold is judged by the longest time to live of those.
 pub(super) fn seen(tx: &mut dyn Tx, scene: &Scene<'_>, rows: &[agent::Row]) -> Result<Vec<Agent>> {
-    let names: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+    let names: Vec<AgentName> = rows.iter().map(|row| row.name.clone()).collect();
     let longest = tx.fetch(hold::longest(scene.project_id(), &names, scene.now))?;
     let of = |row: &agent::Row| longest.iter().find(|(holder, _)| *holder == row.name).map(|(_, ttl)| *ttl);
     let sign = |row: &agent::Row| Sign {
@@ -49,7 +50,7 @@ impl Kernel {
             };
             let more = found.len() > rows;
             found.truncate(rows);
-            let next = more.then(|| found.last().map(|row| row.name.clone())).flatten();
+            let next = more.then(|| found.last().map(|row| row.name.to_string())).flatten();
             let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
             Ok(Page::of(seen(tx, scene, &found)?, total, next))
         })
@@ -59,7 +60,7 @@ impl Kernel {
     pub fn said_good_bye(&self, call: &Call) -> Result<Option<bool>> {
         self.ask(call, |tx, scene| {
             let row = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
-            Ok(row.map(|row| row.ended_at.0 != 0))
+            Ok(row.map(|row| row.ended_at.is_some()))
         })
     }
 
@@ -67,7 +68,7 @@ impl Kernel {
     pub fn suspects(&self, call: &Call, host: &str) -> Result<Vec<Suspect>> {
         self.ask(call, |tx, scene| {
             let holders = agent::holders(tx, scene.project_id(), host)?.into_iter().map(|row| (row.name, row.process));
-            let mut found: Vec<(String, Process)> = holders.collect();
+            let mut found: Vec<(AgentName, Process)> = holders.collect();
             if scene.project.is_some_and(|project| project.waiting > 0) {
                 for waiter in agent::waiters(tx, scene.project_id(), host)? {
                     if !found.iter().any(|(name, _)| *name == waiter.name) {
@@ -87,9 +88,9 @@ impl Kernel {
             }
             if call.actor.principal.is_some() {
                 // Of others it is not believed that they are dead, so it is not told where they run either.
-                let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
+                let names: Vec<AgentName> = found.iter().map(|(name, _)| name.clone()).collect();
                 let mut own = agent::whereabouts(tx, scene.project_id(), &names)?;
-                own.retain(|one| access::is_own(call, &one.name, &one.owner));
+                own.retain(|one| access::is_own(call, &one.name, one.owner.as_ref()));
                 found.retain(|(name, _)| own.iter().any(|one| one.name == *name));
             }
             Ok(found.into_iter().map(|(name, process)| Suspect { name, process }).collect())

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::hold::HoldKind;
 use tenure_core::hold::Mode;
+use tenure_core::id::{CheckoutId, ProjectId};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::Wanted;
 use tenure_core::site::{Site, Top};
@@ -40,10 +42,10 @@ impl Kernel {
 }
 
 /// The checkout that the asker is in. One that was never written from has no id: only holds over all checkouts are in it.
-pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
-    let Some(place) = &scene.call.checkout else { return Ok(UNSEEN.to_owned()) };
+pub(super) fn here(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<CheckoutId> {
+    let Some(place) = &scene.call.checkout else { return Ok(UNSEEN.into()) };
     let rows = tx.fetch(checkout::of_host(scene.project_id(), &place.host))?;
-    Ok(Some(checkout_id(scene.call, &rows)).filter(|id| !id.is_empty()).unwrap_or_else(|| UNSEEN.to_owned()))
+    Ok(checkout_id(scene.call, &rows).unwrap_or_else(|| UNSEEN.into()))
 }
 
 /// An id that no checkout has.
@@ -51,11 +53,11 @@ const UNSEEN: &str = "-";
 
 fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pattern]) -> Result<Checked> {
     let project = scene.project_id();
-    let here = if question.all_checkouts { String::new() } else { here(tx, scene)? };
-    let around = around(tx, scene, &here, patterns)?;
+    let here = if question.all_checkouts { None } else { Some(here(tx, scene)?) };
+    let around = around(tx, scene, here.as_ref(), patterns)?;
     let mode = if question.shared { Mode::Shared } else { Mode::Exclusive };
-    let wanted = Wanted { agent: &scene.call.actor.name, checkout: &here, mode, patterns };
-    let new = project::Row::new(&scene.call.project, String::new(), scene.now);
+    let wanted = Wanted { agent: &scene.call.actor.name, checkout: here.as_ref(), mode, patterns };
+    let new = project::Row::new(&scene.call.project, ProjectId::default(), scene.now);
     let sight = scene.sight(scene.project.unwrap_or(&new));
     let in_the_way = line::decide(tx, &sight, &wanted, &around)?.err().unwrap_or_default();
     let blockers = paths::blockers(tx, project, &in_the_way, scene.now)?;
@@ -80,14 +82,19 @@ fn check(tx: &mut dyn Tx, scene: &Scene<'_>, question: &Question, patterns: &[Pa
 
 /// What is around some patterns, as a write would find it. A project that does not exist yet has no holds, and its checkout
 /// may lie in one that has.
-pub(super) fn around(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &[Pattern]) -> Result<paths::Around> {
-    let new = project::Row::new(&scene.call.project, String::new(), scene.now);
+pub(super) fn around(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    here: Option<&CheckoutId>,
+    patterns: &[Pattern],
+) -> Result<paths::Around> {
+    let new = project::Row::new(&scene.call.project, ProjectId::default(), scene.now);
     let project = scene.project.unwrap_or(&new);
     let site = match (&scene.call.checkout, here) {
-        (_, "") => scene.checkouts(tx)?.site(&project.id, ""),
-        (place, here) => {
+        (_, None) => scene.checkouts(tx)?.site(&project.id, None),
+        (place, Some(here)) => {
             let tops = place.iter().map(|place| Top { host: place.host.clone(), path: place.path.clone() }).collect();
-            Site { project: project.id.clone(), checkout: here.to_owned(), tops }
+            Site { project: project.id.clone(), checkout: Some(here.clone()), tops }
         }
     };
     let scope = paths::scope(tx, &project.id, here)?;
@@ -97,10 +104,11 @@ pub(super) fn around(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, patterns: &
 }
 
 /// Refuses a kind of hold that there is not.
-pub(super) fn kind(text: &str) -> Result<&str> {
-    match text {
-        "" | "task" | "path" | "name" => Ok(text),
-        other => {
+pub(super) fn kind(text: &str) -> Result<Option<HoldKind>> {
+    match (text, HoldKind::from_stored(text)) {
+        ("", _) => Ok(None),
+        (_, Some(kind)) => Ok(Some(kind)),
+        (other, None) => {
             Err(Error::usage("bad_kind", format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
                 .at(Stage::Arguments)
                 .hint("Give task, path or name."))

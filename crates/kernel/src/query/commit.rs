@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tenure_core::hold::{Ending, Mode, lapsed};
+use tenure_core::hold::{Ended, Ending, Mode, lapsed};
+use tenure_core::id::{CheckoutId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::pattern::Pattern;
 use tenure_core::site::{Site, Top};
 use tenure_core::{Result, Time, event};
@@ -86,7 +88,7 @@ impl Kernel {
 
 /// Files of a checkout, and the holds that have one of them in them.
 struct Look {
-    here: String,
+    here: Option<CheckoutId>,
     files: Files,
     /// Holds that count.
     held: Vec<(hold::Row, Pattern)>,
@@ -100,7 +102,7 @@ impl Look {
     fn at(tx: &mut dyn Tx, scene: &Scene<'_>, paths: &[String], fold_case: bool) -> Result<Look> {
         let here = here(tx, scene)?;
         let files = Files::of(paths, fold_case);
-        let checkouts = [String::new(), here.clone()];
+        let checkouts = [None, Some(here.clone())];
         let found = files.held(tx, scene.project_id(), &checkouts)?;
         let (held, over): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(row, _)| paths::counts(row, scene.now, &scene.dead));
@@ -108,7 +110,7 @@ impl Look {
         let over = over.into_iter().map(|(row, _)| row);
         let over = over.filter(|row| row.holder == *me && lapsed(scene.now, row.expires_at)).collect();
         let around = reaching(tx, scene, &here, &files)?;
-        Ok(Look { here, files, held, around, over })
+        Ok(Look { here: Some(here), files, held, around, over })
     }
 
     /// The files that others hold, but for those that are shared with the asker.
@@ -134,7 +136,7 @@ impl Look {
                 continue;
             };
             for path in files.iter().filter(|path| one.row.mode == Mode::Exclusive || !shared.contains(path.as_str())) {
-                let all_checkouts = one.row.checkout.is_empty();
+                let all_checkouts = one.row.checkout.is_none();
                 let found = || Taken { path: path.clone(), blocker: blocker.clone(), all_checkouts };
                 taken.entry(path.clone()).or_insert_with(found);
             }
@@ -153,12 +155,12 @@ impl Look {
         let project = scene.project_id();
         let me = &scene.call.actor.name;
         let mut past = path::past_of(tx, project, me, PAST_MAX)?;
-        past.extend(std::mem::take(&mut self.over).into_iter().map(|row| hold::Row {
-            ended_at: row.expires_at,
-            ended_how: Ending::Expired.as_str().to_owned(),
-            ..row
-        }));
-        past.retain(|row| row.checkout.is_empty() || row.checkout == self.here);
+        past.extend(
+            std::mem::take(&mut self.over)
+                .into_iter()
+                .map(|row| hold::Row { ended: Some(Ended { at: row.expires_at, how: Ending::Expired }), ..row }),
+        );
+        past.retain(|row| row.checkout.is_none() || row.checkout == self.here);
         past.sort_by_key(|row| std::cmp::Reverse(row.fence));
         let own = self.own(scene);
         let patterns = past.iter().map(|row| self.files.pattern(row)).collect::<Result<Vec<_>>>()?;
@@ -178,11 +180,11 @@ impl Look {
         }
         let since = self.since(tx, scene, &last)?;
         let lost = last.into_iter().filter_map(|(path, row)| {
-            let (at, by, changed) = since.get(path)?;
+            let ((at, by, changed), ended) = (since.get(path)?, row.ended?);
             Some(Lost {
                 path: path.to_owned(),
-                how: row.ended_how.clone(),
-                ago_s: row.ended_at.age(scene.now).as_seconds(),
+                how: ended.how.as_str().to_owned(),
+                ago_s: ended.at.age(scene.now).as_seconds(),
                 by: by.clone(),
                 changed: *changed,
                 since_s: at.age(scene.now).as_seconds(),
@@ -197,31 +199,32 @@ impl Look {
         tx: &mut dyn Tx,
         scene: &Scene<'_>,
         last: &BTreeMap<&str, &hold::Row>,
-    ) -> Result<HashMap<String, (Time, String, bool)>> {
-        let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
+    ) -> Result<HashMap<String, (Time, AgentName, bool)>> {
+        let (project, me) = (scene.project_id(), &scene.call.actor.name);
         let names: Vec<String> = last.keys().map(|path| (*path).to_owned()).collect();
-        let from = last.values().map(|row| row.ended_at).min().unwrap_or(Time(0));
+        let from = last.values().filter_map(|row| row.ended).map(|ended| ended.at).min().unwrap_or(Time(0));
         let above = last.values().map(|row| row.fence).min().unwrap_or(0);
-        let mut found: HashMap<String, (Time, String, bool)> = HashMap::new();
+        let mut found: HashMap<String, (Time, AgentName, bool)> = HashMap::new();
         let mut note = |path: &str, at: Time, by: &str, changed: bool| {
-            if last.get(path).is_some_and(|row| at >= row.ended_at) {
-                let entry = found.entry(path.to_owned()).or_insert_with(|| (at, by.to_owned(), changed));
+            if last.get(path).and_then(|row| row.ended).is_some_and(|ended| at >= ended.at) {
+                let entry = found.entry(path.to_owned()).or_insert_with(|| (at, by.into(), changed));
                 if at > entry.0 {
-                    *entry = (at, by.to_owned(), changed);
+                    *entry = (at, by.into(), changed);
                 }
             }
         };
-        for (path, by, at) in touched::by_others(tx, project, (&self.here, me), &names, from)? {
+        for (path, by, at) in touched::by_others(tx, project, (or_empty(self.here.as_ref()), me), &names, from)? {
             note(&path, at, &by, true);
         }
         let files = Files::of(&names, self.files.is_folded());
         for kind in [event::kind::PATH_RESERVED, event::kind::OFFER_TAKEN, event::kind::HOLD_TRANSFERRED] {
-            let filter = log::Filter { kind: kind.to_owned(), ..log::Filter::default() };
+            let filter = log::Filter { kind: Some(kind.to_owned()), ..log::Filter::default() };
             for row in tx.fetch(log::page(project, &filter, (above, i64::MAX), true, SINCE_MAX))? {
                 let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
                 let holder = data["holder"].as_str().unwrap_or_default();
                 // The hold on a task has no checkout, nor has a lock.
-                let is_here = data["checkout"].as_str().is_some_and(|place| place.is_empty() || place == self.here);
+                let is_here =
+                    data["checkout"].as_str().is_some_and(|id| ["", or_empty(self.here.as_ref())].contains(&id));
                 if !is_here || holder == me {
                     continue;
                 }
@@ -235,10 +238,15 @@ impl Look {
 }
 
 /// The holds of checkouts around one that have some of its files in them, each with those.
-fn reaching(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, files: &Files) -> Result<Vec<(Nested, Vec<String>)>> {
+fn reaching(
+    tx: &mut dyn Tx,
+    scene: &Scene<'_>,
+    here: &CheckoutId,
+    files: &Files,
+) -> Result<Vec<(Nested, Vec<String>)>> {
     let (Some(project), Some(place)) = (scene.project, &scene.call.checkout) else { return Ok(Vec::new()) };
     let top = Top { host: place.host.clone(), path: place.path.clone() };
-    let site = Site { project: project.id.clone(), checkout: here.to_owned(), tops: vec![top.clone()] };
+    let site = Site { project: project.id.clone(), checkout: Some(here.clone()), tops: vec![top.clone()] };
     let patterns = files.patterns()?;
     let mut found = Vec::new();
     for one in nested::seen(tx, &scene.sight(project).view(), &[Spot { site: &site, patterns: &patterns }])? {
@@ -257,12 +265,12 @@ fn reaching(tx: &mut dyn Tx, scene: &Scene<'_>, here: &str, files: &Files) -> Re
 
 /// Whether a hold that is over was not given back by its holder.
 fn is_lost(row: &hold::Row) -> bool {
-    [Ending::Expired, Ending::Forced, Ending::Transferred].iter().any(|how| how.as_str() == row.ended_how)
+    row.ended.is_some_and(|ended| matches!(ended.how, Ending::Expired | Ending::Forced | Ending::Transferred))
 }
 
 /// The agents that hold something, each looked up once.
 #[derive(Default)]
-struct Holders(HashMap<String, Option<agent::Row>>);
+struct Holders(HashMap<AgentName, Option<agent::Row>>);
 
 impl Holders {
     fn taken(&mut self, tx: &mut dyn Tx, scene: &Scene<'_>, path: &str, row: &hold::Row) -> Result<Taken> {
@@ -273,7 +281,7 @@ impl Holders {
         Ok(Taken {
             path: path.to_owned(),
             blocker: Blocker::of_path(row, holder, scene.now),
-            all_checkouts: row.checkout.is_empty(),
+            all_checkouts: row.checkout.is_none(),
         })
     }
 }
@@ -290,7 +298,7 @@ fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -
     let (mut found, mut seen, mut holders) = (Vec::new(), BTreeSet::new(), Holders::default());
     for commit in commits {
         let files = Files::of(&commit.paths, fold_case);
-        let mut made_by: Option<Option<(String, i64)>> = None;
+        let mut made_by: Option<Option<(AgentName, i64)>> = None;
         for (row, pattern) in &others {
             for path in files.within(pattern) {
                 if seen.contains(path) || row.mode == Mode::Shared && shared.contains(path) {
@@ -301,8 +309,8 @@ fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -
                 }
                 let in_the_way = match made_by.as_ref().and_then(Option::as_ref) {
                     Some((agent, _)) if *agent == row.holder => false,
-                    Some((_, number)) => row.checkout.is_empty() || *number > row.fence,
-                    None => row.checkout.is_empty() || commit.at >= row.granted_at,
+                    Some((_, number)) => row.checkout.is_none() || *number > row.fence,
+                    None => row.checkout.is_none() || commit.at >= row.granted_at,
                 };
                 if in_the_way {
                     seen.insert(path.to_owned());
@@ -315,8 +323,8 @@ fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -
 }
 
 /// Who made a commit, and the number of the event that says so, if it was said.
-fn recorded(tx: &mut dyn Tx, scene: &Scene<'_>, commit: &str) -> Result<Option<(String, i64)>> {
-    let filter = log::Filter { subject: commit.to_owned(), ..log::Filter::default() };
+fn recorded(tx: &mut dyn Tx, scene: &Scene<'_>, commit: &str) -> Result<Option<(AgentName, i64)>> {
+    let filter = log::Filter { subject: Some(commit.to_owned()), ..log::Filter::default() };
     let events = tx.fetch(log::page(scene.project_id(), &filter, (0, i64::MAX), false, 5))?;
     let first = events.into_iter().find(|event| event.kind == event::kind::PATH_COMMITTED);
     Ok(first.map(|event| (event.actor, event.number)))

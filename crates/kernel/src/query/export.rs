@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use serde::Serialize;
+use tenure_core::id::TaskId;
 use tenure_core::{Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
@@ -66,7 +67,7 @@ fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn
     };
     write(sink, &header)?;
     let project = scene.project_id();
-    let tasks = task::whole::order(tx, project)?;
+    let tasks = task::order(tx, project)?;
     for page in tasks.chunks(PAGE) {
         for task in whole(tx, project, page)? {
             write(sink, &Line::Task(&task))?;
@@ -90,7 +91,7 @@ const COUNT_MAX: i64 = 1 << 53;
 /// Reads everything of a project as an export would: a row that makes no sense is found here, and not by whoever needs
 /// it later.
 pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
-    for page in task::whole::order(tx, project)?.chunks(PAGE) {
+    for page in task::order(tx, project)?.chunks(PAGE) {
         for task in whole(tx, project, page)? {
             let times = [Some(&task.created_at), Some(&task.updated_at), task.finished_at.as_ref()];
             let readable = times.into_iter().flatten().all(|time| Time::parse(time).is_ok());
@@ -122,7 +123,7 @@ impl Sink for Nowhere {
 }
 
 /// Tasks with their dependencies, in the order of their creation; those that do not exist are not among them.
-pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[String]) -> Result<Vec<Task>> {
+pub(crate) fn whole(tx: &mut dyn Tx, project: &str, ids: &[TaskId]) -> Result<Vec<Task>> {
     let mut found = task::get_many(tx, project, ids)?;
     found.sort_by(|a, b| (a.task.number, &a.task.id).cmp(&(b.task.number, &b.task.id)));
     with_edges(tx, project, &found, Task::of)

@@ -60,9 +60,9 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let Some(project) = scene.project else { return Ok(None) };
             let here = here(tx, scene)?;
-            let around = around(tx, scene, &here, &patterns)?;
+            let around = around(tx, scene, Some(&here), &patterns)?;
             let me = &scene.call.actor.name;
-            let wanted = Wanted { agent: me, checkout: &here, mode: Mode::Exclusive, patterns: &patterns };
+            let wanted = Wanted { agent: me, checkout: Some(&here), mode: Mode::Exclusive, patterns: &patterns };
             let Err(in_the_way) = line::decide(tx, &scene.sight(project), &wanted, &around)? else { return Ok(None) };
             let refusal = paths::held_by(tx, &project.id, (&patterns, &in_the_way), scene.now)?;
             let uses_tools = tx.fetch(agent::get(&project.id, me))?.is_some_and(|agent| agent.mcp);
@@ -76,7 +76,7 @@ impl Kernel {
         self.ask(call, |tx, scene| {
             let here = here(tx, scene)?;
             let me = &scene.call.actor.name;
-            let around = around(tx, scene, &here, &everything)?;
+            let around = around(tx, scene, Some(&here), &everything)?;
             // What is held around this checkout reaches into it; git leaves alone what lies inside of it.
             let is_around = |one: &Nested| one.row.holder != *me && one.is_around(&around.site);
             let nested = around.nested.into_iter().filter(is_around).collect();
@@ -99,14 +99,14 @@ fn covered(tx: &mut dyn Tx, scene: &Scene<'_>, mine: &Mine, files: &[String], fo
         return Ok(false);
     };
     let here = here(tx, scene)?;
-    let rows = paths::candidates(tx, scene.project_id(), &[here, String::new()], &patterns)?;
+    let rows = paths::candidates(tx, scene.project_id(), &[Some(here), None], &patterns)?;
     let own: Vec<&hold::Row> = rows
         .iter()
         .filter(|row| row.holder == mine.agent && row.mode == Mode::Exclusive && is_fresh(row, scene.now))
         // What is only offered is taken by the first edit.
-        .filter(|row| row.place.is_empty())
+        .filter(|row| row.place.is_none())
         .collect();
-    let goes_on = |row: &hold::Row| mine.focus.is_empty() || row.task == mine.focus;
+    let goes_on = |row: &hold::Row| mine.focus.is_none() || row.task == mine.focus;
     let same: HashSet<&str> = own.iter().filter(|row| goes_on(row)).map(|row| row.subject.as_str()).collect();
     let mut rest = patterns.iter().filter(|pattern| !same.contains(pattern.text())).peekable();
     if rest.peek().is_none() {

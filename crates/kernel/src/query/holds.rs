@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::hold::HoldKind;
 use tenure_core::hold::lapsed;
+use tenure_core::name::AgentName;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::{Result, Time, id, name};
 use tenure_store::table::{agent, hold};
@@ -22,7 +24,7 @@ use crate::shape::{Hold, Page, Place};
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
     /// Only those of an agent.
-    pub holder: Option<String>,
+    pub holder: Option<AgentName>,
     /// Only those of a kind: `task`, `path` or `name`.
     pub kind: Option<String>,
     /// Only those that have a file in common with one of these patterns, in the checkout of the asker.
@@ -34,7 +36,7 @@ pub struct Filter {
 impl Kernel {
     /// A page of live holds, the next to end first, of all agents or of one.
     pub fn holds(&self, call: &Call, holder: Option<&str>, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
-        let filter = Filter { holder: holder.map(str::to_owned), ..Filter::default() };
+        let filter = Filter { holder: holder.map(AgentName::from), ..Filter::default() };
         self.holds_where(call, &filter, rows, cursor)
     }
 
@@ -42,17 +44,17 @@ impl Kernel {
     pub fn holds_where(&self, call: &Call, filter: &Filter, rows: usize, cursor: Option<&str>) -> Result<Page<Hold>> {
         limit(rows)?;
         filter.holder.as_deref().map(name::check).transpose()?;
-        check::kind(filter.kind.as_deref().unwrap_or_default())?;
+        let kind = check::kind(filter.kind.as_deref().unwrap_or_default())?;
         let patterns = if filter.paths.is_empty() { Vec::new() } else { paths::read(&filter.paths, filter.fold_case)? };
         let start = cursor.map(parse).transpose()?;
-        self.ask(call, |tx, scene| page(tx, scene, (filter, &patterns), rows, start.as_ref()))
+        self.ask(call, |tx, scene| page(tx, scene, (filter, kind, &patterns), rows, start.as_ref()))
     }
 }
 
 fn page(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    (filter, patterns): (&Filter, &[Pattern]),
+    (filter, kind, patterns): (&Filter, Option<HoldKind>, &[Pattern]),
     rows: usize,
     start: Option<&(Time, String)>,
 ) -> Result<Page<Hold>> {
@@ -60,7 +62,6 @@ fn page(
     // A lapsed hold is over, settled or not: the page begins after now.
     let now = (scene.now, "\u{7f}".to_owned());
     let begin = start.map_or(&now, |start| if *start > now { start } else { &now });
-    let kind = filter.kind.as_deref().unwrap_or_default();
     let mut cut = false;
     let mut nested = Vec::new();
     let mut found = match (&filter.holder, patterns) {
@@ -83,7 +84,7 @@ fn page(
     let is_wanted = |hold: &hold::Row| {
         !lapsed(scene.now, ends.end(hold))
             && filter.holder.as_ref().is_none_or(|holder| hold.holder == *holder)
-            && (kind.is_empty() || hold.kind == kind)
+            && kind.is_none_or(|kind| hold.kind == kind)
             && !scene.died(hold)
     };
     found.retain(is_wanted);
@@ -115,7 +116,7 @@ fn waiting(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, patterns: &[Patt
     let mut places = line::shown(tx, scene)?;
     places.retain(|place| {
         let kind = filter.kind.as_ref().is_none_or(|kind| place.kind == *kind);
-        let on_paths = patterns.is_empty() || place.kind == hold::PATH;
+        let on_paths = patterns.is_empty() || place.kind == HoldKind::Path.as_str();
         kind && on_paths
             && place.state == "waiting"
             && filter.holder.as_ref().is_none_or(|agent| place.agent == *agent)
@@ -128,7 +129,7 @@ fn waiting(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, patterns: &[Patt
 pub(super) fn soonest(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    kind: &str,
+    kind: Option<HoldKind>,
     begin: &(Time, String),
     limit: usize,
 ) -> Result<Vec<hold::Row>> {
@@ -139,7 +140,7 @@ pub(super) fn soonest(
 fn soonest_within(
     tx: &mut dyn Tx,
     scene: &Scene<'_>,
-    kind: &str,
+    kind: Option<HoldKind>,
     begin: &(Time, String),
     (limit, most): (usize, usize),
 ) -> Result<Within<hold::Row>> {
@@ -149,7 +150,7 @@ fn soonest_within(
         let Within { rows: page, cut } =
             tx.fetch_within(hold::page(scene.project_id(), kind, (after.0, &after.1), limit), most)?;
         let goes_on = cut || page.len() == limit;
-        let last = page.last().filter(|_| goes_on).map(|hold| (hold.expires_at, hold.id.clone()));
+        let last = page.last().filter(|_| goes_on).map(|hold| (hold.expires_at, hold.id.to_string()));
         let ends = paths::Ends::of(tx, scene.project_id(), &page)?;
         let lives = |hold: &hold::Row| !scene.died(hold) && !lapsed(scene.now, ends.end(hold));
         found.extend(page.into_iter().filter(lives));
@@ -173,7 +174,7 @@ fn bytes(hold: &hold::Row) -> usize {
 
 fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
     found.sort_by(|a, b| (a.expires_at, &a.id).cmp(&(b.expires_at, &b.id)));
-    found.retain(|hold| (hold.expires_at, hold.id.clone()) > *begin);
+    found.retain(|hold| (hold.expires_at, hold.id.as_str()) > (begin.0, begin.1.as_str()));
     found
 }
 
@@ -181,7 +182,7 @@ fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
 /// others whose checkouts lie around the asker's or inside it.
 fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<(Vec<hold::Row>, Vec<Nested>)> {
     let here = check::here(tx, scene)?;
-    let around = check::around(tx, scene, &here, patterns)?;
+    let around = check::around(tx, scene, Some(&here), patterns)?;
     let mut met = Vec::new();
     for row in around.live {
         let its = paths::pattern(&row)?;
@@ -197,7 +198,7 @@ fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<(
 
 /// Holds with the liveness of their holders.
 pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> Result<Vec<Hold>> {
-    let mut holders: HashMap<String, Option<agent::Row>> = HashMap::new();
+    let mut holders: HashMap<AgentName, Option<agent::Row>> = HashMap::new();
     for hold in found {
         if !holders.contains_key(&hold.holder) {
             holders.insert(hold.holder.clone(), tx.fetch(agent::get(scene.project_id(), &hold.holder))?);
@@ -206,7 +207,7 @@ pub(crate) fn views(tx: &mut dyn Tx, scene: &Scene<'_>, found: &[hold::Row]) -> 
     let ends = paths::Ends::of(tx, scene.project_id(), found)?;
     let seen = |hold: &hold::Row| {
         let mut hold = hold.clone();
-        if hold.ended_how.is_empty() {
+        if hold.ended.is_none() {
             hold.expires_at = ends.end(&hold);
             hold.expires_at = if scene.died(&hold) { hold.expires_at.min(scene.now) } else { hold.expires_at };
         }

@@ -1,5 +1,6 @@
 //! What a text typed for an id means: any unique beginning, resolved before a request is built.
 
+use tenure_core::id::AnyId;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{hold, task};
@@ -20,7 +21,7 @@ impl Kernel {
     }
 
     fn expand(&self, call: &Call, typed: &str, sort: id::Sort) -> Result<String> {
-        self.ask(call, |tx, scene| expand(tx, scene, typed, sort))
+        self.ask(call, |tx, scene| expand(tx, scene, typed, sort).map(String::from))
     }
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn sort(typed: &str) -> id::Sort {
 }
 
 /// The id that begins with a text.
-pub(crate) fn expand(tx: &mut dyn Tx, scene: &Scene<'_>, typed: &str, sort: id::Sort) -> Result<String> {
+pub(crate) fn expand(tx: &mut dyn Tx, scene: &Scene<'_>, typed: &str, sort: id::Sort) -> Result<AnyId> {
     let letter = format!("{}-", sort.letter());
     if typed.is_empty() || !id::is_prefix(typed) {
         return Err(id::unknown(typed, sort));
@@ -45,8 +46,8 @@ pub(crate) fn expand(tx: &mut dyn Tx, scene: &Scene<'_>, typed: &str, sort: id::
     let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
     let project = scene.project_id();
     let found = match sort {
-        id::Sort::Hold => hold::beginning(tx, project, &prefix, 11)?,
-        id::Sort::Task => task::beginning(tx, project, &prefix, 11)?,
+        id::Sort::Hold => thing::any(hold::beginning(tx, project, &prefix, 11)?),
+        id::Sort::Task => thing::any(task::beginning(tx, project, &prefix, 11)?),
         other => thing::beginning(tx, scene, &prefix, other)?,
     };
     id::resolve(&prefix, sort, found)

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Rank, merge};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, id, name, text};
 use tenure_store::table::{dep, hold, project, task};
@@ -24,9 +26,9 @@ pub struct Filter {
     /// Only with all of these labels.
     pub labels: Vec<String>,
     /// Only for this agent.
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
     /// Only held by this agent.
-    pub holder: Option<String>,
+    pub holder: Option<AgentName>,
     /// Page size.
     pub limit: usize,
     /// Where the page begins.
@@ -77,7 +79,7 @@ impl Kernel {
 }
 
 pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
-    let first = Rank { priority: -1, number: -1, id: String::new() };
+    let first = Rank { priority: -1, number: -1, id: TaskId::default() };
     let Within { rows: mut found, cut } =
         select_within(tx, scene, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
     let fitting = super::fitting(found.iter().map(bytes), filter.limit);
@@ -132,7 +134,7 @@ pub(super) fn with_edges<T>(
     found: &[task::Full],
     make: impl Fn(&task::Full, &[dep::Edge]) -> T,
 ) -> Result<Vec<T>> {
-    let with: Vec<String> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
+    let with: Vec<TaskId> = found.iter().filter(|full| full.task.deps > 0).map(|full| full.task.id.clone()).collect();
     let edges = if with.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &with))? };
     Ok(found
         .iter()
@@ -171,10 +173,10 @@ fn select_within(
     let wanted = filter.wanted();
     let lets_through = |full: &task::Full| {
         let live = full.held.as_ref().is_some_and(|held| !scene.is_over(held));
-        let (_, state) = tenure_core::task::view(full.task.status, full.task.unmet, full.task.cancelled_deps, live);
+        let (_, state) = full.task.conditions().view(live);
         wanted.contains(&state)
             && filter.labels.iter().all(|label| full.task.labels.contains(label))
-            && filter.assignee.as_ref().is_none_or(|agent| *agent == full.task.assignee)
+            && filter.assignee.as_ref().is_none_or(|agent| Some(agent) == full.task.assignee.as_ref())
             && filter
                 .holder
                 .as_ref()
@@ -205,7 +207,7 @@ fn of_holder(
     lets_through: impl Fn(&task::Full) -> bool,
 ) -> Result<Vec<task::Full>> {
     let holds = hold::all_of_holder(tx, scene.project_id(), holder)?;
-    let tasks: Vec<String> = holds.into_iter().filter(|hold| hold.kind == "task").map(|hold| hold.subject).collect();
+    let tasks: Vec<TaskId> = holds.iter().filter_map(hold::Row::held_task).collect();
     let mut found = task::get_many(tx, scene.project_id(), &tasks)?;
     found.retain(|full| full.task.rank() > *start && lets_through(full));
     found.truncate(limit);
@@ -295,9 +297,7 @@ fn parse(text: &str) -> Result<Rank> {
     let mut parts = text.splitn(3, '.');
     let mut number = || parts.next().and_then(|part| part.parse::<i64>().ok());
     match (number(), number(), text.splitn(3, '.').nth(2)) {
-        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => {
-            Ok(Rank { priority, number, id: id.to_owned() })
-        }
+        (Some(priority), Some(number), Some(id)) if id::is_prefix(id) => Ok(Rank { priority, number, id: id.into() }),
         _ => Err(bad_cursor(text)),
     }
 }

@@ -2,6 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::HoldId;
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
 use tenure_store::table::event;
 use tenure_store::{Tx, Within};
@@ -30,7 +32,7 @@ pub struct Filter {
     /// About this subject or hold.
     pub subject: Option<String>,
     /// By this agent.
-    pub agent: Option<String>,
+    pub agent: Option<AgentName>,
     /// Of this kind.
     pub kind: Option<String>,
     /// From here forward; without it the newest page.
@@ -63,13 +65,13 @@ impl Kernel {
 fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Event>> {
     let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
     let (first, last) = scene.project.map_or((1, 0), |project| (project.first_event, project.last_event));
-    let subject = filter.subject.clone().unwrap_or_default();
-    let is_hold = subject.starts_with("h-");
+    let subject = filter.subject.as_deref().filter(|subject| !subject.is_empty());
+    let is_hold = subject.is_some_and(|subject| subject.starts_with("h-"));
     let stored = event::Filter {
-        subject: if is_hold { String::new() } else { subject.clone() },
-        hold: if is_hold { subject } else { String::new() },
-        actor: filter.agent.clone().unwrap_or_default(),
-        kind: filter.kind.clone().unwrap_or_default(),
+        hold: subject.filter(|_| is_hold).map(HoldId::from),
+        subject: subject.filter(|_| !is_hold).map(str::to_owned),
+        actor: filter.agent.clone().filter(|agent| *agent != ""),
+        kind: filter.kind.clone().filter(|kind| !kind.is_empty()),
     };
     let plain = filter.subject.is_none() && filter.agent.is_none() && filter.kind.is_none();
     let incarnation = &scene.identity.incarnation;
@@ -225,7 +227,7 @@ fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i6
 /// was ever set back are all events looked at.
 fn first_at(tx: &mut dyn Tx, scene: &Scene<'_>, time: Time, (first, last): (i64, i64)) -> Result<i64> {
     let project = scene.project_id();
-    let stepped = event::Filter { kind: words::kind::CLOCK_STEPPED.to_owned(), ..event::Filter::default() };
+    let stepped = event::Filter { kind: Some(words::kind::CLOCK_STEPPED.to_owned()), ..event::Filter::default() };
     if !tx.fetch(event::page(project, &stepped, (0, i64::MAX), false, 1))?.is_empty() {
         return Ok(first);
     }

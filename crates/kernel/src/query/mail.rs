@@ -94,7 +94,7 @@ impl Kernel {
         let prefix = if typed.starts_with(&letter) { typed.to_owned() } else { format!("{letter}{typed}") };
         self.ask(call, |tx, scene| {
             let found = mail::beginning(tx, scene.project_id(), &call.actor.name, &prefix, 11)?;
-            id::resolve(&prefix, id::Sort::Message, found).map_err(|error| match error.kind() {
+            id::resolve(&prefix, id::Sort::Message, found).map(String::from).map_err(|error| match error.kind() {
                 Kind::NotFound => id::unknown(typed, id::Sort::Message),
                 _ => error,
             })

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::{MemoryId, ProjectId, TaskId};
 use tenure_core::memory::{self as rule, Candidate, Corpus, Scope, order, score};
+use tenure_core::name::AgentName;
 use tenure_core::{Kind, Result, Time, id, words};
 use tenure_store::Tx;
 use tenure_store::table::{agent, memory, project};
@@ -37,7 +39,7 @@ impl Effort {
 #[serde(deny_unknown_fields)]
 pub struct Filter {
     /// Of this task, in place of the one in focus.
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Only of this kind.
     pub kind: Option<rule::Kind>,
     /// Only of this scope, by its word.
@@ -53,27 +55,27 @@ pub struct Filter {
 }
 
 /// A scope that a reader sees, in the project that has its rows.
-pub(crate) type Place = (String, Scope);
+pub(crate) type Place = (ProjectId, Scope);
 
 /// The scopes that a reader sees, nearest first.
-pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&str>) -> Result<Vec<Place>> {
+pub(crate) fn visible(tx: &mut dyn Tx, scene: &Scene<'_>, task: Option<&TaskId>) -> Result<Vec<Place>> {
     let me = &scene.call.actor.name;
     let here = scene.project_id();
     let focus = match task {
-        Some(task) => task.to_owned(),
-        None => tx.fetch(agent::get(here, me))?.map_or(String::new(), |row| row.focus),
+        Some(task) => Some(task.clone()),
+        None => tx.fetch(agent::get(here, me))?.and_then(|row| row.focus),
     };
-    places(tx, here, me, Some(focus.as_str()).filter(|focus| !focus.is_empty()))
+    places(tx, here, me, focus.as_ref())
 }
 
 /// The same for a task that is known.
-pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &str, task: Option<&str>) -> Result<Vec<Place>> {
+pub(crate) fn places(tx: &mut dyn Tx, here: &str, me: &AgentName, task: Option<&TaskId>) -> Result<Vec<Place>> {
     let mut places = Vec::new();
     if let Some(task) = task {
-        places.push((here.to_owned(), Scope::Task(task.to_owned())));
+        places.push((here.into(), Scope::Task(task.clone())));
     }
-    places.push((here.to_owned(), Scope::Agent(me.to_owned())));
-    places.push((here.to_owned(), Scope::Project));
+    places.push((here.into(), Scope::Agent(me.clone())));
+    places.push((here.into(), Scope::Project));
     if let (_, Some(whole), _) = project::enter(tx, project::WHOLE_STORE, project::Lock::Read)? {
         places.push((whole.id, Scope::Global));
     }
@@ -86,7 +88,7 @@ impl Kernel {
         limit(filter.limit)?;
         let skip = filter.cursor.as_deref().map_or(Ok(0), skipped)?;
         self.ask(call, |tx, scene| {
-            let places = visible(tx, scene, filter.task.as_deref())?;
+            let places = visible(tx, scene, filter.task.as_ref())?;
             let places: Vec<Place> = places.into_iter().filter(|(_, scope)| filter.takes_scope(scope)).collect();
             let takes = |weight: &memory::Weight| filter.takes(weight.kind, weight.pinned);
             let wanted = Wanted { takes: &takes, most: skip + filter.limit, effort: Effort::ASKED };
@@ -102,7 +104,7 @@ impl Kernel {
         limit(filter.limit)?;
         let start = filter.cursor.as_deref().map(parse).transpose()?;
         self.ask(call, |tx, scene| {
-            let places = visible(tx, scene, filter.task.as_deref())?;
+            let places = visible(tx, scene, filter.task.as_ref())?;
             let mut found: Vec<(usize, memory::Row)> = Vec::new();
             let (first, mut before) = start.clone().unwrap_or((0, (Time(i64::MAX), String::new())));
             for (at, (project, scope)) in places.iter().enumerate().skip(first) {
@@ -112,7 +114,7 @@ impl Kernel {
                 while found.len() <= filter.limit {
                     let rows = memory::newest(tx, project, scope, scene.now, (before.0, &before.1), filter.limit + 1)?;
                     let Some(last) = rows.last() else { break };
-                    before = (last.updated_at, last.id.clone());
+                    before = (last.updated_at, last.id.to_string());
                     let kept = rows.into_iter().filter(|row| filter.takes(row.kind, row.pinned));
                     found.extend(kept.map(|row| (at, row)));
                 }
@@ -151,13 +153,13 @@ impl Kernel {
                 let seen = rows.into_iter().filter(|row| !matches!(row.scope, Scope::Agent(_)) || row.scope == me);
                 found.extend(seen.map(|row| (of_store, row.id)));
             }
-            let ids = found.iter().map(|(_, id)| id.clone()).collect();
+            let ids: Vec<MemoryId> = found.iter().map(|(_, id)| id.clone()).collect();
             let id = id::resolve(&prefix, id::Sort::Memory, ids).map_err(|error| match error.kind() {
                 Kind::NotFound => unknown(),
                 _ => error,
             })?;
             let of_store = found.iter().any(|(of_store, known)| *of_store && *known == id);
-            Ok((of_store, id))
+            Ok((of_store, id.into()))
         })
     }
 }
@@ -269,7 +271,7 @@ pub(crate) fn search(
     let best: Vec<&Hit> = ranked.into_iter().map(|at| &hits[at]).collect();
     let mut rows = Vec::new();
     for (at, (project, _)) in places.iter().enumerate() {
-        let ids: Vec<String> = best.iter().filter(|hit| hit.place == at).map(|hit| hit.weight.id.clone()).collect();
+        let ids: Vec<MemoryId> = best.iter().filter(|hit| hit.place == at).map(|hit| hit.weight.id.clone()).collect();
         if !ids.is_empty() {
             rows.extend(memory::get_many(tx, project, &ids)?);
         }
@@ -294,17 +296,17 @@ fn hits(
         having.collect::<Vec<_>>()
     };
     let found = tx.fetch(filled.iter().map(|at| of_scope(&places[*at])).collect::<Vec<_>>())?;
-    let mut counted: Vec<BTreeMap<String, Vec<u32>>> = Vec::new();
+    let mut counted: Vec<BTreeMap<MemoryId, Vec<u32>>> = Vec::new();
     let mut weighing = Vec::new();
     for (at, found) in filled.iter().zip(found) {
-        let mut counts: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        let mut counts: BTreeMap<MemoryId, Vec<u32>> = BTreeMap::new();
         for (term, (having, memories)) in having.iter_mut().zip(found).enumerate() {
             for (id, count) in memories {
                 *having += 1;
                 counts.entry(id).or_insert_with(|| vec![0; terms.len()])[term] = count;
             }
         }
-        let ids: Vec<String> = counts.keys().cloned().collect();
+        let ids: Vec<MemoryId> = counts.keys().cloned().collect();
         weighing.push(memory::weights(&places[*at].0, &ids));
         counted.push(counts);
     }

@@ -29,6 +29,7 @@ pub mod thing;
 pub mod why;
 pub mod why_path;
 
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
 use tenure_store::table::{hold, project, task};
 use tenure_store::{Identity, Tx};
@@ -51,7 +52,7 @@ pub struct Scene<'a> {
     /// The clock as it was read.
     pub clock: Time,
     /// Agents whom the door has proven dead: what they hold is over, as it is for a claim.
-    pub dead: Vec<String>,
+    pub dead: Vec<AgentName>,
 }
 
 impl Scene<'_> {
@@ -78,8 +79,8 @@ impl Scene<'_> {
     }
 
     /// When a hold on a task ends, as far as that is known now.
-    pub(crate) fn end_of(&self, holder: &str, expires_at: Time) -> Time {
-        if self.dead.iter().any(|dead| dead == holder) { expires_at.min(self.now) } else { expires_at }
+    pub(crate) fn end_of(&self, holder: &AgentName, expires_at: Time) -> Time {
+        if self.dead.contains(holder) { expires_at.min(self.now) } else { expires_at }
     }
 
     /// Whether a hold is over because its holder is dead.

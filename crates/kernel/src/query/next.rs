@@ -1,6 +1,8 @@
 //! `next`: what `claim` would choose now, and why.
 
 use tenure_core::choice::{Rank, Rule, nothing, reason};
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
 use tenure_core::task::Status;
 use tenure_core::{Result, Time, hold as rule, name, text};
 use tenure_store::Tx;
@@ -23,24 +25,22 @@ impl Kernel {
 
 pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Result<Next> {
     let project = scene.project_id();
-    let me = scene.call.actor.name.as_str();
+    let me = &scene.call.actor.name;
     let gone = gone_agents(tx, scene)?;
-    let start = Rank { priority: -1, number: -1, id: String::new() };
+    let start = Rank { priority: -1, number: -1, id: TaskId::default() };
     let may = |full: &task::Full| {
         let mut seen = full.task.clone();
-        if gone.contains(&seen.assignee) {
-            seen.assignee.clear();
-        }
+        seen.assignee = seen.assignee.filter(|assignee| !gone.contains(assignee));
         suits(&seen, labels, me)
     };
     let over = |full: &task::Full| {
-        full.held.as_ref().is_some_and(|held| scene.is_over(held)) && full.task.unmet == 0 && may(full)
+        full.held.as_ref().is_some_and(|held| scene.is_over(held)) && full.task.conditions().has_all_met() && may(full)
     };
     let mut heads = Vec::new();
     match labels.first() {
         None => {
-            let mut agents = vec![String::new(), me.to_owned()];
-            agents.extend(gone.iter().cloned());
+            let mut agents = vec![None, Some(me.clone())];
+            agents.extend(gone.iter().cloned().map(Some));
             for agent in agents {
                 heads.extend(read(tx, project, &task::Stream::ReadyFor(agent), &start, 1, &may)?);
             }
@@ -61,7 +61,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     let priority = best.task.priority;
     let lapsed_from = match &best.held {
         Some(held) => Some(held.holder.clone()),
-        None => Some(best.task.last_holder.clone()).filter(|from| best.task.lapsed && !from.is_empty()),
+        None => best.task.last_holder.clone().filter(|_| best.task.lapsed),
     };
     let by = if lapsed_from.is_some() { Rule::Lapsed } else { Rule::Ready };
     let task = views(tx, scene, &[best])?.pop();
@@ -69,7 +69,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
 }
 
 /// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
-pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
+pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<AgentName>> {
     let quiet: Time = scene.now - rule::TASK_TTL;
     let rows = tx.fetch(agent::due(scene.project_id(), quiet, scene.now))?;
     Ok(rows

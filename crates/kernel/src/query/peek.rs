@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::Rule;
+use tenure_core::id::TaskId;
 use tenure_core::task::State;
 use tenure_core::{Result, text};
 use tenure_store::Tx;
@@ -53,16 +54,16 @@ impl Kernel {
 
 fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Resume, labels: &[String]) -> Result<shape::Resumed> {
     let project = scene.project_id();
-    let me = scene.call.actor.name.as_str();
+    let me = &scene.call.actor.name;
     let row = tx.fetch(agent::get(project, me))?;
-    let focus = row.as_ref().map_or("", |row| row.focus.as_str());
+    let focus = row.as_ref().and_then(|row| row.focus.as_ref());
     let over = |held: &task::Held| scene.is_over(held);
     let gone = gone_agents(tx, scene)?;
     let seeker = Seeker { project, me, focus, labels, gone: &gone, over: &over };
     let (task, chosen_by, reason) = match own(tx, &seeker)? {
         Some((full, by)) => {
             let lapsed = full.task.lapsed || full.held.as_ref().is_some_and(over);
-            let reason = tenure_core::choice::reason(by, full.task.priority, lapsed.then_some(me));
+            let reason = tenure_core::choice::reason(by, full.task.priority, lapsed.then_some(me.as_str()));
             (views(tx, scene, std::slice::from_ref(&full))?.pop(), by, reason)
         }
         None => {
@@ -72,8 +73,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Resume, labels: &[String])
     };
     let held = task.as_ref().is_some_and(|task| task.holder.as_ref().is_some_and(|holder| holder.agent == me));
     let lost = lost(tx, project, me, focus, &over)?;
-    let about =
-        About { task: task.as_ref().map(|task| (task.id.as_str(), held)), nothing: &reason, lost: lost.as_deref() };
+    let about = About { task: task.as_ref().map(|task| (&task.id, held)), nothing: &reason, lost: lost.as_deref() };
     let told = told(tx, scene, request, row.as_ref(), &about)?;
     Ok(shape::Resumed {
         focus: task.as_ref().filter(|_| held && chosen_by == Rule::Focus).map(|task| task.id.clone()),
@@ -92,7 +92,7 @@ fn peek(tx: &mut dyn Tx, scene: &Scene<'_>, request: &Resume, labels: &[String])
 
 /// What a brief is about: the task and whether it is held, why there is none, what was lost.
 struct About<'a> {
-    task: Option<(&'a str, bool)>,
+    task: Option<(&'a TaskId, bool)>,
     nothing: &'a str,
     lost: Option<&'a str>,
 }
@@ -110,7 +110,7 @@ fn told(
     row: Option<&agent::Row>,
     about: &About<'_>,
 ) -> Result<Told> {
-    let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
+    let (project, me) = (scene.project_id(), &scene.call.actor.name);
     let start = scene.project.map_or(0, |project| project.last_event);
     let mail = look(tx, project, me, MAIL)?;
     let place = mail.cursors.unwrap_or(delivery::Row { offered: start, confirmed: start, ..delivery::Row::default() });
@@ -122,7 +122,7 @@ fn told(
     let ask = Ask {
         project,
         me,
-        checkout: &here,
+        checkout: Some(&here),
         host: scene.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
         dead: &scene.dead,
         now: scene.now,
@@ -151,14 +151,14 @@ fn beginning(
     most: usize,
 ) -> Result<Beginning> {
     let project = scene.project_id();
-    let me = scene.call.actor.name.as_str();
+    let me = &scene.call.actor.name;
     let row = tx.fetch(agent::get(project, me))?;
-    let focus = row.as_ref().map_or("", |row| row.focus.as_str());
+    let focus = row.as_ref().and_then(|row| row.focus.as_ref());
     let over = |held: &task::Held| scene.is_over(held);
     // Who is gone matters to what else it might take, and nothing is taken.
     let seeker = Seeker { project, me, focus, labels, gone: &[], over: &over };
     if let Some(full) = in_focus(tx, &seeker)? {
-        let about = About { task: Some((full.task.id.as_str(), true)), nothing: "", lost: None };
+        let about = About { task: Some((&full.task.id, true)), nothing: "", lost: None };
         let told = told(tx, scene, request, row.as_ref(), &about)?;
         return Ok(Beginning::Brief(told.brief.text));
     }

@@ -1,6 +1,7 @@
 //! The projects of a store.
 
 use tenure_core::access::unknown_project;
+use tenure_core::name::ProjectKey;
 use tenure_core::text::excerpt;
 use tenure_core::{Error, Result};
 use tenure_store::Tx;
@@ -25,7 +26,7 @@ impl Kernel {
             let mut found = visible(tx, call, cursor.unwrap_or_default(), rows + 1)?;
             let more = found.len() > rows;
             found.truncate(rows);
-            let next = more.then(|| found.last().map(|row| row.key.clone())).flatten();
+            let next = more.then(|| found.last().map(|row| row.key.to_string())).flatten();
             let total = (!more && cursor.is_none()).then_some(i64::try_from(found.len()).unwrap_or(i64::MAX));
             Ok(Page::of(found.iter().map(|row| Project::of(row, &call.project.key)).collect(), total, next))
         })
@@ -46,7 +47,7 @@ impl Kernel {
             (None, 1) => Ok(named(found.swap_remove(0))),
             (None, 0) => Err(unknown_project(name)),
             (None, _) => {
-                let keys: Vec<String> = found.into_iter().take(CANDIDATES).map(|row| row.key).collect();
+                let keys: Vec<ProjectKey> = found.into_iter().take(CANDIDATES).map(|row| row.key).collect();
                 Err(Error::usage("ambiguous_project", format!("several projects are called `{}`", excerpt(name)))
                     .entity(excerpt(name))
                     .hint("Give the key instead.")
@@ -62,7 +63,7 @@ fn visible(tx: &mut dyn Tx, call: &Call, after: &str, limit: usize) -> Result<Ve
     let mut after = after.to_owned();
     loop {
         let page = project::list(tx, &after, limit)?;
-        let last = page.last().map(|row| row.key.clone());
+        let last = page.last().map(|row| row.key.to_string());
         let whole = page.len() == limit;
         seen.extend(page.into_iter().filter(|row| access::sees(call, &row.key)));
         match last {

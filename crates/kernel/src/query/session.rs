@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::Process;
+use tenure_core::id::{CheckoutId, TaskId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::session::{Above, Asking, Seen, Start, Whose, by_id, decide, nearest};
 use tenure_core::task::Status;
 use tenure_core::{Result, Span, Time, hold as rule};
@@ -61,16 +63,17 @@ pub struct Standing {
     /// Who it is or would be, where it comes through a server and cannot find out from what it may know: its process is
     /// not known, or its name is another's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
+    pub agent: Option<AgentName>,
 }
 
 /// A registered session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mine {
     /// The agent it is.
-    pub agent: String,
-    /// The task in its focus, empty for none.
-    pub focus: String,
+    pub agent: AgentName,
+    /// The task in its focus.
+    #[serde(with = "or_empty")]
+    pub focus: Option<TaskId>,
     /// When it was last told something between two prompts.
     pub told_at: Time,
     /// Whether its context was made shorter, and what it lost was not shown again.
@@ -91,9 +94,9 @@ pub struct Mine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// The task.
-    pub task: String,
+    pub task: TaskId,
     /// Who has it, or finished it.
-    pub by: String,
+    pub by: AgentName,
     /// Since when.
     pub since: Time,
     /// Whether it is finished or given up.
@@ -170,7 +173,7 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
         let fired_due =
             !says.event.is_empty() && fired_at.is_none_or(|at| at <= scene.now - FIRED_EVERY || at > scene.now);
         let quiet =
-            agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at != Time(0) || agent.process != process;
+            agent.last_seen.age(scene.now) >= SEEN_ENOUGH || agent.ended_at.is_some() || agent.process != process;
         let once = !own.again && !process.host.is_empty();
         settled = !fired_due && !quiet && !once && is_stored(tx, scene, &agent, says)?;
     }
@@ -183,7 +186,7 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
         elsewhere.truncate(ELSEWHERE_MAX);
     }
     let lost = lost_now;
-    let (told_at, is_shortened, is_cleared) = (own.told_at, own.is_shortened, own.is_cleared);
+    let (told_at, is_shortened, is_cleared) = (own.told_at.unwrap_or(Time(0)), own.is_shortened, own.is_cleared);
     let (name, focus) = (agent.name, agent.focus);
     let mine = Mine { agent: name, focus, told_at, is_shortened, is_cleared, settled, lost, elsewhere };
     let agent = scene.call.actor.principal.as_ref().filter(|_| process.host.is_empty()).map(|_| mine.agent.clone());
@@ -191,7 +194,7 @@ pub(super) fn standing(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>) -> R
 }
 
 /// Who a session would be that comes through a server, unless it finds out itself from what is known.
-fn would_be(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>, known: &[Seen]) -> Result<Option<String>> {
+fn would_be(tx: &mut dyn Tx, scene: &Scene<'_>, look: &Look<'_>, known: &[Seen]) -> Result<Option<AgentName>> {
     let (Some(project), Some(_), None) = (scene.project, &scene.call.actor.principal, look.given) else {
         return Ok(None);
     };
@@ -212,7 +215,7 @@ fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool
     }
     if !says.paths.is_empty() {
         let checkout = checkout_id(tx, scene)?;
-        let place = touched::Place { task: &agent.focus, checkout: &checkout, agent: &agent.name };
+        let place = touched::Place { task: agent.focus.as_ref(), checkout: checkout.as_ref(), agent: &agent.name };
         let found = touched::since(tx, project, &place, &says.paths, scene.now - TOUCHED_ENOUGH)?;
         if !says.paths.iter().all(|path| found.contains(path)) {
             return Ok(false);
@@ -221,27 +224,26 @@ fn is_stored(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row, says: &tool
     Ok(tool_used::said(tx, project, &agent.name, says)?.is_none())
 }
 
-fn checkout_id(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<String> {
-    let Some(here) = &scene.call.checkout else { return Ok(String::new()) };
+fn checkout_id(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Option<CheckoutId>> {
+    let Some(here) = &scene.call.checkout else { return Ok(None) };
     let places = tx.fetch(checkout::of_host(scene.project_id(), &here.host))?;
-    Ok(places.into_iter().find(|place| place.path == here.path).map(|place| place.id).unwrap_or_default())
+    Ok(places.into_iter().find(|place| place.path == here.path).map(|place| place.id))
 }
 
 fn lost(tx: &mut dyn Tx, scene: &Scene<'_>, agent: &agent::Row) -> Result<Option<Lost>> {
-    if agent.focus.is_empty() {
-        return Ok(None);
-    }
-    let Some(full) = tx.fetch(task::get(scene.project_id(), &agent.focus))? else { return Ok(None) };
-    let other = |name: &str| !name.is_empty() && name != agent.name;
+    let Some(focus) = &agent.focus else { return Ok(None) };
+    let Some(full) = tx.fetch(task::get(scene.project_id(), focus))? else { return Ok(None) };
+    let other = |name: &AgentName| *name != agent.name;
     let task = full.task.id.clone();
     if let Some(held) = &full.held {
         let live = !rule::lapsed(scene.now, held.expires_at) && other(&held.holder);
         let lost = || Lost { task, by: held.holder.clone(), since: held.granted_at, closed: false };
         return Ok(live.then(lost));
     }
-    let closed = matches!(full.task.status, Status::Done | Status::Cancelled) && other(&full.task.finished_by);
-    let lost = || Lost { task, by: full.task.finished_by.clone(), since: full.task.finished_at, closed: true };
-    Ok(closed.then(lost))
+    let is_closed = matches!(full.task.status, Status::Done | Status::Cancelled);
+    let by = full.task.finished_by.filter(|by| is_closed && other(by));
+    let since = full.task.finished_at.unwrap_or(Time(0));
+    Ok(by.map(|by| Lost { task, by, since, closed: true }))
 }
 
 fn session_of(
@@ -269,7 +271,7 @@ fn session_of(
         let inner = registered.iter().filter(|row| !row.seen.ended).min_by_key(|row| row.distance).map(|row| row.tool);
         let id = tools.iter().find(|(tool, _)| Some(*tool) == inner).and_then(|(_, id)| *id);
         if let Some(agent) = nearest(&registered, id) {
-            return Ok(Whose::Agent(agent.to_owned()));
+            return Ok(Whose::Agent(agent.into()));
         }
     }
     // Two tools and no process that tells which is the inner one: nobody.

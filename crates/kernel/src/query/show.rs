@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::event::About;
+use tenure_core::id::TaskId;
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
 use tenure_store::table::{dep, hold, note, task};
@@ -27,11 +28,11 @@ const EDGES: usize = 500;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Graph {
     /// The task in the middle.
-    pub root: String,
+    pub root: TaskId,
     /// All tasks of the picture.
     pub tasks: Vec<Task>,
     /// (task, what it comes after).
-    pub edges: Vec<(String, String)>,
+    pub edges: Vec<(TaskId, TaskId)>,
     /// Whether the picture was cut.
     pub more: bool,
 }
@@ -70,7 +71,7 @@ impl Kernel {
                 id::Sort::Checkout => {
                     thing::show_checkout(tx, scene, &id).map(|checkout| Found::Checkout(Box::new(checkout)))
                 }
-                _ => show(tx, scene, &id).map(|task| Found::Task(Box::new(task))),
+                _ => show(tx, scene, &id.as_str().into()).map(|task| Found::Task(Box::new(task))),
             }
         })
     }
@@ -78,7 +79,7 @@ impl Kernel {
     /// One task.
     pub fn show(&self, call: &Call, task: &str) -> Result<Shown> {
         id::named(task, id::Sort::Task)?;
-        self.ask(call, |tx, scene| show(tx, scene, task))
+        self.ask(call, |tx, scene| show(tx, scene, &task.into()))
     }
 
     /// One hold, ended or not.
@@ -90,7 +91,7 @@ impl Kernel {
     /// The graph around a task.
     pub fn graph(&self, call: &Call, task: &str) -> Result<Graph> {
         id::named(task, id::Sort::Task)?;
-        self.ask(call, |tx, scene| graph(tx, scene, task))
+        self.ask(call, |tx, scene| graph(tx, scene, &task.into()))
     }
 }
 
@@ -100,12 +101,14 @@ fn show_hold(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Hold> {
     seen.ok_or_else(|| id::unknown(named, id::Sort::Hold))
 }
 
-fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
+fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &TaskId) -> Result<Shown> {
     let project = scene.project_id();
     let full = tx.fetch(task::get(project, named))?.ok_or_else(|| id::unknown(named, id::Sort::Task))?;
-    let blocker_gone = match full.task.blocked_on.as_str() {
-        "" => false,
-        on => task::existing(tx, project, &[on.to_owned()])?.iter().all(|(_, status)| *status == Status::Done),
+    let blocker_gone = match &full.task.blocked_on {
+        None => false,
+        Some(on) => {
+            task::existing(tx, project, std::slice::from_ref(on))?.iter().all(|(_, status)| *status == Status::Done)
+        }
     };
     let notes = note::newest_within(tx, project, named, (MANY, super::PAGE_BYTES))?;
     let notes = notes.rows.into_iter().map(Note::of).collect::<Result<_>>()?;
@@ -119,11 +122,11 @@ fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Shown> {
 }
 
 /// The edges nearest to a task, both ways, ring by ring: where the picture is cut, what is far away goes first.
-fn around(tx: &mut dyn Tx, project: &str, root: &str) -> Result<(Vec<(String, String)>, bool)> {
-    let mut edges: Vec<(String, String)> = Vec::new();
-    let mut known: HashSet<(String, String)> = HashSet::new();
+fn around(tx: &mut dyn Tx, project: &str, root: &TaskId) -> Result<(Vec<(TaskId, TaskId)>, bool)> {
+    let mut edges: Vec<(TaskId, TaskId)> = Vec::new();
+    let mut known: HashSet<(TaskId, TaskId)> = HashSet::new();
     let (mut up, mut down) = (vec![root.to_owned()], vec![root.to_owned()]);
-    let mut seen: [HashSet<String>; 2] = [HashSet::from([root.to_owned()]), HashSet::from([root.to_owned()])];
+    let mut seen: [HashSet<TaskId>; 2] = [HashSet::from([root.to_owned()]), HashSet::from([root.to_owned()])];
     while !up.is_empty() || !down.is_empty() {
         let before = if up.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &up))? };
         let after = if down.is_empty() { Vec::new() } else { dep::after_these(tx, project, &down)? };
@@ -141,18 +144,18 @@ fn around(tx: &mut dyn Tx, project: &str, root: &str) -> Result<(Vec<(String, St
     Ok((edges, false))
 }
 
-fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &str) -> Result<Graph> {
+fn graph(tx: &mut dyn Tx, scene: &Scene<'_>, root: &TaskId) -> Result<Graph> {
     let project = scene.project_id();
     let middle = tx.fetch(task::get(project, root))?.ok_or_else(|| id::unknown(root, id::Sort::Task))?;
     let (mut edges, more) = around(tx, project, root)?;
     let mut named = HashSet::from([root.to_owned()]);
     let both = edges.iter().flat_map(|(task, after)| [task, after]);
-    let ids: Vec<String> = both.filter(|id| named.insert((*id).clone())).cloned().collect();
+    let ids: Vec<TaskId> = both.filter(|id| named.insert((*id).clone())).cloned().collect();
     let Within { rows: mut found, cut } = task::get_many_within(tx, project, &ids, super::PAGE_BYTES)?;
     found.push(middle);
     found.sort_by_cached_key(|full| full.task.rank());
     if cut {
-        let shown: HashSet<&String> = found.iter().map(|full| &full.task.id).collect();
+        let shown: HashSet<&TaskId> = found.iter().map(|full| &full.task.id).collect();
         edges.retain(|(task, after)| shown.contains(task) && shown.contains(after));
     }
     edges.sort();

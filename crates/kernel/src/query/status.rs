@@ -1,6 +1,7 @@
 //! `status`: why nothing, or what, is happening.
 
 use tenure_core::choice::{Counts, Rank, nothing};
+use tenure_core::id::TaskId;
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, Span, hold as rule};
 use tenure_store::Tx;
@@ -32,7 +33,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
     for agent in &scene.dead {
         over.extend(hold::all_of_holder(tx, &project.id, agent)?);
     }
-    let mut lapsed: Vec<String> = over.into_iter().filter(hold::Row::is_task).map(|hold| hold.subject).collect();
+    let mut lapsed: Vec<TaskId> = over.iter().filter_map(hold::Row::held_task).collect();
     lapsed.sort();
     lapsed.dedup();
     if lapsed.is_empty() {
@@ -43,7 +44,7 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
             continue;
         }
         counts.held -= 1;
-        match tenure_core::task::view(Status::Started, full.task.unmet, full.task.cancelled_deps, false).1 {
+        match full.task.conditions().view(false).1 {
             State::Ready => counts.ready += 1,
             State::Stuck => counts.stuck += 1,
             _ => counts.waiting += 1,
@@ -56,7 +57,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let project = scene.project_id();
     let counts = counts(tx, scene)?;
     let (mut held, mut next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
-    let start = Rank { priority: -1, number: -1, id: String::new() };
+    let start = Rank { priority: -1, number: -1, id: TaskId::default() };
     let first = |tx: &mut dyn Tx, state: State| {
         select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
     };
@@ -64,7 +65,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let stuck = first(tx, State::Stuck)?;
     let blocked_by = blocked_by(tx, project, &blocked)?;
     let stuck_by = stuck_by(tx, project, &stuck)?;
-    let soonest = super::holds::soonest(tx, scene, "", &(scene.now, "\u{7f}".to_owned()), FIRST)?;
+    let soonest = super::holds::soonest(tx, scene, None, &(scene.now, "\u{7f}".to_owned()), FIRST)?;
     let holds = super::holds::views(tx, scene, &soonest)?;
     let over = over_with_task(tx, scene)?;
     if over > 0 {
@@ -100,12 +101,8 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
 /// How many holds on paths have time left, while the hold on their task has none.
 fn over_with_task(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<i64> {
     let project = scene.project_id();
-    let tasks: Vec<String> = tx
-        .fetch(hold::due(project, scene.now, usize::MAX))?
-        .into_iter()
-        .filter(hold::Row::is_task)
-        .map(|hold| hold.subject)
-        .collect();
+    let due = tx.fetch(hold::due(project, scene.now, usize::MAX))?;
+    let tasks: Vec<TaskId> = due.iter().filter_map(hold::Row::held_task).collect();
     if tasks.is_empty() {
         return Ok(0);
     }
@@ -128,17 +125,16 @@ fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
 }
 
 fn blocked_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<Hindered>> {
-    let blockers: Vec<String> =
-        tasks.iter().map(|full| full.task.blocked_on.clone()).filter(|on| !on.is_empty()).collect();
+    let blockers: Vec<TaskId> = tasks.iter().filter_map(|full| full.task.blocked_on.clone()).collect();
     let known = task::existing(tx, project, &blockers)?;
     Ok(tasks
         .iter()
         .map(|full| {
-            let on = full.task.blocked_on.as_str();
-            let gone = known.iter().any(|(id, status)| id == on && *status == Status::Done);
+            let on = full.task.blocked_on.as_ref();
+            let gone = known.iter().any(|(id, status)| Some(id) == on && *status == Status::Done);
             let by = match on {
-                "" => full.task.reason.clone(),
-                on => format!("{on}: {}", full.task.reason),
+                None => full.task.reason.clone(),
+                Some(on) => format!("{on}: {}", full.task.reason),
             };
             Hindered { id: full.task.id.clone(), title: full.task.title.clone(), by, gone }
         })
@@ -146,7 +142,7 @@ fn blocked_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Ve
 }
 
 fn stuck_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<Hindered>> {
-    let ids: Vec<String> = tasks.iter().map(|full| full.task.id.clone()).collect();
+    let ids: Vec<TaskId> = tasks.iter().map(|full| full.task.id.clone()).collect();
     let edges = if ids.is_empty() { Vec::new() } else { tx.fetch(dep::of(project, &ids))? };
     Ok(tasks
         .iter()

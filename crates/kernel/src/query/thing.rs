@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::event::About;
 use tenure_core::hold::lapsed;
+use tenure_core::id::{AnyId, CheckoutId, Id, IdKind, TaskId};
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
@@ -21,14 +22,14 @@ pub struct TaskNote {
     #[serde(flatten)]
     pub note: Note,
     /// The task.
-    pub task: String,
+    pub task: TaskId,
 }
 
 /// A checkout of the project.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Checkout {
     /// Its id.
-    pub id: String,
+    pub id: CheckoutId,
     /// What it is called.
     pub name: String,
     /// The machine.
@@ -38,20 +39,24 @@ pub struct Checkout {
 }
 
 /// Ids of such things that begin with a text.
-pub(super) fn beginning(tx: &mut dyn Tx, scene: &Scene<'_>, prefix: &str, sort: id::Sort) -> Result<Vec<String>> {
+pub(super) fn beginning(tx: &mut dyn Tx, scene: &Scene<'_>, prefix: &str, sort: id::Sort) -> Result<Vec<AnyId>> {
     let project = scene.project_id();
     match sort {
-        id::Sort::Place => place::beginning(tx, project, prefix, 11),
-        id::Sort::Note => note::beginning(tx, project, prefix, 11),
+        id::Sort::Place => place::beginning(tx, project, prefix, 11).map(any),
+        id::Sort::Note => note::beginning(tx, project, prefix, 11).map(any),
         // What is nobody's business is not there.
-        id::Sort::Message => message::beginning(tx, project, prefix, &scene.call.actor.name, 11),
+        id::Sort::Message => message::beginning(tx, project, prefix, &scene.call.actor.name, 11).map(any),
         id::Sort::Checkout => {
             let all = scene.checkouts(tx)?;
-            let ids = all.ids().filter(|id| id.starts_with(prefix)).map(str::to_owned).take(11).collect();
-            Ok(ids)
+            Ok(any(all.ids().filter(|id| id.starts_with(prefix)).take(11).cloned().collect()))
         }
         _ => Ok(Vec::new()),
     }
+}
+
+/// Ids whose kind their letter says.
+pub(super) fn any<K: IdKind>(ids: Vec<Id<K>>) -> Vec<AnyId> {
+    ids.into_iter().map(|id| String::from(id).into()).collect()
 }
 
 pub(super) fn show_place(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Place> {
@@ -72,7 +77,7 @@ pub(super) fn show_note(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Resu
 }
 
 fn get_note(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<note::Row> {
-    let found = note::get_many(tx, scene.project_id(), &[named.to_owned()])?.pop();
+    let found = note::get_many(tx, scene.project_id(), &[named.into()])?.pop();
     found.ok_or_else(|| id::unknown(named, id::Sort::Note))
 }
 
@@ -87,7 +92,7 @@ pub(super) fn show_message(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> R
     if row.author != *me {
         return Err(unknown());
     }
-    let own = mail::Row { number: row.number, what: mail::What::Message, acked_at: tenure_core::Time(0), message: row };
+    let own = mail::Row { number: row.number, what: mail::What::Message, acked_at: None, message: row };
     Ok(Message::of(&own, i64::MIN))
 }
 
@@ -144,7 +149,7 @@ pub(super) fn why(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Sto
 fn offered(tx: &mut dyn Tx, scene: &Scene<'_>, row: &place::Row) -> Result<Vec<Sentence>> {
     let mut told = Vec::new();
     for wanted in row.wanted.iter().take(LONGEST) {
-        let filter = event::Filter { subject: wanted.clone(), ..event::Filter::default() };
+        let filter = event::Filter { subject: Some(wanted.clone()), ..event::Filter::default() };
         for event in tx.fetch(event::page(scene.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST))? {
             let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
             if data["place"] == row.id.as_str() {

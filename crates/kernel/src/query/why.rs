@@ -42,7 +42,7 @@ impl Kernel {
                 let row = hold::get(tx, project, subject)?.ok_or_else(|| id::unknown(subject, id::Sort::Hold))?;
                 let mut row = [row];
                 paths::as_found(tx, project, &mut row)?;
-                let filter = event::Filter { hold: subject.to_owned(), ..event::Filter::default() };
+                let filter = event::Filter { hold: Some(subject.into()), ..event::Filter::default() };
                 let mut events = tx.fetch(event::page(project, &filter, (0, i64::MAX), true, LONGEST + 1))?;
                 let more = events.len() > LONGEST;
                 events.truncate(LONGEST);
@@ -83,7 +83,7 @@ pub(super) fn newest(
     what: About,
     limit: usize,
 ) -> Result<(Vec<event::Row>, bool)> {
-    let filter = event::Filter { subject: subject.to_owned(), ..event::Filter::default() };
+    let filter = event::Filter { subject: Some(subject.to_owned()), ..event::Filter::default() };
     let mut found = Vec::new();
     let mut below = i64::MAX;
     for _ in 0..PAGES {
@@ -134,7 +134,7 @@ fn tell(
 
 /// That a hold has lapsed, where nobody has written that down yet: a write would find it over.
 pub(super) fn over(scene: &Scene<'_>, row: &hold::Row) -> Option<Sentence> {
-    let is_over = row.ended_at.0 == 0 && (lapsed(scene.now, row.expires_at) || scene.died(row));
+    let is_over = row.ended.is_none() && (lapsed(scene.now, row.expires_at) || scene.died(row));
     is_over.then(|| {
         let at = row.expires_at.min(scene.now).to_string();
         Sentence { number: 0, text: format!("the hold of {} on {} lapsed", row.holder, cut(&row.subject, 200)), at }

@@ -82,12 +82,12 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         if count > HOLDS / 2 {
             return Ok(true);
         }
-        let place = match row.checkout.as_str() {
-            "" => String::new(),
-            id if id == here => String::new(),
-            id => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
+        let place = match &row.checkout {
+            None => String::new(),
+            Some(id) if *id == here => String::new(),
+            Some(id) => format!(" (in another checkout, {})", cut(&checkouts.name(id), 120)),
         };
-        let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
+        let filter = event::Filter { hold: Some(row.id.clone()), ..event::Filter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
             // Mail about it is nobody else's, and commits are told below.
@@ -117,17 +117,20 @@ fn changed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec
     rows.retain(|row| pattern.matches(&row.path));
     let mut noted: Vec<i64> = Vec::new();
     for row in &rows {
-        let task = if row.task.is_empty() { String::new() } else { format!(" for {}", row.task) };
+        let task = row.task.as_ref().map_or(String::new(), |task| format!(" for {task}"));
         let text = format!("{} changed {}{task}", row.agent, cut(&row.path, 200));
         told.push((row.last_at, 0, Sentence { number: 0, at: row.last_at.to_string(), text }));
-        if row.task.is_empty() {
-            continue;
-        }
-        let notes = note::newest(tx, project, &row.task, NOTES)?;
-        let after = |note: &&note::Row| note.agent == row.agent && !note.head.is_empty() && note.at >= row.last_at;
+        let Some(task) = &row.task else { continue };
+        let notes = note::newest(tx, project, task, NOTES)?;
+        let after = |note: &&note::Row| note.agent == row.agent && note.head.is_some() && note.at >= row.last_at;
         if let Some(note) = notes.iter().rev().find(after).filter(|note| !noted.contains(&note.number)) {
             noted.push(note.number);
-            let text = format!("{} noted on {} at commit {}", note.agent, note.task, cut(&note.head, 12));
+            let text = format!(
+                "{} noted on {} at commit {}",
+                note.agent,
+                note.task,
+                cut(note.head.as_deref().unwrap_or_default(), 12)
+            );
             told.push((note.at, note.number, Sentence { number: note.number, at: note.at.to_string(), text }));
         }
     }
@@ -144,7 +147,7 @@ fn literal(pattern: &Pattern) -> &str {
 
 /// The commits that files of the pattern were in.
 fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
-    let filter = event::Filter { kind: COMMITTED.to_owned(), ..event::Filter::default() };
+    let filter = event::Filter { kind: Some(COMMITTED.to_owned()), ..event::Filter::default() };
     for row in tx.fetch(event::page(scene.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
         let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
         let paths = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::access::{Role, Sort};
+use tenure_core::id::TokenId;
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::{Time, hold};
 use tenure_store::table::{member, principal, token};
 
@@ -35,9 +37,9 @@ impl TokenState {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
     /// Its id.
-    pub id: String,
+    pub id: TokenId,
     /// Whose it is.
-    pub principal: String,
+    pub principal: AgentName,
     /// What it is for.
     pub label: String,
     /// Whether it can still be used.
@@ -45,28 +47,27 @@ pub struct Token {
     /// The most it may; null where it narrows nothing.
     pub role: Option<Role>,
     /// The keys of the projects it is good for; null for all.
-    pub projects: Option<Vec<String>>,
+    pub projects: Option<Vec<ProjectKey>>,
     /// When it was made.
     pub created_at: Instant,
     /// By whom.
-    pub created_by: String,
+    pub created_by: AgentName,
     /// Until when it can be used.
     pub expires_at: Instant,
     /// Since when it was revoked.
     pub revoked_at: Option<Instant>,
     /// By whom.
-    pub revoked_by: Option<String>,
+    pub revoked_by: Option<AgentName>,
 }
 
 impl Token {
     pub(crate) fn of(row: &token::Row, now: Time) -> Token {
-        let revoked = row.revoked_at.0 != 0;
         Token {
             id: row.id.clone(),
             principal: row.principal.clone(),
             label: row.label.clone(),
             state: match () {
-                () if revoked => TokenState::Revoked,
+                () if row.revoked.is_some() => TokenState::Revoked,
                 () if hold::lapsed(now, row.expires_at) => TokenState::Expired,
                 () => TokenState::Valid,
             },
@@ -75,8 +76,8 @@ impl Token {
             created_at: row.created_at.to_string(),
             created_by: row.created_by.clone(),
             expires_at: row.expires_at.to_string(),
-            revoked_at: revoked.then(|| row.revoked_at.to_string()),
-            revoked_by: revoked.then(|| row.revoked_by.clone()),
+            revoked_at: row.revoked.as_ref().map(|revoked| revoked.at.to_string()),
+            revoked_by: row.revoked.as_ref().map(|revoked| revoked.by.clone()),
         }
     }
 }
@@ -85,7 +86,7 @@ impl Token {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Principal {
     /// The name.
-    pub name: String,
+    pub name: AgentName,
     /// What it is.
     pub sort: Sort,
     /// Whether nothing of it counts.
@@ -93,7 +94,7 @@ pub struct Principal {
     /// When access was first given.
     pub created_at: Instant,
     /// By whom.
-    pub created_by: String,
+    pub created_by: AgentName,
 }
 
 impl Principal {
@@ -101,7 +102,7 @@ impl Principal {
         Principal {
             name: row.name.clone(),
             sort: Sort::of(&row.name),
-            disabled: row.disabled_at.0 != 0,
+            disabled: row.disabled_at.is_some(),
             created_at: row.created_at.to_string(),
             created_by: row.created_by.clone(),
         }
@@ -112,15 +113,15 @@ impl Principal {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Member {
     /// Who.
-    pub principal: String,
+    pub principal: AgentName,
     /// The key of the project, or `*` for every project without a row of its own.
-    pub project: String,
+    pub project: ProjectKey,
     /// As what.
     pub role: Role,
     /// Since when.
     pub set_at: Instant,
     /// Who said so.
-    pub set_by: String,
+    pub set_by: AgentName,
 }
 
 impl Member {
@@ -139,9 +140,9 @@ impl Member {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Membership {
     /// Who.
-    pub principal: String,
+    pub principal: AgentName,
     /// The key of the project, or `*`.
-    pub project: String,
+    pub project: ProjectKey,
     /// The role from now on, null for none.
     pub role: Option<Role>,
     /// The role before, null for none.
@@ -152,7 +153,7 @@ pub struct Membership {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LoginOffered {
     /// Whom it signs in.
-    pub principal: String,
+    pub principal: AgentName,
     /// Until when it can be used.
     pub expires_at: Instant,
 }
@@ -161,7 +162,7 @@ pub struct LoginOffered {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LoginTaken {
     /// Who is signed in.
-    pub principal: String,
+    pub principal: AgentName,
     /// Until when.
     pub expires_at: Instant,
 }

@@ -2,6 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::HoldId;
+use tenure_core::name::AgentName;
 
 use super::Blocker;
 
@@ -13,9 +15,9 @@ pub struct Committed {
     /// The event that says so.
     pub number: i64,
     /// The holds that ended with it: the first 200.
-    pub released: Vec<String>,
+    pub released: Vec<HoldId>,
     /// The agents that were told: their holds have one of the files in them.
-    pub told: Vec<String>,
+    pub told: Vec<AgentName>,
 }
 
 /// Whether files may be committed by whoever asks.
@@ -48,7 +50,7 @@ pub struct Lost {
     /// How long ago.
     pub ago_s: i64,
     /// Who has had it since.
-    pub by: String,
+    pub by: AgentName,
     /// Whether that one changed it; else it held it.
     pub changed: bool,
     /// How long ago that was.

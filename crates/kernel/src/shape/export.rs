@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tenure_core::Result;
+use tenure_core::id::{NoteId, TaskId};
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::task::{PRIORITY_DEFAULT, Status};
-use tenure_core::{Result, Time};
 use tenure_store::table::{dep, note, task};
 
 use super::{Event, Instant, some};
@@ -31,7 +33,7 @@ pub struct Header {
 #[serde(deny_unknown_fields)]
 pub struct Project {
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
 }
@@ -41,7 +43,7 @@ pub struct Project {
 #[serde(deny_unknown_fields)]
 pub struct Task {
     /// Its id.
-    pub id: String,
+    pub id: TaskId,
     /// One line of 1 to 500 characters.
     pub title: String,
     /// More lines, at most 64 KiB.
@@ -58,10 +60,10 @@ pub struct Task {
     pub labels: Vec<String>,
     /// The ids of the tasks it comes after, sorted.
     #[serde(default)]
-    pub after: Vec<String>,
+    pub after: Vec<TaskId>,
     /// The agent it is for.
     #[serde(default)]
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
     /// `open`, `blocked`, `done` or `cancelled`.
     #[serde(default = "default_status")]
     pub status: Status,
@@ -70,10 +72,10 @@ pub struct Task {
     pub reason: Option<String>,
     /// The task that blocks it.
     #[serde(default)]
-    pub blocked_on: Option<String>,
+    pub blocked_on: Option<TaskId>,
     /// Who held it, or whose hold on it had lapsed.
     #[serde(default)]
-    pub was_held_by: Option<String>,
+    pub was_held_by: Option<AgentName>,
     /// How often it was granted so far.
     #[serde(default)]
     pub attempt: i64,
@@ -81,14 +83,14 @@ pub struct Task {
     #[serde(default = "first_version")]
     pub version: i64,
     /// Who added it.
-    pub created_by: String,
+    pub created_by: AgentName,
     /// When.
     pub created_at: Instant,
     /// When what a person sees last changed.
     pub updated_at: Instant,
     /// Who finished or cancelled it.
     #[serde(default)]
-    pub finished_by: Option<String>,
+    pub finished_by: Option<AgentName>,
     /// When that was.
     #[serde(default)]
     pub finished_at: Option<Instant>,
@@ -115,11 +117,11 @@ impl Task {
     pub(crate) fn of(full: &task::Full, edges: &[dep::Edge]) -> Task {
         let row = &full.task;
         let was_held_by = match &full.held {
-            Some(held) => some(&held.holder),
-            None if row.lapsed && !row.status.is_closed() => some(&row.last_holder),
+            Some(held) => Some(held.holder.clone()),
+            None if row.lapsed && !row.status.is_closed() => row.last_holder.clone(),
             None => None,
         };
-        let mut after: Vec<String> = edges.iter().map(|edge| edge.after.clone()).collect();
+        let mut after: Vec<TaskId> = edges.iter().map(|edge| edge.after.clone()).collect();
         after.sort();
         Task {
             id: row.id.clone(),
@@ -129,18 +131,18 @@ impl Task {
             priority: row.priority,
             labels: row.labels.clone(),
             after,
-            assignee: some(&row.assignee),
+            assignee: row.assignee.clone(),
             status: if row.status == Status::Started { Status::Open } else { row.status },
             reason: some(&row.reason),
-            blocked_on: some(&row.blocked_on),
+            blocked_on: row.blocked_on.clone(),
             was_held_by,
             attempt: row.attempt,
             version: row.version,
             created_by: row.created_by.clone(),
             created_at: row.created_at.to_string(),
             updated_at: row.updated_at.to_string(),
-            finished_by: some(&row.finished_by),
-            finished_at: (row.finished_at != Time(0)).then(|| row.finished_at.to_string()),
+            finished_by: row.finished_by.clone(),
+            finished_at: row.finished_at.map(|at| at.to_string()),
             line: 0,
         }
     }
@@ -151,11 +153,11 @@ impl Task {
 #[serde(deny_unknown_fields)]
 pub struct Note {
     /// Its id.
-    pub id: String,
+    pub id: NoteId,
     /// The task it is on.
-    pub task: String,
+    pub task: TaskId,
     /// Who wrote it.
-    pub agent: String,
+    pub agent: AgentName,
     /// When.
     pub at: Instant,
     /// The text.
@@ -177,10 +179,7 @@ impl Note {
     pub(crate) fn of(row: note::Row) -> Result<Note> {
         let corrupt = |error| tenure_store::error::corrupt("stored data is not JSON").cause(error);
         // What is stored as null is as good as nothing: both are written as null.
-        let data = match row.data.as_str() {
-            "" | "null" => None,
-            _ => Some(RawValue::from_string(row.data).map_err(corrupt)?),
-        };
+        let data = row.data.filter(|data| data != "null").map(RawValue::from_string).transpose().map_err(corrupt)?;
         Ok(Note {
             id: row.id,
             task: row.task,

@@ -2,6 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::{CheckoutId, HoldId};
+use tenure_core::name::AgentName;
 use tenure_core::{Time, guard};
 use tenure_store::table::{hold, project};
 
@@ -18,7 +20,7 @@ pub struct Guards {
     /// How long until then.
     pub until_s: Option<i64>,
     /// Who switched them off.
-    pub by: Option<String>,
+    pub by: Option<AgentName>,
 }
 
 impl Guards {
@@ -28,7 +30,7 @@ impl Guards {
             off: true,
             until: Some(until.to_string()),
             until_s: Some((until - now).as_seconds()),
-            by: Some(row.off_by.clone()),
+            by: row.off_by.clone(),
         }
     }
 }
@@ -37,9 +39,9 @@ impl Guards {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Guarded {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// Holds that were granted now: what a door gives back if the edit is refused for another reason.
-    pub granted: Vec<String>,
+    pub granted: Vec<HoldId>,
     /// What others hold of the agent's files in other checkouts, the newest meeting first.
     pub elsewhere: Vec<Elsewhere>,
     /// As of when.
@@ -53,13 +55,13 @@ pub struct Elsewhere {
     /// What the other holds.
     pub pattern: String,
     /// The other agent.
-    pub holder: String,
+    pub holder: AgentName,
     /// Its hold.
-    pub hold: String,
+    pub hold: HoldId,
     /// The top of its checkout, with the machine where that is another.
     pub checkout: String,
     /// The id of that checkout.
-    pub checkout_id: String,
+    pub checkout_id: CheckoutId,
     /// What it is called.
     pub checkout_name: String,
     /// Since when both hold it.
@@ -68,13 +70,15 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     pub(crate) fn of(row: &hold::Row, since: Time, checkouts: &Checkouts) -> Elsewhere {
+        // Holds over all checkouts are in no other one: they are never looked at here.
+        let checkout = row.checkout.clone().unwrap_or_default();
         Elsewhere {
             pattern: row.subject.clone(),
             holder: row.holder.clone(),
             hold: row.id.clone(),
-            checkout: checkouts.place(&row.checkout),
-            checkout_id: row.checkout.clone(),
-            checkout_name: checkouts.name(&row.checkout),
+            checkout: checkouts.place(&checkout),
+            checkout_name: checkouts.name(&checkout),
+            checkout_id: checkout,
             since: since.to_string(),
         }
     }

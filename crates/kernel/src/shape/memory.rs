@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::Time;
+use tenure_core::id::{MemoryId, TaskId};
 use tenure_core::memory::Kind;
+use tenure_core::name::AgentName;
 use tenure_store::table::memory;
 
 use super::some;
@@ -12,7 +13,7 @@ use super::some;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Its id.
-    pub id: String,
+    pub id: MemoryId,
     /// Its canonical key.
     pub key: String,
     /// For whom it is: task, agent, project or global.
@@ -26,9 +27,9 @@ pub struct Memory {
     /// Whether every brief shows it.
     pub pinned: bool,
     /// Who wrote what it says now.
-    pub author: String,
+    pub author: AgentName,
     /// The task its author was at.
-    pub from_task: Option<String>,
+    pub from_task: Option<TaskId>,
     /// The event that last changed it.
     pub event: i64,
     /// Rises with each change.
@@ -52,12 +53,12 @@ impl Memory {
             text: row.text.clone(),
             pinned: row.pinned,
             author: row.author.clone(),
-            from_task: some(&row.task),
+            from_task: row.task.clone(),
             event: row.number,
             version: row.version,
             created_at: row.created_at.to_string(),
             updated_at: row.updated_at.to_string(),
-            expires_at: (row.expires_at != Time(0)).then(|| row.expires_at.to_string()),
+            expires_at: row.expires_at.map(|at| at.to_string()),
         }
     }
 }
@@ -75,7 +76,7 @@ pub struct Remembered {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RememberedItem {
     /// Its id.
-    pub id: String,
+    pub id: MemoryId,
     /// Its canonical key.
     pub key: String,
     /// For whom it is.

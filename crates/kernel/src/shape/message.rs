@@ -3,29 +3,31 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
+use tenure_core::id::{HoldId, MessageId};
 use tenure_core::message::{Urgency, is_notice};
+use tenure_core::name::AgentName;
 use tenure_core::{Span, Time, agent::Sign};
 use tenure_store::table::{agent, mail, message};
 
-use super::{Instant, some};
+use super::Instant;
 
 /// A message in somebody's mail.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Its id.
-    pub id: String,
+    pub id: MessageId,
     /// The event that put it into the mail; mail is in this order.
     pub number: i64,
     /// `message`, or `ending`: a message of your own is over.
     pub what: String,
     /// Who wrote it.
-    pub from: String,
+    pub from: AgentName,
     /// Who got it.
-    pub to: Vec<String>,
+    pub to: Vec<AgentName>,
     /// What it is about: a task or a hold.
     pub about: Option<String>,
     /// The hold it ends with.
-    pub hold: Option<String>,
+    pub hold: Option<HoldId>,
     /// How soon it should be looked at.
     pub urgency: Urgency,
     /// Whether its author waits for something.
@@ -51,7 +53,7 @@ pub struct Ended {
     /// What became of the hold (done, blocked, cancelled, released, transferred, expired, restored), or acknowledged.
     pub how: String,
     /// By whom.
-    pub by: String,
+    pub by: AgentName,
     /// When.
     pub at: Instant,
 }
@@ -59,10 +61,10 @@ pub struct Ended {
 impl Message {
     pub(crate) fn of(row: &mail::Row, offered: i64) -> Message {
         let message = &row.message;
-        let ended = (message.ended_at != Time(0)).then(|| Ended {
-            how: message.ended_how.clone(),
-            by: message.ended_by.clone(),
-            at: message.ended_at.to_string(),
+        let ended = message.ended.as_ref().map(|ended| Ended {
+            how: ended.how.clone(),
+            by: ended.by.clone(),
+            at: ended.at.to_string(),
         });
         Message {
             id: message.id.clone(),
@@ -70,15 +72,15 @@ impl Message {
             what: row.what.as_str().to_owned(),
             from: message.author.clone(),
             to: message.recipients.clone(),
-            about: some(&message.about),
-            hold: some(&message.hold),
+            about: message.about.clone(),
+            hold: message.hold.clone(),
             urgency: message.urgency,
             request: message.request,
-            notice: is_notice(&message.about),
+            notice: message.about.as_deref().is_some_and(is_notice),
             text: message.text.clone(),
             sent_at: message.at.to_string(),
             again: row.number <= offered,
-            acked: row.acked_at != Time(0),
+            acked: row.acked_at.is_some(),
             ended,
         }
     }
@@ -98,20 +100,20 @@ pub struct Inbox {
     /// What the door confirms once this was shown.
     pub offered: Option<i64>,
     /// What was acknowledged.
-    pub acked: Vec<String>,
+    pub acked: Vec<MessageId>,
 }
 
 /// The answer to `send`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sent {
     /// The id of the message.
-    pub id: String,
+    pub id: MessageId,
     /// Who gets it, and whether they are there.
     pub to: Vec<Recipient>,
     /// What it is about.
     pub about: Option<String>,
     /// The hold it ends with.
-    pub hold: Option<String>,
+    pub hold: Option<HoldId>,
     /// How soon it should be looked at.
     pub urgency: Urgency,
     /// Whether you wait for something.
@@ -122,7 +124,7 @@ pub struct Sent {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Recipient {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// Whether it is there.
     pub liveness: Liveness,
     /// How long ago its last op was.
@@ -132,7 +134,7 @@ pub struct Recipient {
 impl Sent {
     /// `longest` are the longest times to live of what they hold: one that holds something is judged by that, as in the
     /// list of agents.
-    pub(crate) fn of(row: &message::Row, agents: &[agent::Row], longest: &[(String, Span)], now: Time) -> Sent {
+    pub(crate) fn of(row: &message::Row, agents: &[agent::Row], longest: &[(AgentName, Span)], now: Time) -> Sent {
         let recipient = |agent: &agent::Row| {
             let its = longest.iter().find(|(holder, _)| *holder == agent.name).map(|(_, ttl)| *ttl);
             let sign = Sign { ttl: its.unwrap_or(agent.sign().ttl), ..agent.sign() };
@@ -145,8 +147,8 @@ impl Sent {
         Sent {
             id: row.id.clone(),
             to: agents.iter().map(recipient).collect(),
-            about: some(&row.about),
-            hold: some(&row.hold),
+            about: row.about.clone(),
+            hold: row.hold.clone(),
             urgency: row.urgency,
             request: row.request,
         }
@@ -157,11 +159,11 @@ impl Sent {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Overdue {
     /// The message.
-    pub id: String,
+    pub id: MessageId,
     /// Who waits.
-    pub from: String,
+    pub from: AgentName,
     /// For whom.
-    pub to: Vec<String>,
+    pub to: Vec<AgentName>,
     /// What it is about.
     pub about: Option<String>,
     /// How soon it should have been looked at.
@@ -176,7 +178,7 @@ impl Overdue {
             id: row.id.clone(),
             from: row.author.clone(),
             to: row.recipients.clone(),
-            about: some(&row.about),
+            about: row.about.clone(),
             urgency: row.urgency,
             age_s: row.at.age(now).as_seconds(),
         }

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
-use tenure_core::task::{State, Status, view};
+use tenure_core::id::{AnyId, CheckoutId, HoldId, NoteId, PlaceId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::task::{State, Status};
 use tenure_core::text::cut;
 use tenure_core::{Time, hold as rule};
 use tenure_store::table::{agent, dep, hold, task};
@@ -68,7 +70,7 @@ impl<T> Page<T> {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Its id.
-    pub id: String,
+    pub id: TaskId,
     /// Its creation number.
     pub number: i64,
     /// One line.
@@ -86,25 +88,25 @@ pub struct Task {
     /// What follows from status, dependencies and hold.
     pub state: State,
     /// The tasks it comes after.
-    pub after: Vec<String>,
+    pub after: Vec<TaskId>,
     /// Those of them that are not done.
-    pub unmet: Vec<String>,
+    pub unmet: Vec<TaskId>,
     /// How often it was granted so far.
     pub attempt: i64,
     /// Rises with what a person sees.
     pub version: i64,
     /// The agent it is for.
-    pub assignee: Option<String>,
+    pub assignee: Option<AgentName>,
     /// Why it is blocked or was cancelled.
     pub reason: Option<String>,
     /// The task that blocks it.
-    pub blocked_on: Option<String>,
+    pub blocked_on: Option<TaskId>,
     /// Who holds it.
     pub holder: Option<Holder>,
     /// Whose hold on it lapsed, while nobody has taken it since.
-    pub lapsed_from: Option<String>,
+    pub lapsed_from: Option<AgentName>,
     /// Who finished or cancelled it.
-    pub finished_by: Option<String>,
+    pub finished_by: Option<AgentName>,
     /// When that was.
     pub finished_at: Option<Instant>,
     /// When it was added.
@@ -117,9 +119,9 @@ pub struct Task {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Holder {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// The hold.
-    pub hold: String,
+    pub hold: HoldId,
     /// Its fence.
     pub fence: i64,
     /// When it ends unless renewed.
@@ -128,8 +130,9 @@ pub struct Holder {
     pub liveness: Liveness,
 }
 
+/// A text that is empty for none.
 fn some(text: &str) -> Option<String> {
-    if text.is_empty() { None } else { Some(text.to_owned()) }
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn holder_liveness(held: &task::Held, now: Time) -> Liveness {
@@ -141,11 +144,11 @@ impl Task {
     pub(crate) fn of(full: &task::Full, edges: &[dep::Edge], now: Time) -> Task {
         let row = &full.task;
         let live = full.held.as_ref().filter(|held| !rule::lapsed(now, held.expires_at));
-        let (status, state) = view(row.status, row.unmet, row.cancelled_deps, live.is_some());
+        let (status, state) = row.conditions().view(live.is_some());
         let own = || edges.iter().filter(|edge| edge.task == row.id);
         let lapsed_from = match &full.held {
-            Some(held) if live.is_none() => some(&held.holder),
-            None if row.lapsed && !row.status.is_closed() => some(&row.last_holder),
+            Some(held) if live.is_none() => Some(held.holder.clone()),
+            None if row.lapsed && !row.status.is_closed() => row.last_holder.clone(),
             _ => None,
         };
         Task {
@@ -162,9 +165,9 @@ impl Task {
             unmet: own().filter(|edge| edge.status != Status::Done).map(|edge| edge.after.clone()).collect(),
             attempt: row.attempt,
             version: row.version,
-            assignee: some(&row.assignee),
+            assignee: row.assignee.clone(),
             reason: some(&row.reason),
-            blocked_on: some(&row.blocked_on),
+            blocked_on: row.blocked_on.clone(),
             holder: live.map(|held| Holder {
                 agent: held.holder.clone(),
                 hold: held.id.clone(),
@@ -173,8 +176,8 @@ impl Task {
                 liveness: holder_liveness(held, now),
             }),
             lapsed_from,
-            finished_by: some(&row.finished_by),
-            finished_at: (row.finished_at.0 != 0).then(|| row.finished_at.to_string()),
+            finished_by: row.finished_by.clone(),
+            finished_at: row.finished_at.map(|at| at.to_string()),
             created_at: row.created_at.to_string(),
             updated_at: row.updated_at.to_string(),
         }
@@ -185,13 +188,13 @@ impl Task {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
     /// Its id.
-    pub id: String,
+    pub id: HoldId,
     /// `task`, `path`, `name` or `slot`.
     pub kind: String,
     /// What is held.
     pub subject: String,
     /// Who has it.
-    pub holder: String,
+    pub holder: AgentName,
     /// Proof of which grant one works under.
     pub fence: i64,
     /// `exclusive` or `shared`.
@@ -212,14 +215,14 @@ pub struct Hold {
     pub liveness: Liveness,
     /// The task that a path is held for, and ends with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// The top of the checkout that a path is held in, with its machine where that is another; none for a hold over all
     /// of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout: Option<String>,
     /// The id of that checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkout_id: Option<String>,
+    pub checkout_id: Option<CheckoutId>,
     /// What it is called: the end of its path that no other has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_name: Option<String>,
@@ -231,24 +234,22 @@ pub struct Hold {
 impl Hold {
     pub(crate) fn of(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Hold {
         let over = rule::lapsed(now, row.expires_at);
-        let state = match (row.ended_how.as_str(), over) {
-            ("", false) if !row.place.is_empty() => "offered",
-            ("", false) => "live",
-            ("", true) => "lapsed",
-            (how, _) => how,
+        let state = match (row.ended, over) {
+            (None, false) if row.place.is_some() => "offered",
+            (None, false) => "live",
+            (None, true) => "lapsed",
+            (Some(ended), _) => ended.how.as_str(),
         };
         let sign = holder.map(|agent| tenure_core::agent::Sign { ttl: row.ttl, ..agent.sign() });
         let until = if matches!(state, "live" | "offered") {
             rule::until(now, row.expires_at, row.ttl)
-        } else if row.ended_at.0 > 0 {
-            // What was cut short, or ended with its task, did not live to its time.
-            row.expires_at.min(row.ended_at)
         } else {
-            row.expires_at
+            // A hold that was cut short, or ended with its task, did not live to its time.
+            row.ended.map_or(row.expires_at, |ended| row.expires_at.min(ended.at))
         };
         Hold {
             id: row.id.clone(),
-            kind: row.kind.clone(),
+            kind: row.kind.as_str().to_owned(),
             subject: row.subject.clone(),
             holder: row.holder.clone(),
             fence: row.fence,
@@ -263,8 +264,8 @@ impl Hold {
                 Some(sign) if matches!(state, "live" | "offered") => liveness(now, &sign),
                 _ => Liveness::Gone,
             },
-            task: some(&row.task),
-            checkout: some(&row.checkout),
+            task: row.task.clone(),
+            checkout: row.checkout.as_ref().map(CheckoutId::to_string),
             checkout_id: None,
             checkout_name: None,
             project: None,
@@ -281,11 +282,11 @@ impl Hold {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Blocker {
     /// The hold.
-    pub id: String,
+    pub id: AnyId,
     /// `held`, or `waiting` for a place in the line.
     pub state: String,
     /// Who has it.
-    pub holder: String,
+    pub holder: AgentName,
     /// The pattern, for paths.
     pub pattern: Option<String>,
     /// `exclusive` or `shared`.
@@ -313,7 +314,7 @@ pub struct Blocker {
 impl Blocker {
     pub(crate) fn of(held: &task::Held, now: Time) -> Blocker {
         Blocker {
-            id: held.id.clone(),
+            id: held.id.as_str().into(),
             state: "held".to_owned(),
             holder: held.holder.clone(),
             pattern: None,
@@ -352,7 +353,7 @@ impl Blocker {
     pub(crate) fn of_path(row: &hold::Row, holder: Option<&agent::Row>, now: Time) -> Blocker {
         let last_seen = holder.map_or(row.granted_at, |agent| agent.last_seen);
         Blocker {
-            id: row.id.clone(),
+            id: row.id.as_str().into(),
             state: "held".to_owned(),
             holder: row.holder.clone(),
             pattern: row.is_path().then(|| row.subject.clone()),
@@ -382,7 +383,7 @@ pub struct Reserved {
     pub place: Option<i64>,
     /// The id of the place, where it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
+    pub id: Option<PlaceId>,
     /// How long the place is kept unless it is renewed, where it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_s: Option<i64>,
@@ -394,7 +395,7 @@ pub struct Reserved {
     pub total: Option<usize>,
     /// Whose they are, where there are more than 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub holders: Vec<String>,
+    pub holders: Vec<AgentName>,
     /// What others hold of the same files in other checkouts, at most 50: nobody stands in the way, and the changes meet
     /// when they are merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -404,7 +405,7 @@ pub struct Reserved {
     pub elsewhere_total: Option<usize>,
     /// The places in the line that were left by a release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<String>,
+    pub left: Vec<PlaceId>,
 }
 
 /// The answer to `lock`: the lock, or that its asker waits for it.
@@ -438,7 +439,7 @@ pub struct Checked {
     pub total: usize,
     /// Whose they are, where there are more than 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub holders: Vec<String>,
+    pub holders: Vec<AgentName>,
     /// What others hold of the same files in other checkouts, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Elsewhere>,
@@ -490,16 +491,16 @@ pub struct Done {
     /// Whether the hold had lapsed, and nobody had taken over.
     pub late: bool,
     /// The tasks that became ready by this, at most 1,000.
-    pub unlocked: Vec<String>,
+    pub unlocked: Vec<TaskId>,
 }
 
 /// The answer to `note`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Noted {
     /// The note.
-    pub id: String,
+    pub id: NoteId,
     /// The task it is on.
-    pub task: String,
+    pub task: TaskId,
     /// Whether the author's hold had lapsed, and nobody had taken over.
     pub late: bool,
     /// What was remembered with it.
@@ -523,7 +524,7 @@ pub struct Added {
     /// How many tasks were added.
     pub count: usize,
     /// The first 1,000 ids, in the order of the input.
-    pub ids: Vec<String>,
+    pub ids: Vec<TaskId>,
     /// Whether there are more than that.
     pub more: bool,
 }

@@ -4,17 +4,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::Time;
 use tenure_core::agent::{Liveness, Sign, liveness};
+use tenure_core::id::{CheckoutId, PlaceId};
+use tenure_core::name::AgentName;
 use tenure_store::table::{agent, place};
 
-use super::{Blocker, Instant, some};
+use super::{Blocker, Instant};
 
 /// A place in the waiting line.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// Its id.
-    pub id: String,
+    pub id: PlaceId,
     /// Who waits.
-    pub agent: String,
+    pub agent: AgentName,
     /// `path` or `name`.
     pub kind: String,
     /// What for, all of it at once.
@@ -38,7 +40,7 @@ pub struct Place {
     pub checkout: Option<String>,
     /// The id of that checkout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checkout_id: Option<String>,
+    pub checkout_id: Option<CheckoutId>,
     /// What it is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkout_name: Option<String>,
@@ -49,7 +51,7 @@ impl Place {
         Place {
             id: row.id.clone(),
             agent: row.agent.clone(),
-            kind: row.kind.clone(),
+            kind: row.kind.as_str().to_owned(),
             wanted: row.wanted.clone(),
             mode: row.mode.as_str().to_owned(),
             reason: row.reason.clone(),
@@ -58,7 +60,7 @@ impl Place {
             queued_at: row.queued_at.to_string(),
             age_s: row.queued_at.age(now).as_seconds(),
             expires_in_s: (row.expires_at - now).as_seconds().max(0),
-            checkout: some(&row.checkout),
+            checkout: row.checkout.as_ref().map(CheckoutId::to_string),
             checkout_id: None,
             checkout_name: None,
         }
@@ -70,7 +72,7 @@ impl Blocker {
     pub(crate) fn of_place(row: &place::Row, number: i64, agent: Option<&agent::Row>, now: Time) -> Blocker {
         let sign = agent.map(|agent| Sign { ttl: row.ttl, ..agent.sign() });
         Blocker {
-            id: row.id.clone(),
+            id: row.id.as_str().into(),
             state: row.state.as_str().to_owned(),
             holder: row.agent.clone(),
             pattern: row.wanted.first().cloned(),
@@ -91,13 +93,13 @@ impl Blocker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// The place.
-    pub id: String,
+    pub id: PlaceId,
     /// `waiting`; `ready`, where the next request of the agent is granted; `offered`; or `gone`.
     pub state: String,
     /// The number in the line, while it waits.
     pub place: Option<i64>,
     /// The first in its way, while it waits.
-    pub behind: Option<String>,
+    pub behind: Option<AgentName>,
     /// The newest event when this was found out.
     pub last_event: i64,
     /// When something in its way runs out of time.
@@ -106,7 +108,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    pub(crate) fn gone(id: &str) -> Turn {
+    pub(crate) fn gone(id: &PlaceId) -> Turn {
         Turn { id: id.to_owned(), state: "gone".to_owned(), place: None, behind: None, last_event: 0, look_at: Time(0) }
     }
 }

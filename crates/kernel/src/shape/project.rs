@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::name::{AgentName, ProjectKey};
 
 /// The answer to `join`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -11,7 +12,7 @@ pub struct Joined {
     /// The path of the checkout.
     pub checkout: String,
     /// The project's key.
-    pub project: String,
+    pub project: ProjectKey,
 }
 
 /// The answer to `forget`: what was deleted.
@@ -20,11 +21,11 @@ pub struct Forgotten {
     /// How many events the project had.
     pub events: i64,
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// Its name.
     pub label: String,
     /// The agents whose holds were ended by it.
-    pub overrode: Vec<String>,
+    pub overrode: Vec<AgentName>,
     /// How many tasks it had.
     pub tasks: i64,
 }
@@ -33,7 +34,7 @@ pub struct Forgotten {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchedOn {
     /// The project's key.
-    pub project: String,
+    pub project: ProjectKey,
     /// Always true.
     pub switched_on: bool,
 }

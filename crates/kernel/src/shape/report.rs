@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::agent::{Liveness, Sign, liveness};
+use tenure_core::id::{HoldId, NoteId, TaskId};
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::{Result, Span, Time};
 use tenure_store::table::{agent, event, note, project};
 
@@ -18,11 +20,11 @@ fn parsed(text: &str) -> Result<Value> {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// Its id.
-    pub id: String,
+    pub id: NoteId,
     /// The number of its event.
     pub number: i64,
     /// Who wrote it.
-    pub agent: String,
+    pub agent: AgentName,
     /// When.
     pub at: Instant,
     /// The text.
@@ -41,7 +43,7 @@ impl Note {
             agent: row.agent,
             at: row.at.to_string(),
             text: row.text,
-            data: if row.data.is_empty() { None } else { Some(parsed(&row.data)?) },
+            data: row.data.as_deref().map(parsed).transpose()?,
             late: row.late,
         })
     }
@@ -57,11 +59,11 @@ pub struct Event {
     /// What.
     pub kind: String,
     /// Who.
-    pub actor: String,
+    pub actor: AgentName,
     /// What it is about.
     pub subject: String,
     /// The hold it is about.
-    pub hold: Option<String>,
+    pub hold: Option<HoldId>,
     /// The op that appended it.
     pub op: String,
     /// The request that ran the op.
@@ -80,7 +82,7 @@ impl Event {
             kind: row.kind,
             actor: row.actor,
             subject: row.subject,
-            hold: some(&row.hold),
+            hold: row.hold,
             op: row.op,
             request_id: row.request_id,
             cause: row.cause,
@@ -117,7 +119,7 @@ pub struct Shown {
     /// The newest notes on it, oldest first.
     pub notes: Vec<Note>,
     /// The tasks that come after it, at most 100.
-    pub dependents: Vec<String>,
+    pub dependents: Vec<TaskId>,
     /// Its newest events, oldest first.
     pub events: Vec<Event>,
 }
@@ -140,7 +142,7 @@ pub struct Story {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Project {
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// Whether it is the one the question was asked in.
@@ -192,7 +194,7 @@ pub struct Sentence {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     /// Its name.
-    pub name: String,
+    pub name: AgentName,
     /// The tool.
     pub tool: Option<String>,
     /// Whether it is there.
@@ -202,7 +204,7 @@ pub struct Agent {
     /// How long ago that was.
     pub last_seen_s: i64,
     /// The task it means when it names none.
-    pub focus: Option<String>,
+    pub focus: Option<TaskId>,
     /// Its first op.
     pub registered_at: Instant,
 }
@@ -215,7 +217,7 @@ impl Agent {
             liveness: liveness(now, sign),
             last_seen: row.last_seen.to_string(),
             last_seen_s: row.last_seen.age(now).as_seconds(),
-            focus: some(&row.focus),
+            focus: row.focus.clone(),
             registered_at: row.registered_at.to_string(),
         }
     }
@@ -238,7 +240,7 @@ pub struct Fired {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Hindered {
     /// The task.
-    pub id: String,
+    pub id: TaskId,
     /// Its title.
     pub title: String,
     /// By what: a reason, a task, a list of cancelled dependencies.

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::Result;
 use tenure_core::choice::Rule;
+use tenure_core::id::TaskId;
+use tenure_core::name::AgentName;
 use tenure_store::table::event;
 
 use super::{Blocker, Event, Hold, Inbox, Instant, Task};
@@ -12,7 +14,7 @@ use super::{Blocker, Event, Hold, Inbox, Instant, Task};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Resumed {
     /// The task in focus from now on.
-    pub focus: Option<String>,
+    pub focus: Option<TaskId>,
     /// The task, or nothing to take.
     pub task: Option<Task>,
     /// The hold on it.
@@ -79,7 +81,7 @@ pub struct News {
     /// What.
     pub kind: String,
     /// Who.
-    pub actor: String,
+    pub actor: AgentName,
     /// What it is about.
     pub subject: String,
     /// The event in one sentence.

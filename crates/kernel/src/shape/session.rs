@@ -2,17 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::id::{TaskId, or_empty};
+use tenure_core::name::AgentName;
 
 /// The answer to `session_start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionStarted {
     /// The agent that the session is.
-    pub agent: String,
+    pub agent: AgentName,
     /// The agent that the same session id is in another live process.
     #[serde(default)]
-    pub second_of: Option<String>,
+    pub second_of: Option<AgentName>,
     /// The task it means when it names none, empty for none.
-    pub focus: String,
+    #[serde(with = "or_empty")]
+    #[schemars(with = "String")]
+    pub focus: Option<TaskId>,
     /// What it held when it ended before, and does not hold any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_behind: Option<LeftBehind>,
@@ -24,7 +28,7 @@ pub struct LeftBehind {
     /// When that was.
     pub ended_at: String,
     /// The task, if nobody has it now.
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Paths, the last ones first.
     pub paths: Vec<String>,
     /// How many more paths.
@@ -35,11 +39,11 @@ pub struct LeftBehind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionEnded {
     /// The agent that the session was.
-    pub agent: String,
+    pub agent: AgentName,
     /// Whether the agent is gone with it.
     pub over: bool,
     /// The tasks that it held.
-    pub freed: Vec<String>,
+    pub freed: Vec<TaskId>,
     /// How many lessons were learnt.
     #[serde(default)]
     pub lessons: usize,
@@ -49,7 +53,7 @@ pub struct SessionEnded {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolUsed {
     /// The agent.
-    pub agent: String,
+    pub agent: AgentName,
     /// The number of the event, where there was something to say.
     #[serde(default)]
     pub number: Option<i64>,

@@ -5,6 +5,8 @@ mod of_task;
 use serde_json::{Value, json};
 use tenure_core::choice::Rank;
 use tenure_core::hold::Ending;
+use tenure_core::id::{CheckoutId, Drawn, HoldId, Id, TaskId, or_empty};
+use tenure_core::name::AgentName;
 use tenure_core::{Error, Kind, Result, Time, event, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
@@ -38,9 +40,9 @@ pub struct Unit<'a> {
     /// How many places got an offer.
     pub(crate) offers: usize,
     /// Agents that were proven dead just before, and have not come back in another process.
-    pub(crate) dead: Vec<String>,
-    /// The id of the working tree that the op comes from, empty for none.
-    pub(crate) checkout: String,
+    pub(crate) dead: Vec<AgentName>,
+    /// The id of the working tree that the op comes from.
+    pub(crate) checkout: Option<CheckoutId>,
     /// All checkouts of the project, once somebody asked for them.
     pub(crate) checkouts: Option<Checkouts>,
     agent: Option<agent::Row>,
@@ -74,7 +76,7 @@ impl<'a> Unit<'a> {
             freed: false,
             offers: 0,
             dead: Vec::new(),
-            checkout: String::new(),
+            checkout: None,
             checkouts: None,
             agent,
             entropy,
@@ -97,13 +99,13 @@ impl<'a> Unit<'a> {
     }
 
     /// The actor's name.
-    pub(crate) fn me(&self) -> &'a str {
+    pub(crate) fn me(&self) -> &'a AgentName {
         &self.call.actor.name
     }
 
     /// The start of the order of choice.
     pub(crate) fn first_rank(&self) -> Rank {
-        Rank { priority: -1, number: -1, id: String::new() }
+        Rank { priority: -1, number: -1, id: TaskId::default() }
     }
 
     /// Presence: the actor was here, and its session holds that run low are renewed. No event.
@@ -154,11 +156,11 @@ impl<'a> Unit<'a> {
                 tool: actor.tool.clone(),
                 registered_at: self.now,
                 last_seen: self.now,
-                ended_at: Time(0),
-                focus: String::new(),
+                ended_at: None,
+                focus: None,
                 mcp: actor.door == Door::Mcp,
                 process: process.unwrap_or_default(),
-                owner: owner_of(self.call).unwrap_or_default().to_owned(),
+                owner: owner_of(self.call).cloned(),
             };
             agent::insert(self.tx, &project, &row)?;
             let number =
@@ -168,11 +170,11 @@ impl<'a> Unit<'a> {
             delivery::put(self.tx, &project, &actor.name, &begins)?;
             self.agent = Some(row);
         } else if let Some(row) = self.agent.as_mut()
-            && let Some(owner) = access::new_owner(self.call, &row.owner)
+            && let Some(owner) = access::new_owner(self.call, row.owner.as_ref())
         {
-            let was = std::mem::replace(&mut row.owner, owner.to_owned());
+            let was = std::mem::replace(&mut row.owner, owner.cloned());
             agent::own(self.tx, &project, &self.call.actor.name, owner)?;
-            let data = json!({ "owner": owner, "was": was });
+            let data = json!({ "owner": or_empty(owner), "was": or_empty(was.as_ref()) });
             self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &data)?;
         }
         if let (Sighting::New(moved), Some(here)) = (sighting, &self.call.checkout) {
@@ -184,13 +186,12 @@ impl<'a> Unit<'a> {
             }
             let (common_path, common_device, common_inode) = here.common.clone().unwrap_or_default();
             // One that is only seen in another repository than before keeps its id.
-            if self.checkout.is_empty() {
-                self.checkout = self.draw(id::Sort::Checkout, 8);
-            }
+            let id = self.checkout.take().unwrap_or_else(|| self.draw(8));
+            self.checkout = Some(id.clone());
             let row = checkout::Row {
                 host: here.host.clone(),
                 path: here.path.clone(),
-                id: self.checkout.clone(),
+                id,
                 common_path,
                 common_device,
                 common_inode,
@@ -243,9 +244,9 @@ impl<'a> Unit<'a> {
             number: self.project.last_event,
             at: self.now,
             kind: kind.to_owned(),
-            actor: self.me().to_owned(),
+            actor: self.me().clone(),
             subject: subject.to_owned(),
-            hold: hold.to_owned(),
+            hold: HoldId::non_empty(hold.to_owned()),
             op: self.op.to_owned(),
             request_id: self.call.request_id.as_str().to_owned(),
             cause,
@@ -253,8 +254,8 @@ impl<'a> Unit<'a> {
         }
     }
 
-    pub(crate) fn draw(&self, sort: id::Sort, length: usize) -> String {
-        id::draw(sort, length, &mut |bytes| self.entropy.fill(bytes))
+    pub(crate) fn draw<K: Drawn>(&self, length: usize) -> Id<K> {
+        Id::draw(length, &mut |bytes| self.entropy.fill(bytes))
     }
 
     /// The number of the next task.
@@ -264,7 +265,7 @@ impl<'a> Unit<'a> {
     }
 
     /// Draws so many ids with one look at the source of randomness; some may be equal.
-    pub(crate) fn draw_many(&self, sort: id::Sort, length: usize, count: usize) -> Vec<String> {
+    pub(crate) fn draw_many<K: Drawn>(&self, length: usize, count: usize) -> Vec<Id<K>> {
         let mut bytes = vec![0; length * count];
         self.entropy.fill(&mut bytes);
         let mut rest = bytes.as_slice();
@@ -273,19 +274,19 @@ impl<'a> Unit<'a> {
             wanted.copy_from_slice(taken);
             rest = left;
         };
-        (0..count).map(|_| id::draw(sort, length, &mut fill)).collect()
+        (0..count).map(|_| Id::draw(length, &mut fill)).collect()
     }
 
-    /// Draws an id of a sort; the caller checks that it is free.
-    pub(crate) fn draw_next(&self, sort: id::Sort) -> String {
-        let issued = match sort {
+    /// Draws an id; the caller checks that it is free.
+    pub(crate) fn draw_next<K: Drawn>(&self) -> Id<K> {
+        let issued = match K::SORT {
             id::Sort::Task => self.project.last_task,
             id::Sort::Hold => self.project.holds_issued,
             // Not by the newest number: a restore lets it jump, and no ids are issued for the numbers in between. Where
             // old events were dropped this is too few, and an id that is taken is drawn again a little more often.
             _ => self.project.events.max(self.project.last_task).max(self.project.holds_issued),
         };
-        self.draw(sort, id::length(u64::try_from(issued).unwrap_or(0)))
+        self.draw(id::length(u64::try_from(issued).unwrap_or(0)))
     }
 
     /// Whether the actor calls tools and does not type commands.
@@ -293,36 +294,36 @@ impl<'a> Unit<'a> {
         self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
     }
 
-    /// The actor's task in focus, empty for none.
-    pub(crate) fn focus(&self) -> &str {
-        self.agent.as_ref().map_or("", |agent| agent.focus.as_str())
+    /// The actor's task in focus.
+    pub(crate) fn focus(&self) -> Option<&TaskId> {
+        self.agent.as_ref()?.focus.as_ref()
     }
 
     /// Draws ids until one is free: the rare second try of a collision.
-    pub(crate) fn redraw(&mut self, sort: id::Sort) -> Result<String> {
+    pub(crate) fn redraw<K: Drawn>(&mut self) -> Result<Id<K>> {
         loop {
-            let drawn = self.draw_next(sort);
-            if !self.tx.fetch(exists(&self.project.id, sort, &drawn))? {
+            let drawn = self.draw_next();
+            if !self.tx.fetch(exists(&self.project.id, &drawn))? {
                 return Ok(drawn);
             }
         }
     }
 
     /// Notes that this op has ended a hold, for those who wrote messages about it. `number` is the event that says so.
-    pub(crate) fn ended(&mut self, hold: &str, asked: i64, how: Ending, number: i64) {
+    pub(crate) fn ended(&mut self, hold: &HoldId, asked: i64, how: Ending, number: i64) {
         if asked > 0 {
-            let (hold, by) = (hold.to_owned(), self.me().to_owned());
+            let (hold, by) = (hold.clone(), self.me().clone());
             self.over.push(Over { hold, how: told(self.op, how), by, cause: number });
         }
     }
 
     /// Something is reserved for an agent from now on. One that was marked as gone is looked at anew by the next write,
     /// which takes back what is reserved for it: otherwise nobody would ever choose the task.
-    pub(crate) fn reserve_for(&mut self, agent: &str) -> Result<()> {
-        if agent.is_empty() || tenure_core::name::is_person(agent) {
-            return Ok(());
+    pub(crate) fn reserve_for(&mut self, agent: Option<&AgentName>) -> Result<()> {
+        match agent {
+            Some(agent) if !tenure_core::name::is_person(agent) => agent::look_again(self.tx, &self.project.id, agent),
+            _ => Ok(()),
         }
-        agent::look_again(self.tx, &self.project.id, agent)
     }
 
     /// Refuses an agent that nobody has seen.
@@ -349,8 +350,8 @@ impl<'a> Unit<'a> {
     }
 }
 
-fn exists(project: &str, sort: id::Sort, drawn: &str) -> Statement<bool> {
-    match sort {
+fn exists<K: Drawn>(project: &str, drawn: &Id<K>) -> Statement<bool> {
+    match K::SORT {
         id::Sort::Hold => hold::exists(project, drawn),
         id::Sort::Note => note::exists(project, drawn),
         id::Sort::Memory => memory::exists(project, drawn),

@@ -1,8 +1,10 @@
 //! What an op does with a task: finds it with everything it decides on, with what right, and grants or ends its hold.
 
 use serde_json::{Value, json};
-use tenure_core::hold::{Claim, Ending, Right, Standing};
-use tenure_core::task::Status;
+use tenure_core::hold::{Claim, Ending, HoldKind, Right, Standing};
+use tenure_core::id::{Drawn, HoldId, Id, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::task::{Conditions, Status};
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
@@ -31,21 +33,16 @@ pub(crate) struct Grant<'a> {
 
 impl Unit<'_> {
     /// The task an op means: the one named, else the actor's focus.
-    pub(crate) fn meant(&self, named: Option<&str>) -> Result<String> {
-        if let Some(named) = named {
-            return Ok(named.to_owned());
-        }
-        let focus = self.focus();
-        if focus.is_empty() {
-            return Err(Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
+    pub(crate) fn meant(&self, named: Option<&TaskId>) -> Result<TaskId> {
+        named.or_else(|| self.focus()).cloned().ok_or_else(|| {
+            Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
                 .attempt("tenure claim")
-                .attempt("tenure list"));
-        }
-        Ok(focus.to_owned())
+                .attempt("tenure list")
+        })
     }
 
     /// Loads a task with everything an op decides on, and ends its hold first if that is over.
-    pub(crate) fn load(&mut self, task: &str) -> Result<Loaded> {
+    pub(crate) fn load(&mut self, task: &TaskId) -> Result<Loaded> {
         id::named(task, id::Sort::Task)?;
         let statements = self.load_statements(task);
         let found = self.tx.fetch(statements)?;
@@ -53,26 +50,26 @@ impl Unit<'_> {
     }
 
     /// The same, with an id that is free, drawn for what the op is about to make.
-    pub(crate) fn load_and_draw(&mut self, task: &str, making: id::Sort) -> Result<(Loaded, String)> {
+    pub(crate) fn load_and_draw<K: Drawn>(&mut self, task: &TaskId) -> Result<(Loaded, Id<K>)> {
         id::named(task, id::Sort::Task)?;
-        let fresh = self.draw_next(making);
-        let statements = (self.load_statements(task), exists(&self.project.id, making, &fresh));
+        let fresh = self.draw_next();
+        let statements = (self.load_statements(task), exists(&self.project.id, &fresh));
         let (found, taken) = self.tx.fetch(statements)?;
         let loaded = self.loaded(task, found)?;
-        Ok((loaded, if taken { self.redraw(making)? } else { fresh }))
+        Ok((loaded, if taken { self.redraw()? } else { fresh }))
     }
 
-    fn load_statements(&self, task: &str) -> impl Batch<Output = Found> + use<> {
+    fn load_statements(&self, task: &TaskId) -> impl Batch<Output = Found> + use<> {
         let project = &self.project.id;
         (
             task::get(project, task),
             shown::get(project, self.me(), task),
             dep::of_one(project, task),
-            path::of_tasks(project, &[task.to_owned()]),
+            path::of_tasks(project, std::slice::from_ref(task)),
         )
     }
 
-    fn loaded(&mut self, task: &str, (full, shown, edges, mut bound): Found) -> Result<Loaded> {
+    fn loaded(&mut self, task: &TaskId, (full, shown, edges, mut bound): Found) -> Result<Loaded> {
         let mut full = full.ok_or_else(|| id::unknown(task, id::Sort::Task))?;
         if full.held.as_ref().is_some_and(|held| self.is_over(held)) {
             settle::expire(self, &mut full, &std::mem::take(&mut bound))?;
@@ -81,7 +78,7 @@ impl Unit<'_> {
     }
 
     /// Which of some tasks that a request names exist, with their status, in no order.
-    pub(crate) fn existing(&mut self, ids: &[String]) -> Result<Vec<(String, Status)>> {
+    pub(crate) fn existing(&mut self, ids: &[TaskId]) -> Result<Vec<(TaskId, Status)>> {
         ids.iter().try_for_each(|id| id::named(id, id::Sort::Task))?;
         task::existing(self.tx, &self.project.id, ids)
     }
@@ -109,7 +106,7 @@ impl Unit<'_> {
             task: &full.task.id,
             live: full.held.as_ref().map(|held| Standing { holder: &held.holder, fence: held.fence }),
             last_fence: full.task.last_fence,
-            last_holder: &full.task.last_holder,
+            last_holder: full.task.last_holder.as_deref(),
             lapsed: full.task.lapsed,
             shown: given.or(*shown),
         };
@@ -125,7 +122,7 @@ impl Unit<'_> {
         loaded: &Loaded,
         given: Option<i64>,
         force: bool,
-    ) -> Result<(Right, Option<String>)> {
+    ) -> Result<(Right, Option<AgentName>)> {
         if force && !self.call.actor.is_person() {
             return Err(people_only("--force"));
         }
@@ -145,7 +142,7 @@ impl Unit<'_> {
         full: &mut task::Full,
         how: Ending,
         number: i64,
-        overrode: Option<&str>,
+        overrode: Option<&AgentName>,
     ) -> Result<()> {
         let project = self.project.id.clone();
         let task = full.task.id.clone();
@@ -157,7 +154,7 @@ impl Unit<'_> {
             if overrode.is_some() {
                 // An override is newer than the fence it ends: the former holder is stale from here on.
                 full.task.last_fence = number;
-                full.task.last_holder = String::new();
+                full.task.last_holder = None;
             }
             full.task.lapsed = false;
         }
@@ -173,8 +170,8 @@ impl Unit<'_> {
     pub(crate) fn grant(
         &mut self,
         full: &mut task::Full,
-        fresh: String,
-        holder: &str,
+        fresh: HoldId,
+        holder: &AgentName,
         (ttl, expires_at): (Span, Time),
         grant: &Grant<'_>,
     ) -> Result<hold::Row> {
@@ -192,13 +189,13 @@ impl Unit<'_> {
             expires_at,
             ttl,
             reason: full.task.title.clone(),
-            ..hold::Row::of_task(fresh, &full.task.id, holder, fence)
+            ..hold::Row::new(fresh, (HoldKind::Task, &full.task.id), holder, fence)
         };
         hold::insert(self.tx, &self.project.id, &row)?;
         self.project.holds_issued += 1;
         full.task.attempt = attempt;
         full.task.last_fence = fence;
-        full.task.last_holder = holder.to_owned();
+        full.task.last_holder = Some(holder.clone());
         full.task.lapsed = false;
         if holder == self.me() {
             agent::set_focus(self.tx, &self.project.id, holder, &full.task.id)?;
@@ -209,7 +206,7 @@ impl Unit<'_> {
         }
         full.held = Some(task::Held {
             id: row.id.clone(),
-            holder: holder.to_owned(),
+            holder: holder.clone(),
             fence,
             granted_at: self.now,
             expires_at,
@@ -222,18 +219,18 @@ impl Unit<'_> {
     }
 
     /// Tells everything that depends on a task that it is done, cancelled or open again. Returns what became ready.
-    pub(crate) fn shift(&mut self, task: &str, unmet: i64, cancelled: i64, cause: i64) -> Result<Vec<String>> {
+    pub(crate) fn shift(&mut self, task: &TaskId, unmet: i64, cancelled: i64, cause: i64) -> Result<Vec<TaskId>> {
         let project = self.project.id.clone();
         let shifted = dep::shift(self.tx, &project, task, unmet, cancelled)?;
         let (mut ready, mut waiting, mut events) = (Vec::new(), Vec::new(), Vec::new());
         let (mut labelled_ready, mut labelled_waiting) = (Vec::new(), Vec::new());
         for row in shifted {
-            let before = task::class(row.status, row.unmet - unmet, row.cancelled_deps - cancelled);
-            let after = task::class(row.status, row.unmet, row.cancelled_deps);
-            self.project.counts[before as usize] -= 1;
-            self.project.counts[after as usize] += 1;
-            let is_ready = row.status == Status::Open && row.unmet == 0;
-            let was_ready = row.status == Status::Open && row.unmet - unmet == 0;
+            let after = row.conditions;
+            let before =
+                Conditions { unmet: after.unmet - unmet, cancelled_deps: after.cancelled_deps - cancelled, ..after };
+            self.project.counts[before.class() as usize] -= 1;
+            self.project.counts[after.class() as usize] += 1;
+            let (was_ready, is_ready) = (before.is_ready(), after.is_ready());
             if is_ready && !was_ready {
                 let data = json!({ "unlocked_by": task });
                 events.push(self.event(event::kind::TASK_READY, &row.id, "", Some(cause), &data));
@@ -271,7 +268,7 @@ impl Unit<'_> {
 }
 
 /// The four-part refusal of a task that another holds.
-pub(crate) fn held_by(now: Time, task: &str, held: &task::Held) -> Error {
+pub(crate) fn held_by(now: Time, task: &TaskId, held: &task::Held) -> Error {
     let blocker = shape::Blocker::of(held, now);
     Error::refused(Kind::Conflict, "task_held", format!("{task} is held by {}", held.holder))
         .entity(task)

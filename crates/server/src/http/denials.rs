@@ -136,7 +136,7 @@ fn who(request: &AccessDenied) -> String {
 }
 
 fn what(request: &AccessDenied) -> [String; 4] {
-    [&request.agent, &request.what, &request.project, &request.code].map(String::clone)
+    [request.agent.as_str(), &request.what, &request.project, &request.code].map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -122,14 +122,14 @@ impl Server {
         self.count(&grants.principal, 1.0)?;
         let name = match asked.header(AGENT)? {
             None => grants.principal.clone(),
-            Some(name) => tenure_core::name::check(name)?.to_owned(),
+            Some(name) => tenure_core::name::check(name)?.into(),
         };
         if matches!(proof, Proof::Session(_)) && name != grants.principal {
             let error = access::not_yours(&name);
             self.audit(&error, Some(&grants.principal), &name, "act as", "", &asked.from).await;
             return Err(error);
         }
-        Ok(Caller { grants, name, from: asked.from.clone(), proof })
+        Ok(Caller { grants, name: name.into(), from: asked.from.clone(), proof })
     }
 
     /// The same caller as far as it may still do something: what it showed may have been revoked since.
@@ -277,10 +277,10 @@ impl Server {
         from: &str,
     ) {
         let request = access_denied::AccessDenied {
-            principal: principal.unwrap_or_default().to_owned(),
-            agent: agent.to_owned(),
+            principal: principal.unwrap_or_default().into(),
+            agent: agent.into(),
             what: text::excerpt(what),
-            project: text::excerpt(project),
+            project: text::excerpt(project).into(),
             code: error.code().to_owned(),
             from: from.to_owned(),
             left_out: 0,
@@ -349,10 +349,10 @@ fn project_to_make(named: &str) -> Result<project::Name> {
     // Other keys are made of what a command finds in a repository, and arrive as they are.
     if named.contains(':') && !named.starts_with("name:") {
         access::project(named)?;
-        return Ok(project::Name { key: named.to_owned(), label: text::excerpt(named) });
+        return Ok(project::Name { key: named.into(), label: text::excerpt(named) });
     }
     tenure_core::name::project(name)?;
-    Ok(project::Name { key: format!("name:{name}"), label: name.to_owned() })
+    Ok(project::Name { key: format!("name:{name}").into(), label: name.to_owned() })
 }
 
 /// `HOST:PATH`.

@@ -9,6 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use tenure_core::access::Role;
+use tenure_core::name::ProjectKey;
 use tenure_core::{Error, Result, Time};
 use tenure_kernel::query::asked;
 use tenure_kernel::query::log::Since;
@@ -98,10 +99,10 @@ fn begins(calls: &[Call], since: Option<&str>) -> Result<Vec<(Call, Option<Since
 async fn listen(
     server: &Arc<Server>,
     caller: Caller,
-    listening: Vec<(String, Listening)>,
+    listening: Vec<(ProjectKey, Listening)>,
     place: Place,
 ) -> Response<Body> {
-    let (told, mut heard) = mpsc::channel::<(String, Told)>(AHEAD);
+    let (told, mut heard) = mpsc::channel::<(ProjectKey, Told)>(AHEAD);
     let mut places = Places::default();
     for (key, one) in listening {
         // Known from the beginning, so that whoever comes back knows where each log was, also one that was quiet.
@@ -128,7 +129,7 @@ async fn listen(
     }
     drop(told);
     let (out, lines) = mpsc::channel::<Bytes>(AHEAD);
-    let projects: Vec<String> = places.0.keys().cloned().collect();
+    let projects: Vec<ProjectKey> = places.0.keys().cloned().collect();
     tokio::spawn(async move {
         // A browser shows that the stream is open only when something came. Where it begins is said at once: whoever is
         // cut off before the first event goes on from there.

@@ -26,8 +26,8 @@ pub(super) async fn hello(State(server): Shared) -> Answer {
     let hello = Hello {
         tenure: wire::VERSION.to_owned(),
         schema,
-        store: identity.id,
-        incarnation: identity.incarnation,
+        store: identity.id.into(),
+        incarnation: identity.incarnation.into(),
         file: None,
     };
     Ok(json(hello.to_line()))

@@ -64,7 +64,7 @@ impl Server {
         self.count(&session.grants.principal, 1.0)?;
         let csrf = csrf_cookie(cookies).filter(|said| secret::is_secret_of(said, &session.csrf));
         let name = session.grants.principal.clone();
-        let caller = Caller { grants: session.grants, name, from: asked.from.clone(), proof };
+        let caller = Caller { grants: session.grants, name: name.into(), from: asked.from.clone(), proof };
         Ok(Some((caller, csrf.unwrap_or_default().to_owned())))
     }
 }

@@ -28,7 +28,7 @@ pub(super) async fn layer(State(server): State<Arc<Server>>, request: Request, n
     let (mut parts, content) = request.into_parts();
     match found(&server, &mut parts, content, is_form).await {
         Ok((caller, content)) => {
-            let owner = Owner(caller.grants.principal.clone());
+            let owner = Owner(caller.grants.principal.to_string());
             parts.extensions.insert(caller);
             let mut response = next.run(Request::from_parts(parts, content)).await;
             response.extensions_mut().insert(owner);

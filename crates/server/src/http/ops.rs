@@ -69,14 +69,14 @@ pub(super) fn project_named(asked: &Asked<'_>, given: &Given, caller: &Caller) -
     }
     let mut own = caller.grants.members.keys();
     match (own.next(), own.next()) {
-        (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.clone()),
+        (Some(only), None) if only != tenure_core::access::EVERY_PROJECT => Ok(only.to_string()),
         _ => Err(Error::usage("project_missing", "the request does not say which project it is about")
             .hint(format!("Add ?project=NAME to the address, or the header `{PROJECT}`."))),
     }
 }
 
 fn recipient(caller: &Caller, call: &Call) -> Recipient {
-    (caller.grants.principal.clone(), call.actor.name.clone(), call.project.key.clone())
+    (caller.grants.principal.to_string(), call.actor.name.to_string(), call.project.key.to_string())
 }
 
 impl Server {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use futures_core::Stream;
+use tenure_core::name::ProjectKey;
 use tenure_core::{Error, access};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Interval, MissedTickBehavior};
@@ -55,7 +56,7 @@ impl Looks {
 }
 
 /// Returns when a caller may no longer hear of all of these projects, or the server is about to end.
-pub(crate) async fn over(server: &Server, caller: &Caller, projects: &[String]) -> Over {
+pub(crate) async fn over(server: &Server, caller: &Caller, projects: &[ProjectKey]) -> Over {
     let mut looks = Looks::of(server).await;
     loop {
         if let Err(over) = looks.next().await {
@@ -79,7 +80,7 @@ impl Server {
 
 /// Whether a caller may still hear of all of these projects. Not knowing is no, but for a store that is away: it tells
 /// nobody anything.
-pub(crate) async fn may_stay(server: &Server, caller: &Caller, projects: &[String]) -> bool {
+pub(crate) async fn may_stay(server: &Server, caller: &Caller, projects: &[ProjectKey]) -> bool {
     match server.still(caller).await {
         Ok(Some(grants)) => projects.iter().all(|key| grants.role(key).is_some()),
         Ok(None) => false,
@@ -123,7 +124,7 @@ pub(crate) fn until(over: impl Future<Output = ()> + Send + 'static, body: Body,
 pub(super) fn until_revoked(
     server: &Arc<Server>,
     caller: Caller,
-    projects: Vec<String>,
+    projects: Vec<ProjectKey>,
     body: Body,
     place: Place,
 ) -> Body {

@@ -60,14 +60,13 @@ impl World {
 
     fn member(&self, principal: &str, role: Option<Role>, project: &str) {
         let (principal, project) = (principal.to_owned(), project.to_owned());
-        self.run(&Op::new(member_set::MemberSet { principal, project, role }));
+        self.run(&Op::new(member_set::MemberSet { principal: principal.into(), project: project.into(), role }));
     }
 
     /// A token, and its secret.
     fn token(&self, principal: &str) -> (String, String) {
         let secret = Secret::draw(&OsEntropy);
-        let request =
-            token_add::TokenAdd { principal: principal.to_owned(), hash: secret.hash(), ..Default::default() };
+        let request = token_add::TokenAdd { principal: principal.into(), hash: secret.hash(), ..Default::default() };
         let made = self.run(&Op::new(request));
         (made["id"].as_str().unwrap().to_owned(), secret.expose().to_owned())
     }
@@ -118,7 +117,7 @@ fn inv_s1_no_route_but_the_public_ones_lets_anybody_in_who_has_not_shown_who_it_
     }
     let (_, good) = world.token("person:ann");
     let (revoked, of_revoked) = world.token("person:bob");
-    world.run(&Op::new(token_revoke::TokenRevoke { token: revoked }));
+    world.run(&Op::new(token_revoke::TokenRevoke { token: revoked.into() }));
     let (_, of_disabled) = world.token("person:eve");
     world.run(&Op::new(principal_set::PrincipalSet { principal: "person:eve".into(), disabled: true }));
     let unknown = Secret::draw(&OsEntropy);

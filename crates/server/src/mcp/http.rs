@@ -80,7 +80,7 @@ impl Visitor {
     fn own_call(&self) -> Option<Call> {
         let session = self.session.as_ref().filter(|_| self.is_connection())?;
         let mut call = self.call.clone();
-        call.actor.name = session.agent.clone();
+        call.actor.name = session.agent.clone().into();
         call.actor.tool = session.client.clone();
         call.request_id = RequestId::draw(&OsEntropy);
         Some(call)
@@ -286,7 +286,7 @@ impl Door {
         let agent = call.actor.name.clone();
         let over = session_end::SessionEnd {
             tool: call.actor.tool.clone(),
-            session: agent.clone(),
+            session: agent.to_string(),
             reason: "other".to_owned(),
             event: String::new(),
         };
@@ -297,7 +297,7 @@ impl Door {
 
     fn is_ready(&self, id: &str, visitor: &Visitor) {
         let principal = visitor.caller.grants.principal.clone();
-        self.ready().insert(id.to_owned(), Ready { principal, work: Arc::default() });
+        self.ready().insert(id.to_owned(), Ready { principal: principal.into(), work: Arc::default() });
     }
 
     fn has_room(&self, visitor: &Visitor) -> Result<()> {

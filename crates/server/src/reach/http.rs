@@ -270,7 +270,7 @@ impl Far for Http {
         let path = format!("/api/v1/wait?project={}&place={}", encoded(&call.project.key), encoded(place));
         let request = self.agent.get(self.address.at(&path)).header("authorization", format!("Bearer {}", self.token));
         let is_person = tenure_core::name::is_person(&call.actor.name);
-        let request = if is_person { request } else { request.header("tenure-agent", &call.actor.name) };
+        let request = if is_person { request } else { request.header("tenure-agent", call.actor.name.as_str()) };
         match request.config().timeout_global(Some(most)).build().call() {
             Ok(answer) => answer.status().as_u16() == 200,
             Err(error) => matches!(error, ureq::Error::Timeout(_)),

@@ -113,7 +113,9 @@ impl Reach {
     /// Which store this is; one of this machine is made if need be.
     pub fn create(&self) -> Result<Identity> {
         match (self.local(), self.server()) {
-            (_, Some(far)) => far.hello().map(|hello| Identity { id: hello.store, incarnation: hello.incarnation }),
+            (_, Some(far)) => {
+                far.hello().map(|hello| Identity { id: hello.store.into(), incarnation: hello.incarnation.into() })
+            }
             (Some(kernel), None) => kernel.store().create(),
             (None, None) => Err(Error::bug("a kernel that is nowhere")),
         }

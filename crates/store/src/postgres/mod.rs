@@ -106,7 +106,7 @@ impl Postgres {
                 tx.defer(QUEUE, vec![format!("{}/{}", self.target.schema, project.key).into()])?;
                 let mut entered = self.enter(tx, &project.key, project::Lock::Write)?;
                 if entered.project.is_none() {
-                    let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                    let row = project::Row::new(project, self.draw(8), entered.clock);
                     project::insert(tx, &row)?;
                     // Somebody else may have been quicker: the row that counts is the one that can be locked now.
                     entered = self.enter(tx, &project.key, project::Lock::Write)?;
@@ -242,8 +242,8 @@ impl Postgres {
         self.trips.load(Ordering::Relaxed)
     }
 
-    fn draw(&self, sort: id::Sort, length: usize) -> String {
-        id::draw(sort, length, &mut |bytes| self.options.entropy.fill(bytes))
+    fn draw<K: id::Drawn>(&self, length: usize) -> id::Id<K> {
+        id::Id::draw(length, &mut |bytes| self.options.entropy.fill(bytes))
     }
 
     fn enter(&self, tx: &mut dyn Tx, key: &str, lock: project::Lock) -> Result<Entered> {
@@ -411,10 +411,7 @@ impl Postgres {
             for step in STEPS.iter().filter(|step| step.version > version) {
                 tx.batch(&step.postgres())?;
                 if step.version == 1 {
-                    let identity = Identity {
-                        id: self.draw(id::Sort::Store, id::LONGEST),
-                        incarnation: self.draw(id::Sort::Store, id::LONGEST),
-                    };
+                    let identity = Identity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
                     project::insert_store(tx, &identity, self.options.clock.now())?;
                 }
             }

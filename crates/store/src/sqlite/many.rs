@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tenure_core::{Error, Result, Stage, id};
+use tenure_core::{Error, Result, Stage};
 
 use super::{Open, Sqlite, SqliteTx, user_version};
 use crate::error;
@@ -116,7 +116,7 @@ impl Sqlite {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut entered = self.enter(tx, &part.project().key)?;
             if entered.project.is_none() {
-                let row = project::Row::new(part.project(), self.draw(id::Sort::Project, 8), entered.clock);
+                let row = project::Row::new(part.project(), self.draw(8), entered.clock);
                 project::insert(tx, &row)?;
                 entered = self.enter(tx, &part.project().key)?;
             }

@@ -72,7 +72,7 @@ impl Sqlite {
         self.in_turn(|tx| {
             let mut entered = self.enter(tx, &project.key)?;
             if entered.project.is_none() {
-                let row = project::Row::new(project, self.draw(id::Sort::Project, 8), entered.clock);
+                let row = project::Row::new(project, self.draw(8), entered.clock);
                 project::insert(tx, &row)?;
                 entered = self.enter(tx, &project.key)?;
             }
@@ -198,8 +198,8 @@ impl Sqlite {
         }
     }
 
-    fn draw(&self, sort: id::Sort, length: usize) -> String {
-        id::draw(sort, length, &mut |bytes| self.options.entropy.fill(bytes))
+    fn draw<K: id::Drawn>(&self, length: usize) -> id::Id<K> {
+        id::Id::draw(length, &mut |bytes| self.options.entropy.fill(bytes))
     }
 
     fn enter(&self, tx: &mut dyn Tx, key: &str) -> Result<Entered> {
@@ -307,10 +307,7 @@ impl Sqlite {
                 connection.execute_batch(&step.sqlite()).map_err(open)?;
                 if step.version == 1 {
                     connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(open)?;
-                    let identity = Identity {
-                        id: self.draw(id::Sort::Store, id::LONGEST),
-                        incarnation: self.draw(id::Sort::Store, id::LONGEST),
-                    };
+                    let identity = Identity { id: self.draw(id::LONGEST), incarnation: self.draw(id::LONGEST) };
                     project::insert_store(tx, &identity, self.options.clock.now())?;
                 }
             }

@@ -11,6 +11,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use tenure_core::id::StoreId;
 use tenure_core::{Error, Kind, Result, Stage};
 
 use super::log::Log;
@@ -29,8 +30,8 @@ pub(super) struct Opened {
     file: (u64, u64),
     /// The log and its index, once the file has them.
     pub(super) log: Option<Log>,
-    /// Which store it is, empty until somebody asked it.
-    store: String,
+    /// Which store it is, once a transaction has read it.
+    store: Option<StoreId>,
     /// Whether what its log has is in the file: done once, when it is found to be moved.
     is_whole: bool,
 }
@@ -50,7 +51,7 @@ impl Sqlite {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         match (place::file_id(path), &*opened) {
             (Some(file), None) => {
-                *opened = Some(Opened { file, log: Log::of(path), store: String::new(), is_whole: false });
+                *opened = Some(Opened { file, log: Log::of(path), store: None, is_whole: false });
             }
             (Some(file), Some(known)) if known.file == file => {
                 if let Some(known) = opened.as_mut().filter(|known| known.log.is_none()) {
@@ -65,9 +66,9 @@ impl Sqlite {
     /// Remembers which store the file is.
     pub(super) fn note_store(&self, identity: &Identity) {
         if let Some(opened) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
-            && opened.store.is_empty()
+            && opened.store.is_none()
         {
-            opened.store.clone_from(&identity.id);
+            opened.store = Some(identity.id.clone());
         }
     }
 
@@ -105,8 +106,8 @@ impl Sqlite {
         *writer = None;
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let found = self.store_at(path)?;
-        if !opened.store.is_empty() && opened.store != found {
-            return Err(moved(path, Stage::Open).detail("found", found).detail("opened", opened.store));
+        if let Some(store) = opened.store.filter(|store| *store != found) {
+            return Err(moved(path, Stage::Open).detail("found", found).detail("opened", store));
         }
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())

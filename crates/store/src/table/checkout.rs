@@ -1,6 +1,8 @@
 //! Checkouts: where a project's working trees have been seen, host by host.
 
 use tenure_core::checkout::Known;
+use tenure_core::id::{CheckoutId, ProjectId};
+use tenure_core::name::ProjectKey;
 use tenure_core::site::Top;
 use tenure_core::{Result, Time};
 
@@ -15,7 +17,7 @@ pub struct Row {
     /// Top of the working tree.
     pub path: String,
     /// Its id.
-    pub id: String,
+    pub id: CheckoutId,
     /// The common git directory, empty without git.
     pub common_path: String,
     /// Its device.
@@ -35,7 +37,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
     Ok(Row {
         host: row.text(0)?,
         path: row.text(1)?,
-        id: row.text(2)?,
+        id: row.id(2)?,
         common_path: row.text(3)?,
         common_device: row.int(4)?,
         common_inode: row.int(5)?,
@@ -115,7 +117,7 @@ pub fn forget(tx: &mut dyn Tx, project: &str, host: &str, path: &str) -> Result<
 pub fn all(project: &str) -> Statement<Vec<Known>> {
     let sql = Sql::same("SELECT id, host, path FROM checkout WHERE project = $1 ORDER BY host, path LIMIT 10000");
     let read = |rows: Vec<crate::Row>| {
-        let known = |mut row: crate::Row| Ok(Known { id: row.text(0)?, host: row.text(1)?, path: row.text(2)? });
+        let known = |mut row: crate::Row| Ok(Known { id: row.id(0)?, host: row.text(1)?, path: row.text(2)? });
         rows.into_iter().map(known).collect()
     };
     Statement::new(sql, vec![project.into()], read)
@@ -125,15 +127,15 @@ pub fn all(project: &str) -> Statement<Vec<Known>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Near {
     /// The id of its project.
-    pub project: String,
+    pub project: ProjectId,
     /// The key of that.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// How many places in the waiting line of that have not been ended.
     pub waiting: i64,
     /// Its own id.
-    pub id: String,
+    pub id: CheckoutId,
     /// Where it is.
     pub top: Top,
 }
@@ -168,11 +170,11 @@ pub fn between(host: &str, begin: &str, end: &str) -> Statement<Vec<Near>> {
 fn near(rows: Vec<crate::Row>) -> Result<Vec<Near>> {
     let decode = |mut row: crate::Row| {
         Ok(Near {
-            project: row.text(0)?,
-            key: row.text(1)?,
+            project: row.id(0)?,
+            key: row.id(1)?,
             label: row.text(2)?,
             waiting: row.int(3)?,
-            id: row.text(4)?,
+            id: row.id(4)?,
             top: Top { host: row.text(5)?, path: row.text(6)? },
         })
     };

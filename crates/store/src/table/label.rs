@@ -1,5 +1,6 @@
 //! Labels of tasks: each row repeats the task's place in the order of choice.
 
+use tenure_core::id::TaskId;
 use tenure_core::{Error, Result};
 
 use crate::table::task;
@@ -35,7 +36,7 @@ pub fn clear(tx: &mut dyn Tx, project: &str, task: &str) -> Result<()> {
 }
 
 /// Repeats the readiness of open tasks that became ready or stopped being so.
-pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[String], ready: bool) -> Result<()> {
+pub fn set_ready(tx: &mut dyn Tx, project: &str, tasks: &[TaskId], ready: bool) -> Result<()> {
     let sql = Sql::pair(
         "UPDATE task_label SET ready = $3 WHERE project = $1 AND task IN (SELECT value FROM json_each($2))",
         "UPDATE task_label SET ready = $3

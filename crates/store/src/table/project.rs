@@ -1,6 +1,10 @@
 //! The project's row, which its writers lock, and the store's.
 
+use tenure_core::id::{ProjectId, StoreId};
+use tenure_core::name::{AgentName, ProjectKey};
 use tenure_core::number::GAP;
+pub use tenure_core::task::Class;
+use tenure_core::task::Conditions;
 use tenure_core::{Result, Time};
 
 use crate::store::Identity;
@@ -10,7 +14,7 @@ use crate::tx::{Sql, Tx, Value, first};
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Name {
     /// The key: `name:…`, `id:…`, `url:…` or `dir:…`.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
 }
@@ -20,7 +24,7 @@ pub const WHOLE_STORE: &str = tenure_core::access::WHOLE_STORE;
 
 /// The reserved project.
 pub fn whole_store() -> Name {
-    Name { key: WHOLE_STORE.to_owned(), label: "the whole store".to_owned() }
+    Name { key: WHOLE_STORE.into(), label: "the whole store".to_owned() }
 }
 
 /// Whether the store has no project but for one that this transaction has just made.
@@ -33,32 +37,13 @@ pub fn is_none(tx: &mut dyn Tx, made: Option<&Row>) -> Result<bool> {
 /// Counts of tasks by stored class, in the order of [`Class`].
 pub type Counts = [i64; 7];
 
-/// The classes that are counted on the project's row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// Open, nothing unmet.
-    Ready,
-    /// Open, something unmet.
-    Waiting,
-    /// Open, something unmet was cancelled.
-    Stuck,
-    /// Started.
-    Started,
-    /// Blocked.
-    Blocked,
-    /// Done.
-    Done,
-    /// Cancelled.
-    Cancelled,
-}
-
 /// A project's row.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its id in this store.
-    pub id: String,
+    pub id: ProjectId,
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// The schema of the store when it was last migrated.
@@ -81,15 +66,15 @@ pub struct Row {
     pub counts: Counts,
     /// When the row was made.
     pub created_at: Time,
-    /// Until when a person has switched the guards off; 0 for never.
-    pub off_until: Time,
-    /// Who did, empty for nobody.
-    pub off_by: String,
+    /// Until when a person has switched the guards off.
+    pub off_until: Option<Time>,
+    /// The person that did.
+    pub off_by: Option<AgentName>,
 }
 
 impl Row {
     /// The row of a project that nothing has happened in.
-    pub fn new(name: &Name, id: String, now: Time) -> Row {
+    pub fn new(name: &Name, id: ProjectId, now: Time) -> Row {
         Row {
             id,
             key: name.key.clone(),
@@ -104,8 +89,8 @@ impl Row {
             holds_issued: 0,
             counts: [0; 7],
             created_at: now,
-            off_until: Time(0),
-            off_by: String::new(),
+            off_until: None,
+            off_by: None,
         }
     }
 
@@ -178,9 +163,9 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         Lock::Read => ENTER,
     };
     let Some(mut row) = first(tx.query(sql, &[key.into()])?) else {
-        return Ok((Identity { id: String::new(), incarnation: String::new() }, None, None));
+        return Ok((Identity { id: StoreId::new(""), incarnation: StoreId::new("") }, None, None));
     };
-    let identity = Identity { id: row.text(0)?, incarnation: row.text(1)? };
+    let identity = Identity { id: row.id(0)?, incarnation: row.id(1)? };
     let clock = row.int_or_null(20)?.map(Time);
     if row.is_null(2) {
         return Ok((identity, None, clock));
@@ -190,8 +175,8 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         *count = row.int(11 + class)?;
     }
     let project = Row {
-        id: row.text(2)?,
-        key: row.text(3)?,
+        id: row.id(2)?,
+        key: row.id(3)?,
         label: row.text(4)?,
         schema_version: row.int(5)?,
         first_event: row.int(6)?,
@@ -202,8 +187,8 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
         counts,
         created_at: row.time(18)?,
         events: row.int(19)?,
-        off_until: row.time(21)?,
-        off_by: row.text(22)?,
+        off_until: row.optional_time(21)?,
+        off_by: row.optional_id(22)?,
         waiting: row.int(23)?,
     };
     Ok((identity, Some(project), clock))
@@ -247,7 +232,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
         row.holds_issued.into(),
     ];
     args.extend(row.counts.map(Value::from));
-    let (off_until, off_by) = (row.off_until.into(), (&row.off_by).into());
+    let (off_until, off_by) = (Value::optional_time(row.off_until), Value::optional_text(&row.off_by));
     args.extend([row.first_event.into(), row.events.into(), off_until, off_by, row.waiting.into()]);
     tx.defer(sql, args)
 }
@@ -256,7 +241,7 @@ pub fn save(tx: &mut dyn Tx, row: &Row) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Its key.
-    pub key: String,
+    pub key: ProjectKey,
     /// What people call it.
     pub label: String,
     /// How many events are kept.
@@ -306,7 +291,7 @@ pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
                 AND EXISTS (SELECT 1 FROM place w WHERE w.project = p.id AND w.ended_at = 0 AND w.expires_at <= $1))
          ORDER BY p.key LIMIT $2",
     );
-    let name = |mut row: crate::Row| Ok(Name { key: row.text(0)?, label: row.text(1)? });
+    let name = |mut row: crate::Row| Ok(Name { key: row.id(0)?, label: row.text(1)? });
     tx.query(sql, &[now.into(), limit.into()])?.into_iter().map(name).collect()
 }
 
@@ -317,7 +302,7 @@ fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
             *count = row.int(5 + class)?;
         }
         Ok(Summary {
-            key: row.text(0)?,
+            key: row.id(0)?,
             label: row.text(1)?,
             events: row.int(2)?,
             last_time: row.time(3)?,
@@ -393,21 +378,15 @@ pub(crate) fn schema(tx: &mut dyn Tx) -> Result<i64> {
 /// What the counters should be, counted anew: for `doctor`.
 pub fn recount(tx: &mut dyn Tx, project: &str) -> Result<Counts> {
     let sql = Sql::same(
-        "SELECT status, CASE WHEN unmet = 0 THEN 0 WHEN cancelled_deps = 0 THEN 1 ELSE 2 END AS class, COUNT(*)
-         FROM task WHERE project = $1 GROUP BY 1, 2 ORDER BY 1, 2",
+        // The conditions of a task, each only as far as its class depends on it.
+        "SELECT status, CASE WHEN unmet > 0 THEN 1 ELSE 0 END, CASE WHEN cancelled_deps > 0 THEN 1 ELSE 0 END, COUNT(*)
+         FROM task WHERE project = $1 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
     );
     let mut counts = [0; 7];
     for mut row in tx.query(sql, &[project.into()])? {
-        let class = match (row.text(0)?.as_str(), row.int(1)?) {
-            ("open", 0) => Class::Ready,
-            ("open", 1) => Class::Waiting,
-            ("open", _) => Class::Stuck,
-            ("started", _) => Class::Started,
-            ("blocked", _) => Class::Blocked,
-            ("done", _) => Class::Done,
-            _ => Class::Cancelled,
-        };
-        counts[class as usize] += row.int(2)?;
+        let status = super::task::status(&row.text(0)?)?;
+        let conditions = Conditions { status, unmet: row.int(1)?, cancelled_deps: row.int(2)? };
+        counts[conditions.class() as usize] += row.int(3)?;
     }
     Ok(counts)
 }

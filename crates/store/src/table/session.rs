@@ -1,6 +1,7 @@
 //! Sessions of tools: in which process, under which id, and which agent each is.
 
 use tenure_core::agent::Process;
+use tenure_core::name::AgentName;
 use tenure_core::session::Seen;
 use tenure_core::{Result, Time};
 
@@ -14,8 +15,8 @@ pub struct Row {
     pub seen: Seen,
     /// The tool.
     pub tool: String,
-    /// When it was last told something between two prompts, 0 if never.
-    pub told_at: Time,
+    /// When it was last told something between two prompts.
+    pub told_at: Option<Time>,
     /// Whether its context was made shorter, and what it lost was not shown again.
     pub is_shortened: bool,
     /// Whether nothing at all is left of it.
@@ -82,12 +83,12 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         seen: Seen {
             process,
             session: row.text(6)?,
-            agent: row.text(7)?,
+            agent: row.id(7)?,
             began_at: row.time(8)?,
             ended: row.int(9)? != 0,
             last_seen: row.time(13)?,
         },
-        told_at: row.time(10)?,
+        told_at: row.optional_time(10)?,
         is_shortened: row.int(11)? != 0,
         is_cleared: row.int(11)? < 0,
         again: row.int(12)? != 0,
@@ -124,7 +125,7 @@ pub fn among(tx: &mut dyn Tx, project: &str, here: &Process, pids: &[i64]) -> Re
 
 /// The live sessions of one machine whose agents hold something: agent, process, and whether a second event came out of
 /// it; in no order.
-pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(String, Process, bool)>> {
+pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(AgentName, Process, bool)>> {
     // From one holder to the next: an agent that holds thousands is one step. Left to itself SQLite goes through all
     // sessions of the host for each of them.
     let sql = Sql::pair(
@@ -159,7 +160,7 @@ pub fn of_holders(tx: &mut dyn Tx, project: &str, host: &str) -> Result<Vec<(Str
 }
 
 /// The live sessions of some agents: agent and process, in no order.
-pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(String, Process)>> {
+pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[AgentName]) -> Result<Vec<(AgentName, Process)>> {
     let sql = Sql::pair(
         "SELECT s.agent, s.host, s.boot, s.pidns, s.pid, s.started FROM json_each($2) j
          CROSS JOIN session s INDEXED BY session_agent ON s.project = $1 AND s.agent = j.value AND s.ended_at = 0",
@@ -169,10 +170,10 @@ pub fn live_of(tx: &mut dyn Tx, project: &str, names: &[String]) -> Result<Vec<(
     tx.query(sql, &[project.into(), list(names)])?.into_iter().map(agent).collect()
 }
 
-fn agent(mut row: crate::Row) -> Result<(String, Process)> {
+fn agent(mut row: crate::Row) -> Result<(AgentName, Process)> {
     let process =
         Process { host: row.text(1)?, boot: row.text(2)?, pidns: row.text(3)?, pid: row.int(4)?, started: row.int(5)? };
-    Ok((row.text(0)?, process))
+    Ok((row.id(0)?, process))
 }
 
 fn key(project: &str, process: &Process) -> Vec<Value> {
@@ -242,7 +243,7 @@ macro_rules! set {
 #[derive(Clone, Copy, Debug)]
 pub struct One<'a> {
     /// The agent: what another is in that process, if anything, is left alone.
-    pub agent: &'a str,
+    pub agent: &'a AgentName,
     /// The process.
     pub process: &'a Process,
     /// The tool.

@@ -1,5 +1,7 @@
 //! Files that agents' tools changed, by task and checkout.
 
+use tenure_core::id::{CheckoutId, TaskId};
+use tenure_core::name::AgentName;
 use tenure_core::{Result, Time};
 
 use crate::tx::{Sql, Tx, Value, list};
@@ -7,12 +9,12 @@ use crate::tx::{Sql, Tx, Value, list};
 /// Where files are, and who changed them for what.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The task in focus, empty for none.
-    pub task: &'a str,
-    /// The checkout's id, empty for none.
-    pub checkout: &'a str,
+    /// The task in focus.
+    pub task: Option<&'a TaskId>,
+    /// The checkout.
+    pub checkout: Option<&'a CheckoutId>,
     /// The agent.
-    pub agent: &'a str,
+    pub agent: &'a AgentName,
 }
 
 /// Remembers files that were changed.
@@ -25,8 +27,8 @@ pub fn put(tx: &mut dyn Tx, project: &str, place: &Place<'_>, paths: &[String], 
          SELECT $1, $2, $3, value, $4, $6, $6 FROM json_array_elements_text(CAST($5 AS JSON))
          ON CONFLICT (project, task, checkout, path, agent) DO UPDATE SET last_at = excluded.last_at",
     );
-    let args =
-        vec![project.into(), place.task.into(), place.checkout.into(), place.agent.into(), list(paths), now.into()];
+    let (task, checkout) = (Value::optional_text(&place.task), Value::optional_text(&place.checkout));
+    let args = vec![project.into(), task, checkout, place.agent.into(), list(paths), now.into()];
     tx.defer(sql, args)
 }
 
@@ -41,8 +43,8 @@ pub fn since(tx: &mut dyn Tx, project: &str, place: &Place<'_>, paths: &[String]
             WHERE project = $1 AND task = $2 AND checkout = $3 AND path = j.value AND agent = $4 OFFSET 0) t
          WHERE t.last_at > $6",
     );
-    let args: [Value; 6] =
-        [project.into(), place.task.into(), place.checkout.into(), place.agent.into(), list(paths), since.into()];
+    let (task, checkout) = (Value::optional_text(&place.task), Value::optional_text(&place.checkout));
+    let args = [project.into(), task, checkout, place.agent.into(), list(paths), since.into()];
     tx.query(sql, &args)?.into_iter().map(|mut row| row.text(0)).collect()
 }
 
@@ -53,7 +55,7 @@ pub fn by_others(
     (checkout, agent): (&str, &str),
     paths: &[String],
     since: Time,
-) -> Result<Vec<(String, String, Time)>> {
+) -> Result<Vec<(String, AgentName, Time)>> {
     let sql = Sql::pair(
         "SELECT t.path, t.agent, t.last_at FROM json_each($4) j CROSS JOIN touched t
            ON t.project = $1 AND t.path = j.value AND t.last_at > $5
@@ -64,7 +66,7 @@ pub fn by_others(
          WHERE t.last_at > $5 AND t.checkout = $2 AND t.agent <> $3 ORDER BY t.last_at DESC, t.path, t.agent, t.task LIMIT 1000",
     );
     let args = [project.into(), checkout.into(), agent.into(), list(paths), since.into()];
-    tx.query(sql, &args)?.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()
+    tx.query(sql, &args)?.into_iter().map(|mut row| Ok((row.text(0)?, row.id(1)?, row.time(2)?))).collect()
 }
 
 /// The files that were changed for a task in a checkout, the latest first: path, agent and when.
@@ -74,23 +76,23 @@ pub fn of_task(
     task: &str,
     checkout: &str,
     limit: usize,
-) -> Result<Vec<(String, String, Time)>> {
+) -> Result<Vec<(String, AgentName, Time)>> {
     let sql = Sql::same(
         "SELECT path, agent, last_at FROM touched WHERE project = $1 AND task = $2 AND checkout = $3
          ORDER BY last_at DESC, path, agent LIMIT $4",
     );
     let rows = tx.query(sql, &[project.into(), task.into(), checkout.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?, row.time(2)?))).collect()
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.id(1)?, row.time(2)?))).collect()
 }
 
 /// The files that were changed for a task, the latest first, each with its checkout.
-pub fn for_task(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<(String, String)>> {
+pub fn for_task(tx: &mut dyn Tx, project: &str, task: &str, limit: usize) -> Result<Vec<(String, Option<CheckoutId>)>> {
     let sql = Sql::same(
         "SELECT path, checkout, MAX(last_at) FROM touched WHERE project = $1 AND task = $2
          GROUP BY path, checkout ORDER BY MAX(last_at) DESC, path, checkout LIMIT $3",
     );
     let rows = tx.query(sql, &[project.into(), task.into(), limit.into()])?;
-    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.text(1)?))).collect()
+    rows.into_iter().map(|mut row| Ok((row.text(0)?, row.optional_id(1)?))).collect()
 }
 
 /// That an agent changed a file.
@@ -99,9 +101,9 @@ pub struct Row {
     /// The file.
     pub path: String,
     /// The agent.
-    pub agent: String,
-    /// The task it had in focus, empty for none.
-    pub task: String,
+    pub agent: AgentName,
+    /// The task it had in focus.
+    pub task: Option<TaskId>,
     /// When it last changed it.
     pub last_at: Time,
 }
@@ -114,7 +116,7 @@ macro_rules! columns {
 }
 
 fn decode(mut row: crate::Row) -> Result<Row> {
-    Ok(Row { path: row.text(0)?, agent: row.text(1)?, task: row.text(2)?, last_at: row.time(3)? })
+    Ok(Row { path: row.text(0)?, agent: row.id(1)?, task: row.optional_id(2)?, last_at: row.time(3)? })
 }
 
 /// Who changed a file, the latest first.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tenure_core::access::{self, Grants, Role, Scope, unknown_project};
+use tenure_core::name::ProjectKey;
 use tenure_core::{Result, Span};
 use tenure_kernel::access::{Secret, hash};
 use tenure_kernel::op::{
@@ -44,7 +45,9 @@ pub(super) const ANN: &str = "person:ann";
 /// Gives a token and returns its id.
 pub(super) fn token(world: &World, principal: &str, secret: &str) -> String {
     let (principal, hash) = (principal.to_owned(), hash(secret));
-    id(&world.in_store(ANN, Op::new(token_add::TokenAdd { principal, hash, ..Default::default() })).unwrap())
+    id(&world
+        .in_store(ANN, Op::new(token_add::TokenAdd { principal: principal.into(), hash, ..Default::default() }))
+        .unwrap())
 }
 
 pub(super) fn member(world: &World, principal: &str, project: &str, role: Option<Role>) -> Value {
@@ -54,10 +57,10 @@ pub(super) fn member(world: &World, principal: &str, project: &str, role: Option
 
 fn reserved(world: &World) {
     let principal = access::OURS.to_owned();
-    let role = |role| Op::new(member_set::MemberSet { principal: principal.clone(), project: "*".into(), role });
+    let role = |role| Op::new(member_set::MemberSet { principal: principal.clone().into(), project: "*".into(), role });
     let (secret, link) = (hash("a"), hash("b"));
-    let token = token_add::TokenAdd { principal: principal.clone(), hash: secret, ..Default::default() };
-    let login = login_offer::LoginOffer { principal: principal.clone(), hash: link, expires_in_s: None };
+    let token = token_add::TokenAdd { principal: principal.clone().into(), hash: secret, ..Default::default() };
+    let login = login_offer::LoginOffer { principal: principal.clone().into(), hash: link, expires_in_s: None };
     for op in [Op::new(token), role(Some(Role::Viewer)), Op::new(login)] {
         assert_eq!(code_of(world.in_store(ANN, op.clone())), "reserved_name", "{}", op.name());
     }
@@ -131,7 +134,7 @@ fn revoked(world: &World) {
     token(world, ANN, "t");
     let elsewhere = world.another();
     assert!(elsewhere.who_is(&hash("s")).unwrap().is_some());
-    let revoke = Op::new(token_revoke::TokenRevoke { token: first.clone() });
+    let revoke = Op::new(token_revoke::TokenRevoke { token: first.clone().into() });
     let answer = world.in_store(ANN, revoke.clone()).unwrap();
     assert_eq!((answer["state"].as_str(), answer["revoked_by"].as_str()), (Some("revoked"), Some(ANN)));
     assert_eq!(elsewhere.who_is(&hash("s")).unwrap(), None, "on every server at once");
@@ -171,7 +174,7 @@ fn no_role(world: &World) {
     let before = dump(&world.kernel);
     let there = call(world, "person:bob", &bob);
     let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
-    for op in [adding(), Op::new(claim::Claim { task: Some(task.clone()), ..Default::default() })] {
+    for op in [adding(), Op::new(claim::Claim { task: Some(task.clone().into()), ..Default::default() })] {
         assert_eq!(refusal(run(world, &there, op.clone())).to_json(), unknown_project("name:p").to_json());
         assert_eq!(refusal(run(world, &nowhere, op)).to_json(), unknown_project("name:none").to_json());
     }
@@ -241,9 +244,9 @@ fn audit(world: &World) {
     let long = "x\u{202e}\n".repeat(10_000);
     let request = access_denied::AccessDenied {
         principal: "person:bob".into(),
-        agent: long.clone(),
+        agent: long.clone().into(),
         what: long.clone(),
-        project: long.clone(),
+        project: long.clone().into(),
         code: "role_too_low".into(),
         from: long,
         left_out: 7,
@@ -266,7 +269,7 @@ fn audit(world: &World) {
 
 fn others_projects(world: &World) {
     let at = |key: &str| Call {
-        project: project::Name { key: format!("name:{key}"), label: key.into() },
+        project: project::Name { key: format!("name:{key}").into(), label: key.into() },
         ..world.call(ANN)
     };
     for key in ["a", "b", "c", "d", "e"] {
@@ -274,7 +277,7 @@ fn others_projects(world: &World) {
     }
     let grants = |members: &[(&str, Role)], projects: Option<&[&str]>| Grants {
         principal: ANN.into(),
-        members: members.iter().map(|(key, role)| ((*key).to_owned(), *role)).collect(),
+        members: members.iter().map(|(key, role)| (ProjectKey::from(*key), *role)).collect(),
         scope: Scope { role: None, projects: projects.map(words) },
     };
     let seen = |grants: &Grants, rows| {
@@ -337,7 +340,7 @@ fn restored(world: &World) {
     offer(world, ANN, "unused");
     let path = world.dir.path().join("b.db");
     world.kernel.backup(&world.call(ANN), &path, Existing::Keep, &|_| {}).unwrap();
-    world.in_store(ANN, Op::new(token_revoke::TokenRevoke { token: first })).unwrap();
+    world.in_store(ANN, Op::new(token_revoke::TokenRevoke { token: first.into() })).unwrap();
     disable(world, "person:eve", true);
     token(world, "person:bob", "later");
     let backup = Backup::open(&path).unwrap();

@@ -96,7 +96,7 @@ fn sessions(world: &World) {
     assert!(!is_secret_of("another form", &found.csrf));
     let close = |actor: &str, session: Option<&str>, principal: Option<&str>| {
         let (session, principal) = (session.map(hash), principal.map(str::to_owned));
-        world.in_store(actor, Op::new(login_close::LoginClose { session, principal }))
+        world.in_store(actor, Op::new(login_close::LoginClose { session, principal: principal.map(Into::into) }))
     };
     assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 1);
     assert_eq!(close(ANN, Some("one"), None).unwrap()["closed"], 0);

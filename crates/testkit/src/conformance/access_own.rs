@@ -71,7 +71,7 @@ fn believed_about_its_own(world: &World) {
     }
     let named = |grants: &Grants| -> Vec<String> {
         let found = world.kernel.suspects(&call(world, &grants.principal, grants), "").unwrap();
-        found.into_iter().map(|suspect| suspect.name).collect()
+        found.into_iter().map(|suspect| suspect.name).map(String::from).collect()
     };
     assert_eq!((named(&ann), named(&bob)), (words(&["claude-1"]), words(&[])), "of others it is not told either");
     // What is another's stays so; its own is free at once.
@@ -136,7 +136,7 @@ fn behind_force(world: &World) {
     let task = world.add("held");
     world.claim("a", &task).unwrap();
     let ann = Grants { members: BTreeMap::from([("name:p".into(), Role::Operator)]), ..worker(ANN) };
-    let forced = |force| Op::new(done::Done { task: Some(task.clone()), fence: None, force });
+    let forced = |force| Op::new(done::Done { task: Some(task.clone().into()), fence: None, force });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forced(true))), "role_too_low");
     run(world, &call(world, ANN, &ann), forced(true)).unwrap();
     let last = |kind: &str| world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
@@ -144,7 +144,7 @@ fn behind_force(world: &World) {
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("a")));
     // Behind an agent stands its principal.
     let noted = world.add("noted");
-    let note = note::Note { task: Some(noted), text: "x".into(), ..Default::default() };
+    let note = note::Note { task: Some(noted.into()), text: "x".into(), ..Default::default() };
     run(world, &call(world, "claude-1", &ann), Op::new(note)).unwrap();
     assert_eq!(last("task.noted").data["principal"], ANN);
     // What everybody is always shown is for operators.
@@ -152,8 +152,8 @@ fn behind_force(world: &World) {
         remember::Item { text: "mind the gap".into(), scope: Some(remember::Reach::Project), ..Default::default() };
     let said = world.run(ANN, Op::new(remember::Remember { items: vec![item] })).unwrap();
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-    let pin = || Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true });
-    let forget = || Op::new(memory_forget::MemoryForget { memory: memory.clone() });
+    let pin = || Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true });
+    let forget = || Op::new(memory_forget::MemoryForget { memory: memory.clone().into() });
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), pin())), "role_too_low");
     run(world, &call(world, ANN, &ann), pin()).unwrap();
     assert_eq!(code_of(run(world, &call(world, ANN, &worker(ANN)), forget())), "role_too_low");

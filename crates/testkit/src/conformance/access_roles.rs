@@ -112,7 +112,7 @@ fn ops(_: &World) {
                 // Each on a store of its own: what is let through changes something.
                 let world = World::new(Engine::Memory);
                 world.add("first");
-                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.to_owned(), role));
+                let members = role.map(|role| (if key == WHOLE_STORE { "*" } else { key }.into(), role));
                 let members = members.into_iter().collect::<BTreeMap<_, _>>();
                 let grants = Grants { principal: "person:ann".into(), members, scope: Scope::default() };
                 let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };

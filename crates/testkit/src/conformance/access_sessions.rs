@@ -52,7 +52,7 @@ fn start(world: &World, grants: &Grants, session: &str) -> String {
     let agent = look(world, grants, session, Depth::Who).agent.expect("through a server it is told");
     let started = run(world, &hook(world, &agent, grants), starting(session, false)).unwrap();
     assert_eq!(started["agent"], agent.as_str());
-    agent
+    agent.into()
 }
 
 fn whose(world: &World, grants: &Grants, session: &str) -> Whose {
@@ -78,9 +78,9 @@ fn others(world: &World) {
         for depth in [Depth::Who, Depth::News, Depth::Loss] {
             let found = look(world, &bob, session, depth);
             assert!(found.known.is_empty() && found.mine.is_none(), "{session}");
-            assert_eq!(found.agent, Some(format!("claude-{session}")));
+            assert_eq!(found.agent, Some(format!("claude-{session}")).map(Into::into));
         }
-        assert_eq!(whose(world, &bob, session), Whose::Agent(format!("claude-{session}")));
+        assert_eq!(whose(world, &bob, session), Whose::Agent(format!("claude-{session}").into()));
         let wrong = refusal(run(world, &hook(world, "bob-bot", &bob), starting(session, false)));
         assert_eq!((wrong.code(), wrong.about()), ("other_session", Some(format!("claude-{session}").as_str())));
     }
@@ -221,7 +221,7 @@ fn names(world: &World) {
     }
     // Where the principal is at home it is itself; here the name is her agent's until it comes.
     let there = project::Name { key: "name:q".into(), label: "q".into() };
-    let home = Grants { members: [("name:q".to_owned(), Role::Admin)].into(), ..worker("elsewhere") };
+    let home = Grants { members: [("name:q".into(), Role::Admin)].into(), ..worker("elsewhere") };
     run(world, &Call { project: there, ..call(world, "elsewhere", &home) }, adding()).unwrap();
     member(world, "elsewhere", "name:p", Some(Role::Worker));
     let reused = Call { request_id: RequestId::given("hers").unwrap(), ..call(world, "elsewhere", &ann) };

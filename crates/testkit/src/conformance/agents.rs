@@ -132,7 +132,7 @@ fn proof_in_a_choice(world: &World) {
 
 fn proof_in_views(world: &World) {
     let [dead, alive] = ["of the dead", "of the living"].map(|title| world.add(title));
-    world.add_with(add::Add { after: vec![dead.clone()], ..add::Add::titled("comes after") });
+    world.add_with(add::Add { after: vec![dead.clone().into()], ..add::Add::titled("comes after") });
     world.claim("a", &dead).unwrap();
     world.claim("c", &alive).unwrap();
     let before = world.events().len();
@@ -140,7 +140,7 @@ fn proof_in_views(world: &World) {
     let kernel = &world.kernel;
     let states = |call: &Call, states: &[State]| -> Vec<String> {
         let filter = list::Filter { states: states.to_vec(), ..list::Filter::default() };
-        kernel.list(call, &filter).unwrap().items.into_iter().map(|task| task.id).collect()
+        kernel.list(call, &filter).unwrap().items.into_iter().map(|task| task.id).map(String::from).collect()
     };
     assert_eq!(states(&blind, &[State::Held]), [dead.clone(), alive.clone()]);
     assert_eq!(states(&knowing, &[State::Held]), std::slice::from_ref(&alive));
@@ -169,9 +169,9 @@ fn proof_in_views(world: &World) {
     assert_eq!(kernel.holds(&knowing, Some("a"), 10, None).unwrap().total, Some(0));
     // What is shown is what a choice takes.
     let next = kernel.next(&knowing, &[]).unwrap();
-    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.clone(), State::Ready)));
+    assert_eq!(next.task.map(|task| (task.id, task.state)), Some((dead.as_str().into(), State::Ready)));
     let peeked = kernel.peek(&knowing, &resume::Resume::default()).unwrap().task.unwrap();
-    assert_eq!((&peeked.id, peeked.lapsed_from.as_deref()), (&dead, Some("a")));
+    assert_eq!((peeked.id.as_str(), peeked.lapsed_from.as_deref()), (dead.as_str(), Some("a")));
     assert_eq!(world.events().len(), before, "a look ends nothing");
     assert_eq!(taken(&world.run_call(&knowing, &Op::new(claim::Claim::default())).unwrap()), dead);
     world.sound();

@@ -53,7 +53,7 @@ fn known(world: &World) -> Known {
     let request = reserve::Reserve { paths, all_checkouts: true, ..reserve::Reserve::default() };
     world.run("person:ann", Op::new(request.clone())).unwrap();
     let waits = world.run("b", Op::new(reserve::Reserve { wait: true, ..request })).unwrap();
-    Known { task: held.subject, hold: held.id, place: waits["id"].as_str().unwrap().to_owned() }
+    Known { task: held.subject, hold: held.id.into(), place: waits["id"].as_str().unwrap().to_owned() }
 }
 
 /// Every query, with the answer of the typed call.

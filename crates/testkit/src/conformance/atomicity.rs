@@ -58,13 +58,13 @@ fn refusals_are_no_door(world: &World) {
     for op in [
         claiming("t-00000"),
         Op::new(edit::Edit {
-            task: task.clone(),
+            task: task.clone().into(),
             expect_version: Some(9),
             title: Some("x".into()),
             ..edit::Edit::default()
         }),
         Op::new(add::Add { after: vec!["t-00000".into()], ..add::Add::titled("x") }),
-        Op::new(done::Done { task: Some(task), fence: Some(1), ..done::Done::default() }),
+        Op::new(done::Done { task: Some(task.into()), fence: Some(1), ..done::Done::default() }),
     ] {
         world.run("a", op).unwrap_err();
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -90,7 +90,7 @@ fn race(world: &World) {
             let taken = send(Op::new(claim::Claim::default()));
             let task = Some(taken["task"]["id"].as_str().unwrap().to_owned());
             send(Op::new(note::Note { text: format!("{n} {round}"), ..note::Note::default() }));
-            send(Op::new(done::Done { task, ..done::Done::default() }));
+            send(Op::new(done::Done { task: task.map(Into::into), ..done::Done::default() }));
         }
         own
     });

@@ -173,12 +173,12 @@ fn labels(world: &World) {
     let first = world.add_ranked("first", 0, &["db"]);
     let waits = world.add_with(add::Add {
         labels: words(&["db", "rust"]),
-        after: vec![first.clone()],
+        after: vec![first.clone().into()],
         ..add::Add::titled("waits")
     });
     let listed = |labels: &[&str]| -> Vec<String> {
         let filter = list::Filter { labels: words(labels), ..list::Filter::default() };
-        world.list(&filter).into_iter().map(|task| task.id).collect()
+        world.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     };
     assert_eq!(listed(&["ui"]), [ui.as_str(), &both]);
     assert_eq!(listed(&["rust", "ui"]), [both.as_str()]);
@@ -205,7 +205,7 @@ fn labels(world: &World) {
     assert_eq!(world.next("c", &["ui"]).task.unwrap().id, both);
     assert_eq!(taken(&world.claim_labelled("c", &["ui"]).unwrap()), both);
     // By name the labels do not matter.
-    let named = claim::Claim { task: Some(ui.clone()), labels: words(&["db"]), ..claim::Claim::default() };
+    let named = claim::Claim { task: Some(ui.clone().into()), labels: words(&["db"]), ..claim::Claim::default() };
     assert_eq!(taken(&world.run("c", Op::new(named)).unwrap()), ui);
     world.sound();
 }
@@ -243,7 +243,7 @@ fn assigned(world: &World) {
     let named = world.claim("b", &for_a).unwrap();
     assert_eq!(named["task"]["assignee"], "a");
     world.release("b", &for_a).unwrap();
-    world.edit("person:ann", &for_a, |request| request.assignee = Some(String::new())).unwrap();
+    world.edit("person:ann", &for_a, |request| request.assignee = Some("".into())).unwrap();
     assert_eq!(taken(&world.claim_any("b").unwrap()), for_a);
 }
 
@@ -290,7 +290,7 @@ fn assigned_to_the_gone(world: &World) {
     world.edit("person:ann", &edited, |request| request.assignee = Some("a".into())).unwrap();
     world.reopen("person:ann", &finished).unwrap();
     for task in [late, finished, edited] {
-        assert_eq!(world.next("b", &[]).task.map(|task| task.id), Some(task.clone()));
+        assert_eq!(world.next("b", &[]).task.map(|task| task.id), Some(task.clone()).map(Into::into));
         assert_eq!(taken(&world.claim_any("b").unwrap()), task);
         assert!(world.show(&task)["assignee"].is_null());
     }

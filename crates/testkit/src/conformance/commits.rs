@@ -141,7 +141,7 @@ fn served(world: &World) {
 fn forced(world: &World) {
     let held = world.reserve("a", &["x"]).unwrap();
     let hold = held["holds"][0]["id"].as_str().map(str::to_owned);
-    let request = release::Release { hold, force: true, ..release::Release::default() };
+    let request = release::Release { hold: hold.map(Into::into), force: true, ..release::Release::default() };
     world.run_call(&world.from("main", "person:ann"), &Op::new(request)).unwrap();
     assert_eq!(names(&world.may_commit("a", &["x"])), NOTHING);
     world.reserve("b", &["glob:?"]).unwrap();
@@ -155,7 +155,7 @@ fn forced(world: &World) {
     world.run("c", Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).0, ["y"]);
     world.claim("b", &task).unwrap();
-    world.run("b", Op::new(release::Release { task: Some(task), ..release::Release::default() })).unwrap();
+    world.run("b", Op::new(release::Release { task: Some(task.into()), ..release::Release::default() })).unwrap();
     assert_eq!(names(&world.may_commit("c", &["y"])).1, ["y"]);
 }
 

@@ -39,7 +39,7 @@ fn stale(world: &World, since: &Since) {
 }
 
 fn incarnation(world: &World) -> String {
-    world.kernel.store().identity().unwrap().unwrap().incarnation
+    world.kernel.store().identity().unwrap().unwrap().incarnation.into()
 }
 
 fn six_events(world: &World) {
@@ -179,6 +179,7 @@ fn pages_are_stable(world: &World) {
         world.claim_for("b", &early, 60).unwrap();
     }
     held.retain(|id| tasks.contains(id));
+    let mut seen: Vec<String> = seen.into_iter().map(String::from).collect();
     seen.retain(|id| tasks.contains(id));
     seen.sort();
     held.sort();

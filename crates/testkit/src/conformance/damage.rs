@@ -60,7 +60,7 @@ fn damaged_rows(world: &World) {
             "status = 'odd'",
             "status = 'open'",
             &first,
-            Op::new(add::Add { after: vec![first.clone()], ..add::Add::titled("x") }),
+            Op::new(add::Add { after: vec![first.clone().into()], ..add::Add::titled("x") }),
         ),
         ("status = 'odd'", "status = 'open'", &second, super::shorthand::acting(Some(&first), None, false)[0].clone()),
     ];

@@ -93,8 +93,8 @@ fn no_news(world: &World) {
     let kept = world.run("b", Op::new(remember::Remember { items })).unwrap();
     for n in [0, 1] {
         let memory = kept["items"][n]["id"].as_str().unwrap().to_owned();
-        world.run("b", Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true })).unwrap();
-        world.run("b", Op::new(memory_forget::MemoryForget { memory })).unwrap();
+        world.run("b", Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true })).unwrap();
+        world.run("b", Op::new(memory_forget::MemoryForget { memory: memory.into() })).unwrap();
     }
     let answer = resume(world, "a");
     assert_eq!(answer["focus"], json!(task));

@@ -1,6 +1,7 @@
 //! Dependencies: when a task becomes ready, waits again or is stuck, and the cycles that are refused.
 
 use serde_json::json;
+use tenure_core::id::TaskId;
 use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
@@ -30,7 +31,7 @@ fn state(world: &World, task: &str) -> String {
 fn ready_once(world: &World) {
     let (a, b) = (world.add("a"), world.add("b"));
     let both = world.add_with(add::Add {
-        after: vec![a.clone(), b.clone(), a.clone()],
+        after: vec![a.clone().into(), b.clone().into(), a.clone().into()],
         labels: words(&["x"]),
         ..add::Add::titled("after both")
     });
@@ -100,7 +101,7 @@ fn refused_finish(world: &World) {
 fn waits_again(world: &World) {
     let first = world.add("first");
     let open = world.add_with(add::Add {
-        after: vec![first.clone()],
+        after: vec![first.clone().into()],
         labels: words(&["x"]),
         ..add::Add::titled("not started")
     });
@@ -177,8 +178,11 @@ fn new_tasks(world: &World) {
 
 fn replaced(world: &World) {
     let (a, b, c) = (world.add("a"), world.add("b"), world.add("c"));
-    let task =
-        world.add_with(add::Add { after: vec![a.clone()], labels: words(&["x"]), ..add::Add::titled("moved about") });
+    let task = world.add_with(add::Add {
+        after: vec![a.clone().into()],
+        labels: words(&["x"]),
+        ..add::Add::titled("moved about")
+    });
     world.done("p", &b).unwrap();
     world.cancel("p", &c).unwrap();
     for agent in ["p", "claude-1"] {
@@ -268,12 +272,12 @@ fn graph(world: &World) {
     let aside = world.add_after("aside", &[&a]);
     world.add("alone");
     let graph = world.kernel.graph(&world.call("p"), &b).unwrap();
-    let mut tasks: Vec<String> = graph.tasks.into_iter().map(|task| task.id).collect();
+    let mut tasks: Vec<String> = graph.tasks.into_iter().map(|task| task.id).map(String::from).collect();
     tasks.sort();
     let mut expected = vec![a.clone(), b.clone(), c.clone()];
     expected.sort();
     assert_eq!(tasks, expected, "{aside} is neither above nor below");
-    let mut edges = vec![(b.clone(), a), (c, b)];
+    let mut edges = vec![(TaskId::from(b.as_str()), TaskId::from(a)), (c.into(), b.into())];
     edges.sort();
     assert_eq!((graph.edges, graph.more), (edges, false));
 }

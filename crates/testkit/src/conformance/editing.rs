@@ -22,7 +22,7 @@ fn contenders(world: &World) {
     let version = world.show(&task)["version"].as_i64().unwrap();
     let outcomes = world.race(4, |n, kernel| {
         let request = edit::Edit {
-            task: task.clone(),
+            task: task.clone().into(),
             title: Some(format!("by {n}")),
             expect_version: Some(version),
             ..edit::Edit::default()

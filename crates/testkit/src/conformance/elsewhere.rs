@@ -124,7 +124,7 @@ fn names(world: &World) {
     let mut seen: Vec<(String, String, String)> = page
         .items
         .iter()
-        .map(|hold| (hold.holder.clone(), hold.checkout_name.clone().unwrap(), hold.checkout.clone().unwrap()))
+        .map(|hold| (hold.holder.to_string(), hold.checkout_name.clone().unwrap(), hold.checkout.clone().unwrap()))
         .collect();
     seen.sort();
     let expected =
@@ -133,7 +133,7 @@ fn names(world: &World) {
     assert_eq!(seen, expected);
     // Given back from another checkout, a hold says where it was.
     let hold = here["holds"][0]["id"].as_str().unwrap().to_owned();
-    let request = tenure_kernel::op::release::Release { hold: Some(hold), ..Default::default() };
+    let request = tenure_kernel::op::release::Release { hold: Some(hold.into()), ..Default::default() };
     let ended = world.run_call(&world.from("v/repo", "a"), &Op::new(request)).unwrap();
     assert_eq!(ended["holds"][0]["checkout"], "/repos/w/repo");
     assert!(ended["holds"][0]["checkout_id"].as_str().unwrap().starts_with("c-"));
@@ -284,7 +284,7 @@ fn ids(world: &World) {
     assert_eq!(kind_of(world.kernel.why(&world.from("main", "c"), &message)), "not_found");
     // A beginning is enough.
     assert!(matches!(shown("b", &place[..4]).unwrap(), Found::Place(_)));
-    for id in [&place, &note, &message, &checkout] {
+    for id in [place.as_str(), &note, &message, &checkout] {
         let story = world.kernel.why(&call, id).unwrap();
         assert!(!story.story.is_empty(), "{id}");
     }

@@ -23,15 +23,19 @@ fn any_characters(world: &World) {
     let call = world.call("a");
     for odd in ["t-\0", "\0", "t-abcde\0", "ü", "h-\0", "t-'; DROP TABLE task; --"] {
         let named = Some(odd.to_owned());
-        let on =
-            block::Block { task: Some(task.clone()), reason: "x".into(), on: named.clone(), ..block::Block::default() };
+        let on = block::Block {
+            task: Some(task.clone().into()),
+            reason: "x".into(),
+            on: named.clone().map(Into::into),
+            ..block::Block::default()
+        };
         for op in [
             claiming(odd),
             Op::new(add::Add { after: words(&[odd]), ..add::Add::titled("x") }),
             Op::new(edit::Edit { task: odd.into(), priority: Some(1), ..edit::Edit::default() }),
-            Op::new(edit::Edit { task: task.clone(), after: Some(words(&[odd])), ..edit::Edit::default() }),
-            Op::new(note::Note { task: named.clone(), text: "x".into(), ..note::Note::default() }),
-            Op::new(done::Done { task: named, ..done::Done::default() }),
+            Op::new(edit::Edit { task: task.clone().into(), after: Some(words(&[odd])), ..edit::Edit::default() }),
+            Op::new(note::Note { task: named.clone().map(Into::into), text: "x".into(), ..note::Note::default() }),
+            Op::new(done::Done { task: named.map(Into::into), ..done::Done::default() }),
             Op::new(on),
         ] {
             let name = op.name();
@@ -77,15 +81,19 @@ fn gather(world: &World) -> Vec<Error> {
         run("b", claiming(&held)),
         run("b", claiming(&second)),
         run("a", claiming(&done_task)),
-        run("b", Op::new(done::Done { task: Some(held.clone()), ..done::Done::default() })),
-        run("a", Op::new(done::Done { task: Some(held.clone()), fence: Some(1), ..done::Done::default() })),
-        run("a", Op::new(done::Done { task: Some(held.clone()), force: true, ..done::Done::default() })),
+        run("b", Op::new(done::Done { task: Some(held.clone().into()), ..done::Done::default() })),
+        run("a", Op::new(done::Done { task: Some(held.clone().into()), fence: Some(1), ..done::Done::default() })),
+        run("a", Op::new(done::Done { task: Some(held.clone().into()), force: true, ..done::Done::default() })),
         run("b", Op::new(done::Done::default())),
         run("a", Op::new(transfer::Transfer { to: "nobody".into(), ..transfer::Transfer::default() })),
         run("a", Op::new(transfer::Transfer { to: "a".into(), ..transfer::Transfer::default() })),
         run(
             "a",
-            Op::new(block::Block { task: Some(done_task.clone()), reason: "x".into(), ..block::Block::default() }),
+            Op::new(block::Block {
+                task: Some(done_task.clone().into()),
+                reason: "x".into(),
+                ..block::Block::default()
+            }),
         ),
         run("a", edit(&first, &|request| request.after = Some(words(&[&second])))),
         run("person:ann", edit(&first, &|request| request.after = Some(words(&[&second])))),
@@ -96,7 +104,10 @@ fn gather(world: &World) -> Vec<Error> {
         run("a", Op::new(add::Add::titled("two\nlines"))),
         run("a", Op::new(add::Add { priority: 9, ..add::Add::titled("x") })),
         run("a", Op::new(add::Add { labels: vec!["x".repeat(65)], ..add::Add::titled("x") })),
-        run("a", Op::new(note::Note { task: Some(first.clone()), text: "x".repeat(70_000), ..note::Note::default() })),
+        run(
+            "a",
+            Op::new(note::Note { task: Some(first.clone().into()), text: "x".repeat(70_000), ..note::Note::default() }),
+        ),
         run("No Name", Op::new(add::Add::titled("x"))),
         world.kernel.run(&repeated, &Op::new(add::Add::titled("two"))).map(drop),
         world.kernel.show(&call, "t-00000").map(drop),

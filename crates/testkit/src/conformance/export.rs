@@ -73,7 +73,15 @@ pub(super) fn furnish(world: &World) {
     let on = Some(first.clone());
     let reason = String::from("waits\nfor the first");
     world
-        .run("b", Op::new(block::Block { task: Some(blocked.clone()), reason, on, ..block::Block::default() }))
+        .run(
+            "b",
+            Op::new(block::Block {
+                task: Some(blocked.clone().into()),
+                reason,
+                on: on.map(Into::into),
+                ..block::Block::default()
+            }),
+        )
         .unwrap();
     let lapsing = world.add("lapsed");
     world.claim_for("c", &lapsing, 60).unwrap();
@@ -91,7 +99,7 @@ pub(super) fn furnish(world: &World) {
         .run(
             "a",
             Op::new(note::Note {
-                task: Some(held),
+                task: Some(held.into()),
                 text: "null".into(),
                 data: Some(json!(null)),
                 ..note::Note::default()

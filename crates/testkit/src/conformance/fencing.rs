@@ -65,7 +65,8 @@ fn every_op_of_a_replaced_holder(world: &World) {
     let new = fence(&world.claim("b", &task).unwrap());
     assert!(new > old);
     let hand = |named: Option<&str>| {
-        let request = transfer::Transfer { task: named.map(str::to_owned), to: "c".into(), ..Default::default() };
+        let request =
+            transfer::Transfer { task: named.map(str::to_owned).map(Into::into), to: "c".into(), ..Default::default() };
         Op::new(request)
     };
     let mut ops = acting(Some(&task), None, false).to_vec();
@@ -77,7 +78,7 @@ fn every_op_of_a_replaced_holder(world: &World) {
         assert_eq!(kind_of(refused), "stale", "{op:?}");
     }
     // By id anyone may note, a former holder too, unless it shows its fence.
-    let by_id = note::Note { task: Some(task.clone()), text: "what I found".into(), ..Default::default() };
+    let by_id = note::Note { task: Some(task.clone().into()), text: "what I found".into(), ..Default::default() };
     assert_eq!(world.run("a", Op::new(by_id.clone())).unwrap()["late"], false);
     let fenced = Op::new(note::Note { fence: Some(old), ..by_id });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", fenced))), "stale");
@@ -132,7 +133,7 @@ fn giving_back(world: &World) {
 fn given_fence(world: &World) {
     let task = world.add("fenced");
     let right = fence(&world.claim("a", &task).unwrap());
-    let done = |fence| Op::new(done::Done { task: Some(task.clone()), fence: Some(fence), force: false });
+    let done = |fence| Op::new(done::Done { task: Some(task.clone().into()), fence: Some(fence), force: false });
     for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
         assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong)))), "stale", "{wrong}");
     }
@@ -150,7 +151,7 @@ fn own_former_hold(world: &World) {
     let again = world.claim("a", &task).unwrap();
     assert!(fence(&again) > old, "a lapsed hold is not revived");
     assert_eq!(again["task"]["attempt"], 2);
-    let under_the_old = Op::new(done::Done { task: Some(task.clone()), fence: Some(old), force: false });
+    let under_the_old = Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old), force: false });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
     // The fence last shown is the new one.
     assert_eq!(world.done("a", &task).unwrap()["late"], false);
@@ -227,7 +228,7 @@ fn force_by_an_agent(world: &World) {
             let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
             assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"), "{agent} {op:?}");
         }
-        let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), fence: None, force: true };
+        let hand = transfer::Transfer { task: Some(task.clone().into()), to: "a".into(), fence: None, force: true };
         assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::new(hand)))), "denied");
     }
 }

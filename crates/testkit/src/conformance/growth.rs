@@ -81,7 +81,12 @@ fn cost_stays(_: &World) {
         measure("log", &mut |_| drop(kernel.log(&call, &filter).unwrap()));
         measure("add after", &mut |_| {
             let after = vec![ids[40].clone(), ids[41].clone()];
-            world.run("person:ann", Op::new(add::Add { after, ..add::Add::titled("x") })).unwrap();
+            world
+                .run(
+                    "person:ann",
+                    Op::new(add::Add { after: after.into_iter().map(Into::into).collect(), ..add::Add::titled("x") }),
+                )
+                .unwrap();
         });
         measured
     };

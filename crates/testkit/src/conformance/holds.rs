@@ -1,6 +1,7 @@
 //! Holds on tasks: their end, their renewal, and how they are given back.
 
 use tenure_core::Span;
+use tenure_core::hold::HoldKind;
 use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, claim};
@@ -52,7 +53,7 @@ fn no_endless_row(world: &World) {
         granted_at: TestClock::START,
         expires_at: TestClock::START + Span::hours(1),
         ttl: Span::hours(1),
-        ..hold::Row::of_task("h-00000".into(), &task, "a", 1)
+        ..hold::Row::new("h-00000".into(), (HoldKind::Task, &task), &"a".into(), 1)
     };
     let store = |row: &hold::Row| {
         let name = project::Name { key: "name:p".into(), label: "p".into() };
@@ -69,7 +70,7 @@ fn no_endless_row(world: &World) {
         hold::Row { ttl: Span(-1), ..good.clone() },
         hold::Row { ttl: Span::hours(25), ..good.clone() },
         hold::Row { expires_at: good.granted_at, ..good.clone() },
-        hold::Row { holder: String::new(), ..good.clone() },
+        hold::Row { holder: "".into(), ..good.clone() },
         hold::Row { fence: 0, ..good },
     ];
     for row in bad {
@@ -171,7 +172,7 @@ fn ops_keep_holds(world: &World) {
 fn queries_and_replays(world: &World) {
     let task = world.add("watched");
     let claim = world.call("a");
-    let op = Op::new(claim::Claim { task: Some(task.clone()), ttl_s: Some(60), ..claim::Claim::default() });
+    let op = Op::new(claim::Claim { task: Some(task.clone().into()), ttl_s: Some(60), ..claim::Claim::default() });
     let first = world.kernel.run(&claim, &op).unwrap();
     world.advance(Span::seconds(45));
     let before = (world.show(&task), world.agent("a").unwrap().last_seen, world.last_event());

@@ -190,7 +190,8 @@ fn settled(world: &World) {
 fn renewal(world: &World) {
     let task = world.add("short");
     start(world, &world.kernel, 1, "a", Start::Startup, &[]);
-    let claim = tenure_kernel::op::claim::Claim { task: Some(task.clone()), ttl_s: Some(20), ..Default::default() };
+    let claim =
+        tenure_kernel::op::claim::Claim { task: Some(task.clone().into()), ttl_s: Some(20), ..Default::default() };
     world.run_call(&call(world), &Op::new(claim)).unwrap();
     for _ in 0..20 {
         world.advance(Span::seconds(6));

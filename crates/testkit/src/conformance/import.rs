@@ -77,7 +77,7 @@ fn one_bad_line(world: &World) {
         ("not_found", |task| task.after = words(&["no id\0"])),
         ("cycle", |task| task.after = vec![task.id.clone()]),
         ("bad_name", |task| task.assignee = Some("A B".into())),
-        ("bad_name", |task| task.created_by = String::new()),
+        ("bad_name", |task| task.created_by = "".into()),
         ("bad_name", |task| task.was_held_by = Some("\u{7}".into())),
         ("bad_task", |task| task.status = Status::Started),
         ("bad_task", |task| task.status = Status::Done),
@@ -138,13 +138,14 @@ fn raw(json: &str) -> Box<serde_json::value::RawValue> {
 fn cycles(world: &World) {
     let exists = world.add("exists");
     for count in [2, 3, 5_000] {
-        let ring: Vec<Task> = (0..count).map(|n| Task { after: vec![id((n + 1) % count)], ..task(&id(n)) }).collect();
+        let ring: Vec<Task> =
+            (0..count).map(|n| Task { after: vec![id((n + 1) % count).into()], ..task(&id(n)) }).collect();
         let error = refusal(world.unchanged(&exists, || import(world, ring, Vec::new())));
         assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
         assert!(error.get("cycle").unwrap().as_array().unwrap().len() > count.min(8));
     }
     let chain: Vec<Task> = (0..5_000)
-        .map(|n| Task { after: if n == 0 { Vec::new() } else { vec![id(n - 1)] }, ..task(&id(n)) })
+        .map(|n| Task { after: if n == 0 { Vec::new() } else { vec![id(n - 1).into()] }, ..task(&id(n)) })
         .rev()
         .collect();
     assert_eq!(import(world, chain, Vec::new()).unwrap()["tasks"], 5_000);
@@ -240,8 +241,8 @@ fn joins(world: &World) {
         ..task(id)
     };
     let tasks = vec![
-        Task { after: vec![done.clone(), "t-00003".into()], priority: 0, ..task("t-00001") },
-        Task { after: vec![open.clone(), "t-00001".into()], ..task("t-00002") },
+        Task { after: vec![done.clone().into(), "t-00003".into()], priority: 0, ..task("t-00001") },
+        Task { after: vec![open.clone().into(), "t-00001".into()], ..task("t-00002") },
         finished("t-00003"),
     ];
     import(world, tasks, vec![note("n-00000", &open)]).unwrap();

@@ -39,7 +39,7 @@ fn write_on(world: &World, task: &str, events: i64) {
     let until = world.last_event() + events;
     while world.last_event() < until {
         let call = Call { keep_events: Some(WEEK), ..world.call("a") };
-        let request = note::Note { task: Some(task.to_owned()), text: "x".into(), ..note::Note::default() };
+        let request = note::Note { task: Some(task.into()), text: "x".into(), ..note::Note::default() };
         world.kernel.run(&call, &Op::new(request)).unwrap();
     }
 }
@@ -191,7 +191,8 @@ fn handed_on(world: &World) {
     write_on(world, &task, 64);
     let call = world.call("person:ann");
     assert_eq!(world.kernel.show_hold(&call, &held).unwrap().state.as_str(), "live");
-    let transfer = transfer::Transfer { task: Some(task.clone()), to: "b".into(), ..transfer::Transfer::default() };
+    let transfer =
+        transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), ..transfer::Transfer::default() };
     world.run("a", Op::new(transfer)).unwrap();
     world.kernel.show_hold(&call, &held).unwrap();
     for _ in 0..9 {
@@ -235,8 +236,8 @@ fn forgotten(world: &World) {
     let here = Checkout { host: "h".into(), path: "/q".into(), common: None, trust: Trust::Any, tree: Tree::default() };
     world.kernel.run(&Call { checkout: Some(here), ..call.clone() }, &add).unwrap();
     let first = run("a", &add);
-    run("a", &Op::new(add::Add { after: vec![first.clone()], ..add::Add::titled("later") }));
-    run("a", &Op::new(claim::Claim { task: Some(first.clone()), ..claim::Claim::default() }));
+    run("a", &Op::new(add::Add { after: vec![first.clone().into()], ..add::Add::titled("later") }));
+    run("a", &Op::new(claim::Claim { task: Some(first.clone().into()), ..claim::Claim::default() }));
     let memories = vec![remember::Item { text: "a fact".into(), ..remember::Item::default() }];
     let artifacts = vec![note::Artifact { path: "out".into(), kind: None, sha256: "ab".repeat(32), size: 3 }];
     run("a", &Op::new(note::Note { text: "half".into(), memories, artifacts, ..note::Note::default() }));
@@ -254,7 +255,7 @@ fn forgotten(world: &World) {
     run("claude-s", &Op::new(begin));
     let paths = vec!["src/lib.rs".to_owned()];
     run("claude-s", &Op::new(tool_used::ToolUsed { tool, session, paths, ..tool_used::ToolUsed::default() }));
-    run("a", &Op::new(done::Done { task: Some(first), ..done::Done::default() }));
+    run("a", &Op::new(done::Done { task: Some(first.into()), ..done::Done::default() }));
     for agent in ["x", "y", "x", "y"] {
         let paths = vec!["f".to_owned()];
         let given = release::Release { paths: paths.clone(), ..release::Release::default() };
@@ -279,11 +280,11 @@ fn forgotten(world: &World) {
     assert_eq!(world.kernel.run(&ann, &request).unwrap().body, reply.body, "asked again, it is answered again");
 
     for (table, _) in TABLES.iter().filter(|(table, _)| !OF_STORE.contains(table)) {
-        assert!(full[table].iter().any(|row| row.contains(&id)), "there was something in {table}");
+        assert!(full[table].iter().any(|row| row.contains(id.as_str())), "there was something in {table}");
     }
     let rows = dump(&world.kernel);
     for (table, _) in TABLES {
-        let left = rows[table].iter().filter(|row| row.contains(&id)).count();
+        let left = rows[table].iter().filter(|row| row.contains(id.as_str())).count();
         let expected = usize::from(table == "project" || table == "request");
         assert_eq!(left, expected, "{table}");
     }

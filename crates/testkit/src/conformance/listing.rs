@@ -31,8 +31,8 @@ fn populate(world: &World) {
         let request = add::Add {
             priority: n % 5,
             labels: [vec![], words(&["x"]), words(&["x", "y"])][usize::try_from(n % 3).unwrap()].clone(),
-            after: if n % 7 == 0 { vec![base.clone()] } else { Vec::new() },
-            assignee: (n % 4 == 0).then(|| "a".to_owned()),
+            after: if n % 7 == 0 { vec![base.clone().into()] } else { Vec::new() },
+            assignee: (n % 4 == 0).then(|| "a".to_owned()).map(Into::into),
             ..add::Add::titled(&format!("task {n}"))
         };
         let task = world.add_with(request);
@@ -121,10 +121,10 @@ fn stable_cursor(world: &World) {
     world.add_ranked("before all", 0, &[]);
     let last = world.add_ranked("after all", 4, &[]);
     let second = page(first.next);
-    let ids: Vec<String> = second.items.into_iter().map(|task| task.id).collect();
+    let ids: Vec<String> = second.items.into_iter().map(|task| task.id).map(String::from).collect();
     assert_eq!(ids, [tasks[3].as_str(), &tasks[5], &tasks[6]]);
     let third = page(second.next);
-    let ids: Vec<String> = third.items.into_iter().map(|task| task.id).collect();
+    let ids: Vec<String> = third.items.into_iter().map(|task| task.id).map(String::from).collect();
     assert_eq!(ids, [tasks[7].as_str(), &tasks[8], &last]);
     assert_eq!((third.more, third.next), (false, None));
 }

@@ -54,7 +54,7 @@ impl World {
     fn locks(&self) -> Vec<(String, String)> {
         let filter = Filter { kind: Some("name".into()), ..Filter::default() };
         let page = self.kernel.holds_where(&self.call("person:ann"), &filter, 100, None).unwrap();
-        page.items.into_iter().map(|hold| (hold.subject, hold.holder)).collect()
+        page.items.into_iter().map(|hold| (hold.subject, hold.holder.into())).collect()
     }
 }
 
@@ -179,7 +179,7 @@ fn released(world: &World) {
     assert_eq!(code_of(world.unlock("a", "deploy", Some(fence(&hold) - 1))), "stale_fence");
     let by_id = |agent: &str, force: bool| {
         let id = hold["id"].as_str().unwrap().to_owned();
-        world.run(agent, Op::new(release::Release { hold: Some(id), force, ..release::Release::default() }))
+        world.run(agent, Op::new(release::Release { hold: Some(id.into()), force, ..release::Release::default() }))
     };
     assert_eq!(code_of(by_id("b", false)), "lock_held");
     assert_eq!(kind_of(by_id("b", true)), "denied");

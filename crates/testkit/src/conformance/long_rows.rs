@@ -1,6 +1,7 @@
 //! Rows as long as they may be: a page ends where it has enough bytes, and the next goes on from there.
 
 use serde::Serialize;
+use tenure_core::id::TaskId;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many, reserve};
 use tenure_kernel::query::{holds, list, log};
@@ -87,7 +88,7 @@ fn events(world: &World) {
     for _ in 0..90 {
         world.claim("a", &task).unwrap();
         world.block("a", &task, &long()).unwrap();
-        world.run("a", Op::new(tenure_kernel::op::unblock::Unblock { task: task.clone() })).unwrap();
+        world.run("a", Op::new(tenure_kernel::op::unblock::Unblock { task: task.clone().into() })).unwrap();
     }
     let last = world.last_event();
     for start in [None, Some(log::Since::Number(0)), Some(log::Since::Time(tenure_core::Time(0)))] {
@@ -116,7 +117,7 @@ fn held(world: &World) {
         world.run("a", Op::new(request)).unwrap();
     }
     for holder in [None, Some("a".to_owned())] {
-        let filter = holds::Filter { holder, ..holds::Filter::default() };
+        let filter = holds::Filter { holder: holder.map(Into::into), ..holds::Filter::default() };
         let (mut all, mut cursor, mut pages) = (Vec::new(), None::<String>, 0);
         loop {
             let page = world.kernel.holds_where(&world.call("b"), &filter, 1_000, cursor.as_deref()).unwrap();
@@ -139,7 +140,8 @@ fn shown(world: &World) {
         world.note("person:ann", &root, &long()).unwrap();
     }
     for n in 0..90 {
-        let request = add::Add { after: vec![root.clone()], description: long(), ..add::Add::titled(&n.to_string()) };
+        let request =
+            add::Add { after: vec![root.clone().into()], description: long(), ..add::Add::titled(&n.to_string()) };
         world.run("person:ann", Op::new(request)).unwrap();
     }
     let call = world.call("b");
@@ -151,7 +153,7 @@ fn shown(world: &World) {
     assert!(task.notes.windows(2).all(|two| two[0].number < two[1].number));
     let graph = fits(world.kernel.graph(&call, &root).unwrap());
     assert!(graph.more && graph.tasks.iter().any(|task| task.id == root));
-    let is_shown = |id: &String| graph.tasks.iter().any(|task| task.id == *id);
+    let is_shown = |id: &TaskId| graph.tasks.iter().any(|task| task.id == *id);
     assert!(graph.edges.iter().all(|(task, after)| is_shown(task) && is_shown(after)));
     assert_eq!(graph.edges.len() + 1, graph.tasks.len());
 }

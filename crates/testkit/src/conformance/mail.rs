@@ -261,7 +261,7 @@ fn recipients_alone(world: &World) {
     let sent = send(world, "b", to(&["a"], "between us")).unwrap();
     for agent in ["b", "c", "person:ann"] {
         assert_eq!(said(&inbox(world, agent)), [], "{agent}");
-        let ack = inbox::Inbox { ack: vec![id(&sent)], ..inbox::Inbox::default() };
+        let ack = inbox::Inbox { ack: vec![id(&sent).into()], ..inbox::Inbox::default() };
         assert_eq!(code_of(world.run(agent, Op::new(ack))), "not_found", "{agent}");
         assert_eq!(code_of(world.kernel.message_id(&world.call(agent), &id(&sent))), "not_found", "{agent}");
     }

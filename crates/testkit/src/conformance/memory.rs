@@ -108,7 +108,7 @@ fn time_over(world: &World) {
     world.advance(Span::hours(1));
     assert_eq!((recall(world, "b", "staging"), listed(world, "b")), (Vec::new(), Vec::new()));
     let id = first["id"].as_str().unwrap().to_owned();
-    let forget = Op::new(memory_forget::MemoryForget { memory: id });
+    let forget = Op::new(memory_forget::MemoryForget { memory: id.into() });
     assert_eq!(code_of(world.run("a", forget)), "not_found");
     let again = remember(world, "a", said(Reach::Project, "staging", "staging is up")).unwrap();
     assert_eq!((&again["outcome"], &again["version"]), (&json!("added"), &json!(1)));
@@ -121,14 +121,14 @@ fn pinned_by_people(world: &World) {
     world.add("first");
     let rule = remember(world, "person:ann", said(Reach::Project, "rules", "never force-push")).unwrap();
     let memory = rule["id"].as_str().unwrap().to_owned();
-    world.run("person:ann", Op::new(memory_pin::MemoryPin { memory, pinned: true })).unwrap();
+    world.run("person:ann", Op::new(memory_pin::MemoryPin { memory: memory.into(), pinned: true })).unwrap();
     let changed = said(Reach::Project, "rules", "always force-push");
     assert_eq!(code_of(remember(world, "a", changed.clone())), "people_only");
     let ending = Item { ttl_s: Some(60), ..said(Reach::Project, "rules", "never force-push") };
     assert_eq!(code_of(remember(world, "a", ending)), "people_only");
     let task = world.add("work");
     let note = tenure_kernel::op::note::Note {
-        task: Some(task),
+        task: Some(task.into()),
         text: "by the way".into(),
         memories: vec![changed.clone()],
         ..Default::default()
@@ -151,9 +151,10 @@ fn ranks(world: &World) {
         remember(world, "a", said(Reach::Project, &format!("filler {n}"), "the build runs on a machine")).unwrap();
     }
     remember(world, "a", said(Reach::Project, "locale", "the importer needs LC_ALL=C")).unwrap();
-    remember(world, "a", Item { task: Some(task.clone()), ..item("importer: the machine has no locale") }).unwrap();
+    remember(world, "a", Item { task: Some(task.clone().into()), ..item("importer: the machine has no locale") })
+        .unwrap();
     let found = || {
-        let near = Filter { task: Some(task.clone()), ..filter() };
+        let near = Filter { task: Some(task.clone().into()), ..filter() };
         let page = world.kernel.recall(&world.call("b"), "importer locale", &near).unwrap();
         page.items.into_iter().map(|memory| memory.id).collect::<Vec<_>>()
     };
@@ -187,7 +188,7 @@ fn pins(world: &World) {
     world.add("first");
     let pin = |agent: &str, memory: &Value, pinned| {
         let memory = memory["id"].as_str().unwrap().to_owned();
-        world.run(agent, Op::new(memory_pin::MemoryPin { memory, pinned }))
+        world.run(agent, Op::new(memory_pin::MemoryPin { memory: memory.into(), pinned }))
     };
     let shared = remember(world, "a", said(Reach::Project, "k", "for all")).unwrap();
     assert_eq!(code_of(pin("a", &shared, true)), "people_only");
@@ -216,7 +217,7 @@ fn no_room(world: &World) {
     world.advance(Span::seconds(1));
     let pin = |memory: &Value| {
         let memory = memory["id"].as_str().unwrap().to_owned();
-        world.run("a", Op::new(memory_pin::MemoryPin { memory, pinned: true }))
+        world.run("a", Op::new(memory_pin::MemoryPin { memory: memory.into(), pinned: true }))
     };
     for n in 0..40 {
         let brief = Item { ttl_s: Some(60), kind: Kind::Directive, ..said(Reach::Agent, &format!("k{n}"), "for now") };
@@ -245,20 +246,20 @@ fn scopes(world: &World) {
     assert_eq!(remember(world, "a", item("secret of the task")).unwrap()["of"], json!(mine));
     assert_eq!(remember(world, "b", item("secret of the project")).unwrap()["scope"], "project");
     let own = remember(world, "a", said(Reach::Agent, "k", "secret of the agent")).unwrap();
-    remember(world, "b", Item { task: Some(other.clone()), ..item("secret of the other task") }).unwrap();
+    remember(world, "b", Item { task: Some(other.clone().into()), ..item("secret of the other task") }).unwrap();
     assert_eq!(listed(world, "a"), ["secret of the task", "secret of the agent", "secret of the project"]);
     assert_eq!(listed(world, "b"), ["secret of the project"]);
     let mut found = recall(world, "b", "secret");
     assert_eq!(found, ["secret of the project"]);
-    let of_other = Filter { task: Some(other), ..filter() };
+    let of_other = Filter { task: Some(other.into()), ..filter() };
     found =
         world.kernel.recall(&world.call("b"), "secret", &of_other).unwrap().items.into_iter().map(|m| m.text).collect();
     assert_eq!(found.len(), 2);
     // What is somebody else's is as if it did not exist, also by its id.
     let memory = own["id"].as_str().unwrap().to_owned();
     for op in [
-        Op::new(memory_forget::MemoryForget { memory: memory.clone() }),
-        Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true }),
+        Op::new(memory_forget::MemoryForget { memory: memory.clone().into() }),
+        Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true }),
     ] {
         assert_eq!(code_of(world.run("b", op)), "not_found");
     }
@@ -267,7 +268,7 @@ fn scopes(world: &World) {
     assert_eq!(code_of(remember(world, "a", Item { task: Some("t-00000".into()), ..item("x") })), "not_found");
     // Nor do events tell others of it.
     remember(world, "a", said(Reach::Agent, "k", "another secret of the agent")).unwrap();
-    world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone() })).unwrap();
+    world.run("a", Op::new(memory_forget::MemoryForget { memory: memory.clone().into() })).unwrap();
     let about = log::Filter { subject: Some(memory), limit: 10, ..log::Filter::default() };
     let told = |reader: &str| {
         let events = world.kernel.log(&world.call(reader), &about).unwrap().items;

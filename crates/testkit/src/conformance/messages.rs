@@ -148,7 +148,7 @@ fn refused(world: &World) {
     post(world, "b", about(&task, "how far?")).unwrap();
     assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
     assert_eq!(code_of(world.transfer("a", &task, "unseen")), "unknown_agent");
-    let cancel = cancel::Cancel { task: Some(task.clone()), fence: Some(1), ..cancel::Cancel::default() };
+    let cancel = cancel::Cancel { task: Some(task.clone().into()), fence: Some(1), ..cancel::Cancel::default() };
     assert_eq!(code_of(world.run("a", Op::new(cancel))), "stale_fence");
     assert_eq!((look(world, "b").items.len(), world.count("message.ended")), (0, 0));
 }
@@ -233,7 +233,7 @@ fn overdue(world: &World) {
     assert_eq!(late(), [quick.as_str()]);
     world.advance(Span::minutes(25));
     assert_eq!(late(), [slow.as_str(), quick.as_str()]);
-    world.run("a", Op::new(inbox::Inbox { ack: vec![slow], ..inbox::Inbox::default() })).unwrap();
+    world.run("a", Op::new(inbox::Inbox { ack: vec![slow.into()], ..inbox::Inbox::default() })).unwrap();
     assert_eq!(late(), [quick]);
 }
 
@@ -251,7 +251,7 @@ fn recipients(world: &World) {
         (to(&["Codex 1"], "x"), "bad_name"),
         (to(&[""], "x"), "bad_name"),
         (to(&[], "x"), "no_recipient"),
-        (send::Send { to: many, ..to(&[], "x") }, "too_many_recipients"),
+        (send::Send { to: many.into_iter().map(Into::into).collect(), ..to(&[], "x") }, "too_many_recipients"),
         (to(&["codex-1"], " "), "text_empty"),
         (to(&["codex-1"], "\u{1b}[2J"), "control_character"),
         (to(&["codex-1"], &"x".repeat(TEXT_MAX + 1)), "message_too_long"),
@@ -275,7 +275,8 @@ fn to_the_holder(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     assert_eq!(post(world, "b", about(&task, "1")).unwrap()["to"][0]["agent"], "a");
     assert_eq!(code_of(post(world, "a", about(&task, "x"))), "to_yourself");
-    let request = transfer::Transfer { task: Some(task.clone()), to: "c".into(), ..transfer::Transfer::default() };
+    let request =
+        transfer::Transfer { task: Some(task.clone().into()), to: "c".into(), ..transfer::Transfer::default() };
     world.run("a", Op::new(request)).unwrap();
     assert_eq!(post(world, "b", about(&task, "2")).unwrap()["to"][0]["agent"], "c");
     // A hold that has lapsed is over, settled or not.

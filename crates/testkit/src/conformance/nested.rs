@@ -40,7 +40,7 @@ pub(super) fn at(world: &World, (project, top): (&str, &str), agent: &str) -> Ca
         trust: Trust::Any,
         tree: Tree::default(),
     };
-    let project = project::Name { key: format!("name:{project}"), label: project.to_owned() };
+    let project = project::Name { key: format!("name:{project}").into(), label: project.to_owned() };
     Call { project, checkout: Some(checkout), ..world.call(agent) }
 }
 
@@ -338,7 +338,7 @@ fn bound(world: &World) {
         world.run_call(&at(world, place, "a"), &op).unwrap()["id"].as_str().unwrap().to_owned()
     };
     let claim = |place, agent: &str, task: &str| {
-        let request = claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() };
+        let request = claim::Claim { task: Some(task.into()), ..claim::Claim::default() };
         world.run_call(&at(world, place, agent), &Op::new(request)).unwrap()
     };
     let task = add(OUTER);
@@ -349,7 +349,7 @@ fn bound(world: &World) {
     take(world, OUTER, "b", &["seen"]).unwrap();
     let hand = || {
         let request =
-            transfer::Transfer { task: Some(task.clone()), to: "b".to_owned(), ..transfer::Transfer::default() };
+            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), ..transfer::Transfer::default() };
         world.run_call(&at(world, OUTER, "a"), &Op::new(request))
     };
     assert_eq!(code_of(hand()), "transfer_splits");

@@ -162,7 +162,7 @@ fn older_store(world: &World) {
     let differ = raw::differing(&before, &dump(&world.kernel));
     assert_eq!(differ, ["delivery"], "a query brings it up to date and changes nothing else");
     age().unwrap();
-    let note = note::Note { task: Some(task), text: "here".into(), ..note::Note::default() };
+    let note = note::Note { task: Some(task.into()), text: "here".into(), ..note::Note::default() };
     pinned().run(&call, &Op::new(note)).unwrap();
     assert_eq!(world.kernel.store().schema_version().unwrap(), VERSION);
     world.sound();

@@ -78,7 +78,7 @@ impl World {
 
     fn release_hold(&self, agent: &str, hold: &Value, force: bool) -> Result<Value> {
         let hold = Some(hold.as_str().unwrap().to_owned());
-        let request = release::Release { hold, force, ..release::Release::default() };
+        let request = release::Release { hold: hold.map(Into::into), force, ..release::Release::default() };
         self.run_call(&self.from("main", agent), &Op::new(request))
     }
 

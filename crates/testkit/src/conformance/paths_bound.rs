@@ -105,7 +105,7 @@ fn end_with_it(world: &World) {
     let task = world.add("two");
     world.claim("a", &task).unwrap();
     world.reserve("a", &["src/"]).unwrap();
-    let request = release::Release { task: Some(task), force: true, ..release::Release::default() };
+    let request = release::Release { task: Some(task.into()), force: true, ..release::Release::default() };
     world.run("person:ann", Op::new(request)).unwrap();
     assert!(world.check("b", &["src/"]).free);
     world.sound();

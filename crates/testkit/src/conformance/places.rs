@@ -165,7 +165,7 @@ fn apart(world: &World) {
 fn pinned(world: &World) {
     world.add("first");
     let own = world.kernel.store().identity().unwrap().unwrap().id;
-    let pin = |store: &str| Call { pinned_store: Some(store.to_owned()), ..world.call("a") };
+    let pin = |store: &str| Call { pinned_store: Some(store.into()), ..world.call("a") };
     world.kernel.run(&pin(&own), &Op::new(add::Add::titled("x"))).unwrap();
     world.kernel.status(&pin(&own)).unwrap();
     let before = dump(&world.kernel);

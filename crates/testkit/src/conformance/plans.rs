@@ -3,7 +3,9 @@
 use tenure_core::agent::Process;
 use tenure_core::choice::Rank;
 use tenure_core::hold::{Ending, Mode};
+use tenure_core::id::TaskId;
 use tenure_core::memory::{Kind, Scope};
+use tenure_core::name::AgentName;
 use tenure_core::task::Status;
 use tenure_core::{Result, Time};
 use tenure_kernel::Op;
@@ -217,16 +219,16 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
         text: "x".into(),
         pinned: false,
         author: "a".into(),
-        task: String::new(),
+        task: None,
         number: 7,
         version: 1,
         words: 1,
         created_at: now,
         updated_at: now,
-        expires_at: Time(0),
+        expires_at: None,
     });
     memory::get(tx, p, "m-7")?;
-    memory::get_many(tx, p, &["m-7".to_owned(), "m-8".to_owned()])?;
+    memory::get_many(tx, p, &["m-7".into(), "m-8".into()])?;
     memory::beginning(tx, p, "m-7", 11)?;
     memory::newest(tx, p, scope, now, (now, "m-7"), 30)?;
     memory::pinned(tx, p, scope, now, 30)?;
@@ -234,7 +236,7 @@ fn remembered(tx: &mut dyn Tx, p: &str, scope: &Scope) -> Result<()> {
     tx.fetch((
         memory::having(p, scope, "w7", 100),
         memory::sums(p, scope),
-        memory::weights(p, &["m-7".to_owned(), "m-8".to_owned()]),
+        memory::weights(p, &["m-7".into(), "m-8".into()]),
     ))?;
     memory::set_pinned(tx, p, "m-7", true)?;
     memory::put(tx, p, &row, &[("w7".to_owned(), 1)], Some(&row))?;
@@ -257,7 +259,8 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     let now = Time(5);
     let files = ["src/7", "src/8"].map(str::to_owned);
     let process = Process { host: "h".into(), boot: "b".into(), pidns: "n".into(), pid: 7, started: 7 };
-    let place = touched::Place { task: "t-7", checkout: "c-1", agent: "a7" };
+    let (task, checkout, agent) = ("t-7".into(), "c-1".into(), "a7".into());
+    let place = touched::Place { task: Some(&task), checkout: Some(&checkout), agent: &agent };
     touched::since(tx, p, &place, &files, now)?;
     touched::by_others(tx, p, ("c-1", "a7"), &files, now)?;
     touched::put(tx, p, &place, &files, now)?;
@@ -269,19 +272,22 @@ fn guarded(tx: &mut dyn Tx, p: &str) -> Result<()> {
     session::of_agent(tx, p, "a7")?;
     session::among(tx, p, &process, &[7, 8])?;
     session::of_holders(tx, p, "h")?;
-    session::live_of(tx, p, &["a7".to_owned()])?;
+    session::live_of(tx, p, &["a7".into()])?;
     tx.fetch((session::of_process(p, &process, "claude"), session::of_id(p, "claude", "s7"))).map(drop)
 }
 
 /// What is looked for on the way of ops and queries. Rows that are given and not looked for have no plan to speak of.
 fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
-    let (now, some) = (Time(i64::MAX / 4), ids[..20].to_vec());
+    let now = Time(i64::MAX / 4);
+    let some: Vec<TaskId> = ids[..20].iter().map(|id| id.as_str().into()).collect();
+    let agents: Vec<AgentName> = ids[..20].iter().map(|id| id.as_str().into()).collect();
+    let checkout = "c-1".into();
     let mut statements = record(world, |tx, p| {
         let id = ids[0].as_str();
         let full = tx.fetch(task::get(p, id))?.unwrap();
         task::get_many(tx, p, &some)?;
         task::existing(tx, p, &some)?;
-        agent::whereabouts(tx, p, &some)?;
+        agent::whereabouts(tx, p, &agents)?;
         task::beginning(tx, p, "t-7", 11)?;
         task::update(tx, p, &full.task)?;
         hold::get(tx, p, "h-1")?;
@@ -290,13 +296,13 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         hold::renew(tx, p, "h-1", now, tenure_core::Span::seconds(60))?;
         hold::end(tx, p, "h-1", now, Ending::Released)?;
         hold::summary(tx, p, now, &[])?;
-        hold::summary(tx, p, now, &["agent-1".to_owned()])?;
+        hold::summary(tx, p, now, &["agent-1".into()])?;
         event::kinds(tx, p, "t-1", (5, 900), 20)?;
         hold::of_holder(tx, p, "agent-1", "", 50)?;
         let starts = ["", "s", "src/"].map(str::to_owned);
         tx.fetch((
-            path::shorter(p, "c-1", &starts),
-            path::longer(p, "c-1", "src/1", "src/2"),
+            path::shorter(p, Some(&checkout), &starts),
+            path::longer(p, Some(&checkout), "src/1", "src/2"),
             path::of_tasks(p, &some),
         ))?;
         path::last_of_task(tx, p, id, (7, "a"))?;
@@ -347,7 +353,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         checkout::forget(tx, p, "h", "/x")?;
         let text = |text: &str| text.to_owned();
         let (host, path, common_path) = (text("h"), text("/y"), text("/z"));
-        let row = checkout::Row { host, path, id: text("c-1"), common_path, common_device: 1, common_inode: 2 };
+        let row = checkout::Row { host, path, id: text("c-1").into(), common_path, common_device: 1, common_inode: 2 };
         checkout::follow(tx, p, "/x", &row)?;
         hold::ask(tx, p, "h-1")?;
         message::about_hold(tx, p, "h-1")?;
@@ -358,7 +364,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         mail::ack(tx, p, "a7", 7, now)?;
         mail::renew(tx, p, "a7", "g-7", 7)?;
         hold::all_of_holder(tx, p, "agent-1")?;
-        tx.fetch(hold::longest(p, &["a7".to_owned(), "a8".to_owned()], Time(5)))?;
+        tx.fetch(hold::longest(p, &["a7".into(), "a8".into()], Time(5)))?;
         tx.fetch(delivery::get(p, "a7"))?;
         artifact::newest(tx, p, "t-7", 20)?;
         remembered(tx, p, &Scope::Project)?;
@@ -444,10 +450,10 @@ fn lists_are_ordered(world: &World) {
         ("task_state", of(task::Stream::Status(Status::Open, false))),
         ("task_state", of(task::Stream::Status(Status::Done, false))),
         ("task_label_pkey", of(task::Stream::Label(text("x"), Status::Open, true))),
-        ("task_assigned", of(task::Stream::Assigned(text("agent-1")))),
+        ("task_assigned", of(task::Stream::Assigned(text("agent-1").into()))),
         ("task_stuck", of(task::Stream::Stuck)),
-        ("task_ready", of(task::Stream::ReadyFor(text("")))),
-        ("hold_due", record(world, |tx, p| tx.fetch(hold::page(p, "", (Time(5), "h-1"), 20)).map(drop))),
+        ("task_ready", of(task::Stream::ReadyFor(None))),
+        ("hold_due", record(world, |tx, p| tx.fetch(hold::page(p, None, (Time(5), "h-1"), 20)).map(drop))),
         ("hold_due", record(world, |tx, p| tx.fetch(hold::due(p, Time(5), 64)).map(drop))),
         ("hold_holder", record(world, |tx, p| hold::of_holder(tx, p, "agent-1", "h-1", 20).map(drop))),
         ("hold_name", record(world, |tx, p| lock::newest(tx, p, "lock 7", 20).map(drop))),
@@ -466,8 +472,8 @@ fn lists_are_ordered(world: &World) {
         ("message_open", record(world, |tx, p| message::waiting(tx, p, Time(5), 20).map(drop))),
         ("message_hold", record(world, |tx, p| message::about_hold(tx, p, "h-7").map(drop))),
         ("note_task", record(world, |tx, p| note::newest(tx, p, "t-1", 20).map(drop))),
-        ("task_last_holder", of(task::Stream::Last(text("agent-1"), Status::Open))),
-        ("task_last_holder", of(task::Stream::Last(text("agent-1"), Status::Blocked))),
+        ("task_last_holder", of(task::Stream::Last(text("agent-1").into(), Status::Open))),
+        ("task_last_holder", of(task::Stream::Last(text("agent-1").into(), Status::Blocked))),
         (
             "memory_newest",
             record(world, |tx, p| memory::newest(tx, p, &all, Time(5), (Time(900), "m-1"), 20).map(drop)),
@@ -482,10 +488,10 @@ fn lists_are_ordered(world: &World) {
         let some = event::Filter::default;
         pages.extend([
             ("event_pkey", events(some(), newest_first)),
-            ("event_subject", events(event::Filter { subject: text("t-1"), ..some() }, newest_first)),
-            ("event_actor", events(event::Filter { actor: text("agent-1"), ..some() }, newest_first)),
-            ("event_kind", events(event::Filter { kind: text("task.done"), ..some() }, newest_first)),
-            ("event_hold", events(event::Filter { hold: text("h-1"), ..some() }, newest_first)),
+            ("event_subject", events(event::Filter { subject: Some(text("t-1")), ..some() }, newest_first)),
+            ("event_actor", events(event::Filter { actor: Some("agent-1".into()), ..some() }, newest_first)),
+            ("event_kind", events(event::Filter { kind: Some(text("task.done")), ..some() }, newest_first)),
+            ("event_hold", events(event::Filter { hold: Some("h-1".into()), ..some() }, newest_first)),
         ]);
     }
     let (indexes, statements): (Vec<_>, Vec<_>) = pages.into_iter().unzip();

@@ -107,7 +107,7 @@ fn some_ids(world: &World, kernel: &Kernel) -> (String, String) {
     let call = world.call("person:ann");
     let tasks = holds::Filter { kind: Some("task".into()), ..holds::Filter::default() };
     let hold = kernel.holds_where(&call, &tasks, 1, None).unwrap().items.remove(0);
-    (hold.subject, hold.id)
+    (hold.subject, hold.id.into())
 }
 
 fn ask_many(world: &World, kernel: &Kernel, at_least: usize) {

@@ -4,6 +4,7 @@
 use serde_json::json;
 use tenure_core::Span;
 use tenure_core::event::kind;
+use tenure_core::id::TaskId;
 use tenure_core::task::State;
 use tenure_kernel::op::{add, block, claim, edit, reopen, transfer, unblock};
 use tenure_kernel::query::list;
@@ -53,7 +54,7 @@ fn wander(world: &World, seed: u64) {
         // Half of the time the holder itself acts: a walk of refusals gets nowhere.
         let agent = match &shown.holder {
             Some(holder) if dice.once_in(2) => holder.agent.clone(),
-            _ => (*dice.one(&AGENTS)).to_owned(),
+            _ => (*dice.one(&AGENTS)).into(),
         };
         let mut call = world.call(&agent);
         if dice.once_in(12) {
@@ -86,7 +87,7 @@ fn populate(world: &World, dice: &Dice) -> Vec<String> {
     }
     let mut tasks = vec![first];
     for n in 1..12 {
-        let after = tasks.iter().filter(|_| dice.once_in(4)).cloned().collect();
+        let after = tasks.iter().filter(|_| dice.once_in(4)).cloned().map(Into::into).collect();
         let request = add::Add {
             priority: i64::try_from(dice.below(5)).unwrap(),
             labels: if dice.once_in(2) { words(&["x"]) } else { Vec::new() },
@@ -113,8 +114,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
         return;
     }
     let shown = world.kernel.show(call, named).unwrap().task;
-    let claimed =
-        world.run_call(call, &Op::new(claim::Claim { task: Some(named.to_owned()), ttl_s, labels: Vec::new() }));
+    let claimed = world.run_call(call, &Op::new(claim::Claim { task: Some(named.into()), ttl_s, labels: Vec::new() }));
     let mine = shown.holder.as_ref().is_some_and(|holder| holder.agent == call.actor.name);
     let holder_dead = shown.holder.as_ref().is_some_and(|holder| call.proven_dead.contains(&proof(&holder.agent)));
     let expected = shown.state == State::Ready || mine || (holder_dead && shown.unmet.is_empty());
@@ -139,26 +139,31 @@ fn any_op(dice: &Dice, shown: &Task, tasks: &[String]) -> Op {
         4 => note_in_focus("going on"),
         5 => {
             let to = (*dice.one(&AGENTS)).to_owned();
-            Op::new(transfer::Transfer { task: named.map(str::to_owned), to, fence: None, force: dice.once_in(3) })
+            Op::new(transfer::Transfer {
+                task: named.map(str::to_owned).map(Into::into),
+                to: to.into(),
+                fence: None,
+                force: dice.once_in(3),
+            })
         }
         6 => Op::new(block::Block {
-            task: named.map(str::to_owned),
+            task: named.map(str::to_owned).map(Into::into),
             reason: "waits".into(),
-            on: Some(dice.one(tasks).clone()),
+            on: Some(dice.one(tasks).clone().into()),
             ..block::Block::default()
         }),
-        _ => Op::new(any_edit(dice, task, tasks)),
+        _ => Op::new(any_edit(dice, task.into(), tasks)),
     }
 }
 
 fn any_edit(dice: &Dice, task: String, tasks: &[String]) -> edit::Edit {
-    let mut request = edit::Edit { task, ..Default::default() };
+    let mut request = edit::Edit { task: task.into(), ..Default::default() };
     match dice.below(4) {
         0 => request.priority = Some(i64::try_from(dice.below(5)).unwrap()),
         1 if dice.once_in(2) => request.add_labels = words(&["x", "y"]),
         1 => request.remove_labels = words(&["x", "y"]),
-        2 => request.assignee = Some((*dice.one(&AGENTS)).to_owned()),
-        _ => request.after = Some(tasks.iter().filter(|_| dice.once_in(6)).cloned().collect()),
+        2 => request.assignee = Some((*dice.one(&AGENTS)).into()),
+        _ => request.after = Some(tasks.iter().filter(|_| dice.once_in(6)).cloned().map(Into::into).collect()),
     }
     request
 }
@@ -215,7 +220,7 @@ fn compare_views(world: &World) {
     let found = world.list(&labelled);
     assert_eq!(found.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), expected);
     for task in &all {
-        let unmet: Vec<&String> = task
+        let unmet: Vec<&TaskId> = task
             .after
             .iter()
             .filter(|after| all.iter().any(|other| other.id == **after && other.state != State::Done))

@@ -82,10 +82,20 @@ fn acts(task: &str, given: Option<i64>) -> [Op; 5] {
     let task = || Some(task.to_owned());
     [
         Op::new(note::Note { task: None, text: "late".into(), fence: given, ..note::Note::default() }),
-        Op::new(done::Done { task: task(), fence: given, ..done::Done::default() }),
-        Op::new(block::Block { task: task(), reason: "r".into(), fence: given, ..block::Block::default() }),
-        Op::new(release::Release { task: task(), fence: given, ..release::Release::default() }),
-        Op::new(transfer::Transfer { task: task(), to: "e".into(), fence: given, ..transfer::Transfer::default() }),
+        Op::new(done::Done { task: task().map(Into::into), fence: given, ..done::Done::default() }),
+        Op::new(block::Block {
+            task: task().map(Into::into),
+            reason: "r".into(),
+            fence: given,
+            ..block::Block::default()
+        }),
+        Op::new(release::Release { task: task().map(Into::into), fence: given, ..release::Release::default() }),
+        Op::new(transfer::Transfer {
+            task: task().map(Into::into),
+            to: "e".into(),
+            fence: given,
+            ..transfer::Transfer::default()
+        }),
     ]
 }
 
@@ -102,7 +112,7 @@ fn no_old_holder_passes(world: &World) {
     world
         .run(
             "person:ann",
-            Op::new(edit::Edit { task: assigned.clone(), assignee: Some("e".into()), ..edit::Edit::default() }),
+            Op::new(edit::Edit { task: assigned.clone().into(), assignee: Some("e".into()), ..edit::Edit::default() }),
         )
         .unwrap();
     let (path, _) = take(world, "b.db");

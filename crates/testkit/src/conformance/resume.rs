@@ -68,7 +68,7 @@ fn block_on(world: &World, agent: &str, task: &str, on: Option<&str>) {
     let request = block::Block {
         task: Some(task.into()),
         reason: "waits".into(),
-        on: on.map(str::to_owned),
+        on: on.map(str::to_owned).map(Into::into),
         ..block::Block::default()
     };
     world.run(agent, Op::new(request)).unwrap();
@@ -189,7 +189,7 @@ fn race(world: &World) {
             assert_eq!(body["focus"], body["task"]["id"]);
             let task = id(&body["task"]);
             mine.push((task.clone(), fence(&body)));
-            let done = tenure_kernel::op::done::Done { task: Some(task), ..Default::default() };
+            let done = tenure_kernel::op::done::Done { task: Some(task.into()), ..Default::default() };
             kernel.run(&world.call(&agent), &Op::new(done)).unwrap();
         }
         mine
@@ -240,7 +240,7 @@ fn renewal(world: &World) {
 fn reserved(world: &World) {
     let task = world.add("work");
     world.note("b", &task, "here").unwrap();
-    let for_b = edit::Edit { task: task.clone(), assignee: Some("b".into()), ..edit::Edit::default() };
+    let for_b = edit::Edit { task: task.clone().into(), assignee: Some("b".into()), ..edit::Edit::default() };
     world.run("person:ann", Op::new(for_b)).unwrap();
     world.claim("a", &task).unwrap();
     world.advance(Span::hours(2));
@@ -316,7 +316,8 @@ fn take_over(world: &World) {
 fn forced(world: &World) {
     let task = world.add("work");
     world.claim("a", &task).unwrap();
-    let force = tenure_kernel::op::cancel::Cancel { task: Some(task.clone()), force: true, ..Default::default() };
+    let force =
+        tenure_kernel::op::cancel::Cancel { task: Some(task.clone().into()), force: true, ..Default::default() };
     world.run("person:ann", Op::new(force)).unwrap();
     let answer = resume(world, "a");
     let told = answer["events"]["items"].as_array().unwrap();
@@ -343,7 +344,7 @@ fn lessons_once(world: &World) {
     let memory = first["items"][0]["id"].as_str().unwrap().to_owned();
     let key = first["items"][1]["key"].as_str().unwrap().to_owned();
     world.advance(Span::seconds(1));
-    world.run("person:ann", Op::new(memory_forget::MemoryForget { memory })).unwrap();
+    world.run("person:ann", Op::new(memory_forget::MemoryForget { memory: memory.into() })).unwrap();
     let item = remember::Item {
         text: "in better words".into(),
         key: Some(key),

@@ -208,7 +208,7 @@ fn commands(world: &World) {
         let above: Vec<(i64, i64)> = pids.iter().map(|pid| (*pid, 100 + pid)).collect();
         kernel.session_of(&world.call("nobody"), tools, &here, &above).unwrap()
     };
-    let is = |name: &str| Whose::Agent(name.to_owned());
+    let is = |name: &str| Whose::Agent(name.into());
     let before = dump(kernel);
     assert_eq!(who(&[("claude", Some("a"))], &[7, 1]), is("claude-a"), "the id alone");
     assert_eq!(who(&[("gemini", None)], &[7, 1]), Whose::Unknown);

@@ -78,7 +78,7 @@ impl World {
     /// The ids of the tasks in a state, in the order of choice.
     pub(super) fn in_state(&self, state: State) -> Vec<String> {
         let filter = list::Filter { states: vec![state], ..list::Filter::default() };
-        self.list(&filter).into_iter().map(|task| task.id).collect()
+        self.list(&filter).into_iter().map(|task| task.id).map(String::from).collect()
     }
 
     /// An agent as the list of agents shows it.
@@ -88,7 +88,7 @@ impl World {
     }
 
     pub(super) fn focus(&self, agent: &str) -> Option<String> {
-        self.agent(agent).and_then(|agent| agent.focus)
+        self.agent(agent).and_then(|agent| agent.focus).map(String::from)
     }
 
     /// Runs something that must not change a task nor append anything.
@@ -111,7 +111,10 @@ impl World {
         let replay = crate::replay::replay(&self.events());
         for interval in &replay.intervals {
             let hold = self.kernel.show_hold(&call, &interval.hold).unwrap();
-            assert_eq!((hold.fence, &hold.holder, &hold.subject), (interval.fence, &interval.holder, &interval.task));
+            assert_eq!(
+                (hold.fence, hold.holder.as_str(), &hold.subject),
+                (interval.fence, interval.holder.as_str(), &interval.task)
+            );
             let is_open = matches!(hold.state.as_str(), "live" | "offered" | "lapsed");
             assert_eq!(is_open, interval.until.is_none(), "the log and the row of {} differ", interval.hold);
         }
@@ -121,7 +124,7 @@ impl World {
         }
         let all = list::Filter { all: true, ..list::Filter::default() };
         for task in self.list(&all) {
-            let known = &replay.tasks[&task.id];
+            let known = &replay.tasks[task.id.as_str()];
             // A lapsed hold that nothing has settled yet is over for the view and not yet for the log.
             if task.lapsed_from.is_none() {
                 assert_eq!(known.status, task.status.as_str(), "{}", task.id);
@@ -176,10 +179,10 @@ pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op
     let task = task.map(str::to_owned);
     let reason = String::from("because");
     [
-        Op::new(done::Done { task: task.clone(), fence, force }),
-        Op::new(block::Block { task: task.clone(), reason: reason.clone(), on: None, fence, force }),
-        Op::new(cancel::Cancel { task: task.clone(), reason: reason.clone(), fence, force }),
-        Op::new(release::Release { task, reason, fence, force, ..release::Release::default() }),
+        Op::new(done::Done { task: task.clone().map(Into::into), fence, force }),
+        Op::new(block::Block { task: task.clone().map(Into::into), reason: reason.clone(), on: None, fence, force }),
+        Op::new(cancel::Cancel { task: task.clone().map(Into::into), reason: reason.clone(), fence, force }),
+        Op::new(release::Release { task: task.map(Into::into), reason, fence, force, ..release::Release::default() }),
     ]
 }
 
@@ -195,11 +198,11 @@ pub(super) fn claiming(task: &str) -> Op {
 
 /// The proof that an agent is dead whose process no door has seen.
 pub(super) fn proof(agent: &str) -> Evidence {
-    Evidence { agent: agent.to_owned(), process: Process::default() }
+    Evidence { agent: agent.into(), process: Process::default() }
 }
 
-pub(super) fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+pub(super) fn words<T: for<'a> From<&'a str>>(words: &[&str]) -> Vec<T> {
+    words.iter().map(|word| T::from(word)).collect()
 }
 
 /// The id of a task in a response.

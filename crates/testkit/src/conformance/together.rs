@@ -216,7 +216,7 @@ fn once_among_many(world: &World) {
 fn several_projects(world: &World) {
     let in_project = |name: &str, agent: &str| {
         let call = world.call(agent);
-        Call { project: project::Name { key: format!("name:{name}"), label: name.to_owned() }, ..call }
+        Call { project: project::Name { key: format!("name:{name}").into(), label: name.to_owned() }, ..call }
     };
     let work: Vec<_> = (0..64)
         .map(|n| (in_project(["p", "q", "r"][n % 3], &format!("a{}", n % 5)), add(&format!("task {n}"))))

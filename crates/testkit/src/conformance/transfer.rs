@@ -98,7 +98,8 @@ fn refused(world: &World) {
         assert_eq!(kind_of(world.transfer("person:ann", &task, "b")), "conflict", "a person says so with force");
         assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
         assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
-        let wrong = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: Some(1), force: false };
+        let wrong =
+            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: Some(1), force: false };
         assert_eq!(kind_of(world.run("a", Op::new(wrong))), "stale");
     });
     assert_eq!(focus(), before);
@@ -113,7 +114,7 @@ fn nothing_to_move(world: &World) {
     world.done("a", &done).unwrap();
     for task in [&open, &blocked, &done] {
         for (agent, force) in [("a", false), ("person:ann", true)] {
-            let request = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: None, force };
+            let request = transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: None, force };
             let refused = world.unchanged(task, || world.run(agent, Op::new(request)));
             assert_eq!(code_of(refused), "nothing_to_transfer");
         }
@@ -137,7 +138,7 @@ fn forced(world: &World) {
     appear(world, &["b"]);
     let task = world.add("moved");
     world.claim("a", &task).unwrap();
-    let force = transfer::Transfer { task: Some(task.clone()), to: "b".into(), fence: None, force: true };
+    let force = transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: None, force: true };
     world.run("person:ann", Op::new(force)).unwrap();
     let event = world.events().pop().unwrap();
     assert_eq!((&event.data["overrode"], event.actor.as_str()), (&json!("a"), "person:ann"));
@@ -177,7 +178,11 @@ fn race(world: &World) {
             let to = agents[(n + 1 + round % 5) % agents.len()].clone();
             let op = match round % 3 {
                 0 => claiming(task),
-                1 => Op::new(transfer::Transfer { task: Some(task.clone()), to, ..transfer::Transfer::default() }),
+                1 => Op::new(transfer::Transfer {
+                    task: Some(task.clone().into()),
+                    to: to.into(),
+                    ..transfer::Transfer::default()
+                }),
                 _ => acting(Some(task), None, false)[3].clone(),
             };
             // Most are refused: what counts is what the log says afterwards.

@@ -134,17 +134,18 @@ fn notes_and_edits(world: &World) {
         }
         assert_eq!(edited["version"], before["version"].as_i64().unwrap() + 1);
         if status != "started" {
-            let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), ..transfer::Transfer::default() };
+            let hand =
+                transfer::Transfer { task: Some(task.clone().into()), to: "a".into(), ..transfer::Transfer::default() };
             let refused = world.unchanged(&task, || world.run("stranger", Op::new(hand)));
             assert_eq!(kind_of(refused), "not_found", "{status}");
         }
     }
     // What says nothing is refused before anything is read.
     let task = world.add("quiet");
-    let empty = note::Note { task: Some(task.clone()), text: " \n".into(), ..note::Note::default() };
+    let empty = note::Note { task: Some(task.clone().into()), text: " \n".into(), ..note::Note::default() };
     assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(empty)))), "text_empty");
     assert_eq!(code_of(world.unchanged(&task, || world.block("a", &task, ""))), "text_empty");
-    let nothing = edit::Edit { task: task.clone(), ..edit::Edit::default() };
+    let nothing = edit::Edit { task: task.clone().into(), ..edit::Edit::default() };
     assert_eq!(code_of(world.unchanged(&task, || world.run("a", Op::new(nothing)))), "nothing_to_change");
     world.sound();
 }

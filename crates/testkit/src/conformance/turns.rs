@@ -93,7 +93,7 @@ fn sees_the_newest(world: &World) {
             tx.execute(Sql::same("UPDATE store SET incarnation = 'newer'"), &[]).unwrap();
         });
     });
-    assert_eq!(told.recv().unwrap(), (4711, "newer".to_owned(), "newer".to_owned()));
+    assert_eq!(told.recv().unwrap(), (4711, "newer".to_owned(), "newer".into()));
 }
 
 /// Numbers of locks are the database's; a store is a schema.

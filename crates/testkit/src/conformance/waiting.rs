@@ -372,7 +372,7 @@ fn leaving(world: &World) {
     // By the id of the place, and nobody else's.
     let place = world.waits("a", &["f"], 1);
     let by_id = |agent: &str| {
-        let request = release::Release { hold: Some(place.clone()), ..release::Release::default() };
+        let request = release::Release { hold: Some(place.clone().into()), ..release::Release::default() };
         world.run_call(&world.from("main", agent), &Op::new(request))
     };
     assert_eq!(code_of(by_id("b")), "not_held");
@@ -429,7 +429,7 @@ fn pure(world: &World) {
         let page = world.kernel.holds(&world.from("main", "x"), None, 100, None).unwrap();
         let status = world.kernel.status(&world.from("main", "x")).unwrap();
         assert_eq!(page.waiting.len(), status.line.iter().filter(|place| place.state == "waiting").count());
-        page.waiting.into_iter().map(|place| (place.agent, place.place)).collect()
+        page.waiting.into_iter().map(|place| (place.agent.into(), place.place)).collect()
     };
     assert_eq!(line(world), [("a".to_owned(), Some(1)), ("b".to_owned(), Some(2))]);
     let blockers: Vec<Blocker> = world.check("x", &["f"]).blockers;

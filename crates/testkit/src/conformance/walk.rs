@@ -37,27 +37,27 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let ann = "person:ann";
     let labels = words(&["x", "y"]);
     let first = id(&go(ann, Op::new(add::Add { labels: labels.clone(), ..add::Add::titled("first") })));
-    go(ann, Op::new(add::Add { after: vec![first.clone()], labels, ..add::Add::titled("second") }));
+    go(ann, Op::new(add::Add { after: vec![first.clone().into()], labels, ..add::Add::titled("second") }));
     let items = ["third", "fourth"].map(item).to_vec();
     let many = go(ann, Op::new(add_many::AddMany { items }));
     let [third, fourth] = [&many["ids"][0], &many["ids"][1]].map(|id| id.as_str().unwrap().to_owned());
-    go(ann, Op::new(edit::Edit { task: third.clone(), title: Some("3rd".into()), ..edit::Edit::default() }));
+    go(ann, Op::new(edit::Edit { task: third.clone().into(), title: Some("3rd".into()), ..edit::Edit::default() }));
     let named = Some(first.clone());
-    go("b", Op::new(note::Note { task: Some(third.clone()), text: "seen".into(), ..note::Note::default() }));
-    go("a", Op::new(claim::Claim { task: named.clone(), ttl_s: Some(600), ..claim::Claim::default() }));
+    go("b", Op::new(note::Note { task: Some(third.clone().into()), text: "seen".into(), ..note::Note::default() }));
+    go("a", Op::new(claim::Claim { task: named.clone().map(Into::into), ttl_s: Some(600), ..claim::Claim::default() }));
     go("a", Op::new(note::Note { text: "half".into(), ..note::Note::default() }));
     go("a", Op::new(transfer::Transfer { to: "b".into(), ..transfer::Transfer::default() }));
-    go("b", Op::new(claim::Claim { task: named.clone(), ..claim::Claim::default() }));
-    go("b", Op::new(release::Release { task: named.clone(), ..release::Release::default() }));
-    go("b", Op::new(claim::Claim { task: named.clone(), ..claim::Claim::default() }));
-    go("b", Op::new(done::Done { task: named, ..done::Done::default() }));
+    go("b", Op::new(claim::Claim { task: named.clone().map(Into::into), ..claim::Claim::default() }));
+    go("b", Op::new(release::Release { task: named.clone().map(Into::into), ..release::Release::default() }));
+    go("b", Op::new(claim::Claim { task: named.clone().map(Into::into), ..claim::Claim::default() }));
+    go("b", Op::new(done::Done { task: named.map(Into::into), ..done::Done::default() }));
     let reason = String::from("waits for ann");
-    go("a", Op::new(block::Block { task: Some(third.clone()), reason, ..block::Block::default() }));
-    go("a", Op::new(unblock::Unblock { task: third.clone() }));
-    go("a", Op::new(claim::Claim { task: Some(third), ..claim::Claim::default() }));
-    go(ann, Op::new(cancel::Cancel { task: Some(fourth.clone()), ..cancel::Cancel::default() }));
-    go(ann, Op::new(reopen::Reopen { task: fourth, ..reopen::Reopen::default() }));
-    go(ann, Op::new(reopen::Reopen { task: first, ..reopen::Reopen::default() }));
+    go("a", Op::new(block::Block { task: Some(third.clone().into()), reason, ..block::Block::default() }));
+    go("a", Op::new(unblock::Unblock { task: third.clone().into() }));
+    go("a", Op::new(claim::Claim { task: Some(third.into()), ..claim::Claim::default() }));
+    go(ann, Op::new(cancel::Cancel { task: Some(fourth.clone().into()), ..cancel::Cancel::default() }));
+    go(ann, Op::new(reopen::Reopen { task: fourth.into(), ..reopen::Reopen::default() }));
+    go(ann, Op::new(reopen::Reopen { task: first.into(), ..reopen::Reopen::default() }));
     let said = go(
         ann,
         Op::new(remember::Remember {
@@ -65,8 +65,8 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
         }),
     );
     let memory = said["items"][0]["id"].as_str().unwrap().to_owned();
-    go(ann, Op::new(memory_pin::MemoryPin { memory: memory.clone(), pinned: true }));
-    go(ann, Op::new(memory_forget::MemoryForget { memory }));
+    go(ann, Op::new(memory_pin::MemoryPin { memory: memory.clone().into(), pinned: true }));
+    go(ann, Op::new(memory_forget::MemoryForget { memory: memory.into() }));
     let resumed = go("b", Op::new(resume::Resume::default()));
     go("b", Op::new(confirm::Confirm { events: resumed["events"]["offered"].as_i64(), mail: None }));
     go(
@@ -109,7 +109,7 @@ pub(super) fn every_op(world: &World, mut run: impl FnMut(&Call, &Op) -> Result<
     let text = String::from("how far is it?");
     let sent = go("b", Op::new(send::Send { to: words(&["a"]), text, request: true, ..send::Send::default() }));
     go("a", Op::new(inbox::Inbox::default()));
-    let acked = go("a", Op::new(inbox::Inbox { ack: vec![id(&sent)], limit: Some(7) }));
+    let acked = go("a", Op::new(inbox::Inbox { ack: vec![id(&sent).into()], limit: Some(7) }));
     go("a", Op::new(confirm::Confirm { events: None, mail: acked["offered"].as_i64() }));
     go(ann, Op::new(switch_on::SwitchOn::default()));
     go(ann, Op::new(off::Off { for_s: Some(600) }));
@@ -162,18 +162,25 @@ fn access(world: &World, send: &mut impl FnMut(Call, Op) -> Value) {
         ..Default::default()
     };
     let token = id(&go(ann, Op::new(token)));
-    go(ann, Op::new(token_revoke::TokenRevoke { token }));
-    let member = member_set::MemberSet { principal: bob.clone(), project: "*".into(), role: Some(Role::Operator) };
+    go(ann, Op::new(token_revoke::TokenRevoke { token: token.into() }));
+    let member =
+        member_set::MemberSet { principal: bob.clone().into(), project: "*".into(), role: Some(Role::Operator) };
     go(ann, Op::new(member));
-    go(ann, Op::new(login_offer::LoginOffer { principal: bob.clone(), hash: link.clone(), expires_in_s: None }));
+    go(ann, Op::new(login_offer::LoginOffer { principal: bob.clone().into(), hash: link.clone(), expires_in_s: None }));
     let taken =
         login_take::LoginTake { link, session: session.clone(), csrf, expires_in_s: Some(60), from: String::new() };
     go("service:tenure", Op::new(taken));
     go(&bob, Op::new(login_close::LoginClose { session: Some(session), principal: None }));
-    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone(), disabled: true }));
-    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone(), disabled: false }));
+    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone().into(), disabled: true }));
+    go(ann, Op::new(principal_set::PrincipalSet { principal: bob.clone().into(), disabled: false }));
     let (what, project, code) = (String::from("add"), String::from("name:p"), String::from("unknown_project"));
-    let denied = access_denied::AccessDenied { principal: bob, what, project, code, ..Default::default() };
+    let denied = access_denied::AccessDenied {
+        principal: bob.into(),
+        what,
+        project: project.into(),
+        code,
+        ..Default::default()
+    };
     go("service:tenure", Op::new(denied));
 }
 

@@ -41,9 +41,10 @@ impl Scene {
         let message = sent["id"].as_str().unwrap().to_owned();
         world.run("a", Op::new(inbox::Inbox::default())).unwrap();
         let ann = String::from("person:ann");
-        let token = token_add::TokenAdd { principal: ann.clone(), hash: "ab".repeat(32), ..Default::default() };
+        let token = token_add::TokenAdd { principal: ann.clone().into(), hash: "ab".repeat(32), ..Default::default() };
         let token = world.in_store(&ann, Op::new(token)).unwrap()["id"].as_str().unwrap().to_owned();
-        let link = login_offer::LoginOffer { principal: ann.clone(), hash: "cd".repeat(32), ..Default::default() };
+        let link =
+            login_offer::LoginOffer { principal: ann.clone().into(), hash: "cd".repeat(32), ..Default::default() };
         world.in_store(&ann, Op::new(link)).unwrap();
         Scene { world, ids: vec![first, second, held, done, blocked, memory, message, token] }
     }
@@ -265,10 +266,14 @@ fn look(engine: Engine, words: &str) {
                 .log(&call, &log::Filter { subject: Some(words.clone()), limit: 2, ..log::Filter::default() })
                 .map(|_| 1),
             kernel
-                .log(&call, &log::Filter { agent: Some(words.clone()), limit: 2, ..log::Filter::default() })
+                .log(&call, &log::Filter { agent: Some(words.clone().into()), limit: 2, ..log::Filter::default() })
                 .map(|_| 1),
-            kernel.list(&call, &list::Filter { assignee: Some(words.clone()), ..list::Filter::default() }).map(|_| 1),
-            kernel.list(&call, &list::Filter { holder: Some(words.clone()), ..list::Filter::default() }).map(|_| 1),
+            kernel
+                .list(&call, &list::Filter { assignee: Some(words.clone().into()), ..list::Filter::default() })
+                .map(|_| 1),
+            kernel
+                .list(&call, &list::Filter { holder: Some(words.clone().into()), ..list::Filter::default() })
+                .map(|_| 1),
             kernel.next(&call, std::slice::from_ref(&words)).map(|_| 1),
             kernel.task_id(&call, &words).map(|_| 1),
             kernel.any_id(&call, &words).map(|_| 1),

@@ -117,7 +117,7 @@ fn prepare(kernel: &Kernel, project: usize) -> Vec<String> {
         })
         .collect();
     for who in 0..PROCESSES * AGENTS {
-        let seen = note::Note { task: Some(tasks[0].clone()), text: "here".into(), ..note::Note::default() };
+        let seen = note::Note { task: Some(tasks[0].clone().into()), text: "here".into(), ..note::Note::default() };
         run(&agent(who), "here", Op::new(seen));
     }
     tasks

@@ -49,7 +49,7 @@ pub(super) fn location(store: &str) -> Location {
 /// A call by an agent in one of the projects.
 pub(super) fn call(project: usize, actor: &str, request: &str) -> Call {
     Call {
-        project: project::Name { key: format!("name:p{project}"), label: format!("p{project}") },
+        project: project::Name { key: format!("name:p{project}").into(), label: format!("p{project}") },
         actor: Actor::named(actor),
         request_id: RequestId::given(request).unwrap(),
         checkout: None,
@@ -269,30 +269,36 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
     let named = |task: &usize| Some(tasks[*task].clone());
     match ask {
         Ask::Claim { task, ttl_s } => Op::new(claim::Claim {
-            task: task.as_ref().and_then(named),
+            task: task.as_ref().and_then(named).map(Into::into),
             ttl_s: Some(*ttl_s),
             ..claim::Claim::default()
         }),
-        Ask::Done { task, fence } => Op::new(done::Done { task: named(task), fence: *fence, ..done::Done::default() }),
-        Ask::Release { task, fence } => {
-            Op::new(release::Release { task: named(task), fence: *fence, ..release::Release::default() })
+        Ask::Done { task, fence } => {
+            Op::new(done::Done { task: named(task).map(Into::into), fence: *fence, ..done::Done::default() })
         }
+        Ask::Release { task, fence } => Op::new(release::Release {
+            task: named(task).map(Into::into),
+            fence: *fence,
+            ..release::Release::default()
+        }),
         Ask::Block { task, fence } => Op::new(block::Block {
-            task: named(task),
+            task: named(task).map(Into::into),
             reason: "it rains".into(),
             fence: *fence,
             ..block::Block::default()
         }),
-        Ask::Unblock { task } => Op::new(unblock::Unblock { task: tasks[*task].clone() }),
-        Ask::Reopen { task } => Op::new(reopen::Reopen { task: tasks[*task].clone(), ..reopen::Reopen::default() }),
+        Ask::Unblock { task } => Op::new(unblock::Unblock { task: tasks[*task].clone().into() }),
+        Ask::Reopen { task } => {
+            Op::new(reopen::Reopen { task: tasks[*task].clone().into(), ..reopen::Reopen::default() })
+        }
         Ask::Transfer { task, to, fence } => Op::new(transfer::Transfer {
-            task: named(task),
-            to: agent(*to),
+            task: named(task).map(Into::into),
+            to: agent(*to).into(),
             fence: *fence,
             ..transfer::Transfer::default()
         }),
         Ask::Note { task, fence } => Op::new(note::Note {
-            task: named(task),
+            task: named(task).map(Into::into),
             text: "seen".into(),
             fence: *fence,
             // All of them about the same thing, and no two of them alike: each changes what the one before said.
@@ -305,7 +311,7 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
             ..note::Note::default()
         }),
         Ask::Edit { task, title, expect } => Op::new(edit::Edit {
-            task: tasks[*task].clone(),
+            task: tasks[*task].clone().into(),
             title: Some(title.clone()),
             expect_version: *expect,
             ..edit::Edit::default()

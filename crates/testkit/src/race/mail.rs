@@ -46,7 +46,11 @@ pub(super) fn write(input: &mut impl BufRead, store: &str, sender: usize, messag
     for n in 0..messages {
         let mut to = vec![READER.to_owned()];
         to.extend((n % 2 == 0).then(|| OTHER.to_owned()));
-        let request = send::Send { to, text: format!("{sender}.{n}"), ..send::Send::default() };
+        let request = send::Send {
+            to: to.into_iter().map(Into::into).collect(),
+            text: format!("{sender}.{n}"),
+            ..send::Send::default()
+        };
         if let Err(error) = kernel.run(&call("p", &format!("sender-{sender}")), &Op::new(request)) {
             failed.push(error.to_json().to_string());
         }
@@ -116,7 +120,7 @@ fn run(store: &str, senders: usize, messages: usize) -> Vec<String> {
     let kernel = Kernel::new(location(store), Options::default()).unwrap();
     let task = add(&kernel, 1).remove(0);
     for agent in [READER, OTHER] {
-        let request = note::Note { task: Some(task.clone()), text: "here".into(), ..note::Note::default() };
+        let request = note::Note { task: Some(task.clone().into()), text: "here".into(), ..note::Note::default() };
         kernel.run(&call("p", agent), &Op::new(request)).unwrap();
     }
     let store = || store.to_owned();

@@ -31,7 +31,7 @@ pub(super) fn paths(scene: &Scene<'_>) -> Result<(), Broken> {
     compare("inv_r2_check_as_seen", &expected, &found)?;
     let filter = holds::Filter { paths: vec![typed[0].clone()], ..holds::Filter::default() };
     let found = scene.world.kernel.holds_where(&call, &filter, 1_000, None).unwrap();
-    let found: Vec<String> = found.items.into_iter().map(|hold| hold.id).collect();
+    let found: Vec<String> = found.items.into_iter().map(|hold| hold.id).map(String::from).collect();
     compare("inv_r2_holds_as_seen", &json!(scene.model.met(name, &typed[0], scene.now)), &json!(found))
 }
 

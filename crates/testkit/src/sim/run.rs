@@ -23,7 +23,7 @@ use crate::raw::{Dump, dump};
 
 /// The proof that an agent of a plan is dead: none of them has a process.
 fn proof(agent: String) -> Evidence {
-    Evidence { agent, process: Process::default() }
+    Evidence { agent: agent.into(), process: Process::default() }
 }
 
 /// The working tree with a name.
@@ -41,7 +41,7 @@ fn checkouts(world: &World) -> BTreeMap<String, String> {
         return BTreeMap::new();
     };
     let all = world.kernel.store().read("", |tx, _| tx.fetch(checkout::all(&project))).unwrap();
-    all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id)).collect()
+    all.into_iter().map(|known| (known.path.trim_start_matches("/repos/").to_owned(), known.id.into())).collect()
 }
 
 /// What a call led to.

@@ -123,7 +123,7 @@ fn filtered(scene: &Scene<'_>, call: &Call) -> Result<(), Broken> {
         ..list::Filter::default()
     };
     let page = scene.world.kernel.list(call, &filter).unwrap();
-    let found: Vec<String> = page.items.into_iter().map(|task| task.id).collect();
+    let found: Vec<String> = page.items.into_iter().map(|task| task.id).map(String::from).collect();
     let expected = scene.model.filtered(state, label.as_ref(), scene.now);
     compare("inv_l7_lists_by_state_and_label", &json!(expected), &json!(found))
 }
@@ -154,7 +154,7 @@ fn memories(scene: &Scene<'_>) -> Result<(), Broken> {
     let task =
         (scene.step.is_multiple_of(2) && tasks > 0).then(|| scene.model.tasks.keys().nth(scene.step / 2 % tasks));
     let task = task.flatten().cloned();
-    let filter = memory::Filter { task: task.clone(), limit: 1_000, ..memory::Filter::default() };
+    let filter = memory::Filter { task: task.clone().map(Into::into), limit: 1_000, ..memory::Filter::default() };
     let call = scene.world.call(reader);
     let found = scene.world.kernel.memories(&call, &filter).unwrap().items;
     let found: Vec<Value> = found.into_iter().map(|memory| json!(memory)).collect();
@@ -162,7 +162,7 @@ fn memories(scene: &Scene<'_>) -> Result<(), Broken> {
     compare_all("inv_m3_memories_as_seen", &expected, &found, "id")?;
     let word = ["kiwi", "mango", "plum", "quince"][scene.step % 4];
     let found = scene.world.kernel.recall(&call, word, &filter).unwrap().items;
-    let mut found: Vec<String> = found.into_iter().map(|memory| memory.id).collect();
+    let mut found: Vec<String> = found.into_iter().map(|memory| memory.id).map(String::from).collect();
     found.sort();
     let expected = scene.model.recalled(reader, task.as_deref(), word, scene.now);
     compare("inv_m3_recall_as_seen", &json!(expected), &json!(found))

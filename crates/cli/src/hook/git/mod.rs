@@ -208,7 +208,7 @@ fn fired(context: Context<'_>, event: Event) -> Result<()> {
 /// Whoever runs git, as the hook of it acts.
 fn actor(identity: Identity) -> Actor {
     Actor {
-        name: identity.name,
+        name: identity.name.into(),
         tool: identity.tool.unwrap_or_default().to_owned(),
         process: None,
         door: tenure_kernel::Door::Hook,

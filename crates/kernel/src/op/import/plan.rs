@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tenure_core::id::{NoteId, TaskId};
+use tenure_core::name::AgentName;
 use tenure_core::task::Status;
 use tenure_core::{Error, Kind, Result, id};
 use tenure_store::Tx;
@@ -25,16 +27,16 @@ pub(super) struct Plan<'a> {
     /// The notes that are not here yet, with their data as it is stored.
     pub(super) notes: Vec<&'a (Note, String)>,
     /// The status of every task that anything here refers to.
-    statuses: HashMap<String, Status>,
+    statuses: HashMap<TaskId, Status>,
 }
 
 /// Compares the input with the rows there are. What is here with other content is refused, all of it at once.
 pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a Batch) -> Result<Plan<'a>> {
     let mut statuses = known(tx, project, batch)?;
     let mut differing = Vec::new();
-    let here: Vec<String> =
+    let here: Vec<TaskId> =
         batch.tasks.iter().filter(|given| statuses.contains_key(&given.id)).map(|given| given.id.clone()).collect();
-    let mut stored: HashMap<String, Task> = HashMap::new();
+    let mut stored: HashMap<TaskId, Task> = HashMap::new();
     for page in here.chunks(PAGE) {
         stored.extend(whole(tx, project, page)?.into_iter().map(|task| (task.id.clone(), task)));
     }
@@ -68,7 +70,7 @@ pub(super) fn make<'a>(tx: &mut dyn Tx, project: &str, batch: &'a Batch) -> Resu
 }
 
 /// The status of everything that the input names and that is here.
-fn known(tx: &mut dyn Tx, project: &str, batch: &Batch) -> Result<HashMap<String, Status>> {
+fn known(tx: &mut dyn Tx, project: &str, batch: &Batch) -> Result<HashMap<TaskId, Status>> {
     let mut known = HashMap::new();
     for page in batch.named.chunks(PAGE * 10) {
         known.extend(task::existing(tx, project, page)?);
@@ -84,9 +86,9 @@ fn new_notes<'a>(
 ) -> Result<Vec<&'a (Note, String)>> {
     let mut fresh = Vec::new();
     for page in batch.notes.chunks(PAGE) {
-        let ids: Vec<String> = page.iter().map(|(given, _)| given.id.clone()).collect();
+        let ids: Vec<NoteId> = page.iter().map(|(given, _)| given.id.clone()).collect();
         let stored = note::get_many(tx, project, &ids)?.into_iter().map(|row| Ok((row.id.clone(), Note::of(row)?)));
-        let stored: HashMap<String, Note> = stored.collect::<Result<_>>()?;
+        let stored: HashMap<NoteId, Note> = stored.collect::<Result<_>>()?;
         for one in page {
             let (given, _) = one;
             match stored.get(&given.id) {
@@ -151,21 +153,21 @@ pub(super) fn unknown(id: &str) -> Error {
 impl Plan<'_> {
     /// How far everything is that a task comes after.
     pub(super) fn dependencies(&self, given: &Task) -> Result<Vec<Status>> {
-        let status = |after: &String| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
+        let status = |after: &TaskId| self.statuses.get(after).copied().ok_or_else(|| unknown(after));
         given.after.iter().map(status).collect::<Result<_>>().map_err(on_line(given.line))
     }
 
     /// The agents that new tasks are for, each once.
-    pub(super) fn assignees(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn assignees(&self) -> impl Iterator<Item = &AgentName> {
         self.tasks.iter().filter_map(|given| given.assignee.as_ref()).collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Those of them that nobody has seen here, `me` apart: who imports is registered by that.
-    pub(super) fn strangers(&self, tx: &mut dyn Tx, project: &str, me: &str) -> Result<Vec<String>> {
-        let named: Vec<String> = self.assignees().filter(|name| *name != me).cloned().collect();
+    pub(super) fn strangers(&self, tx: &mut dyn Tx, project: &str, me: &AgentName) -> Result<Vec<AgentName>> {
+        let named: Vec<AgentName> = self.assignees().filter(|name| *name != me).cloned().collect();
         let mut strangers = Vec::new();
         for page in named.chunks(PAGE) {
-            let known: HashSet<String> = agent::existing(tx, project, page)?.into_iter().collect();
+            let known: HashSet<AgentName> = agent::existing(tx, project, page)?.into_iter().collect();
             strangers.extend(page.iter().filter(|name| !known.contains(*name)).cloned());
         }
         Ok(strangers)

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use tenure_core::hold::{Ending, lapsed};
+use tenure_core::hold::{Ended, Ending, HoldKind, lapsed};
+use tenure_core::id::{AnyId, CheckoutId, PlaceId, TaskId, or_empty};
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, id};
@@ -18,17 +19,17 @@ use crate::shape;
 use crate::unit::{Unit, people_only};
 
 /// Gives a hold back that is named by its id. Returns the task where it is one on a task.
-pub(super) fn by_id(unit: &mut Unit<'_>, named: &str, request: &Release) -> Result<Result<String, shape::Reserved>> {
+pub(super) fn by_id(unit: &mut Unit<'_>, named: &AnyId, request: &Release) -> Result<Result<TaskId, shape::Reserved>> {
     id::named(named, id::Sort::Hold)?;
     let project = unit.project.id.clone();
     if named.starts_with("w-") {
         return leave(unit, named).map(Err);
     }
     let row = hold::get(unit.tx, &project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Hold))?;
-    if row.is_task() {
-        return if row.ended_at.0 == 0 { Ok(Ok(row.subject)) } else { Err(over(unit, &row)?) };
+    if let Some(task) = row.held_task() {
+        return if row.ended.is_none() { Ok(Ok(task)) } else { Err(over(unit, &row)?) };
     }
-    if row.ended_at.0 != 0 || lapsed(unit.now, row.expires_at) {
+    if row.ended.is_some() || lapsed(unit.now, row.expires_at) {
         return Err(over(unit, &row)?);
     }
     if row.holder != unit.me() && !request.force {
@@ -46,10 +47,10 @@ pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Release) -> Result<shape
     let patterns = paths::read(&request.paths, request.fold_case)?;
     // A call from no checkout means its holds wherever they are.
     let here = unit.checkout.clone();
-    let live = paths::live(unit, &here, &patterns)?;
+    let live = paths::live(unit, here.as_ref(), &patterns)?;
     let me = unit.me();
-    let own = own_places(unit, &here)?;
-    let mut left: BTreeSet<String> = BTreeSet::new();
+    let own = own_places(unit, here.as_ref())?;
+    let mut left: BTreeSet<PlaceId> = BTreeSet::new();
     let mut ending: Vec<hold::Row> = Vec::new();
     for pattern in &patterns {
         let mut found = false;
@@ -95,14 +96,14 @@ impl Own {
 }
 
 /// The places of the actor that wait for paths. What was offered is a hold, and released as one.
-fn own_places(unit: &mut Unit<'_>, here: &str) -> Result<Vec<Own>> {
+fn own_places(unit: &mut Unit<'_>, here: Option<&CheckoutId>) -> Result<Vec<Own>> {
     if unit.project.waiting == 0 {
         return Ok(Vec::new());
     }
     let me = unit.me();
     let own = place::of_agent(unit.tx, &unit.project.id, me)?.into_iter().filter(|place| {
-        let meets = here.is_empty() || place.checkout.is_empty() || place.checkout == here;
-        place.kind == hold::PATH && place.state == place::State::Waiting && meets
+        let meets = here.is_none() || place.checkout.is_none() || place.checkout.as_ref() == here;
+        place.kind == HoldKind::Path && place.state == place::State::Waiting && meets
     });
     Ok(own.map(Own).collect())
 }
@@ -116,7 +117,8 @@ fn leave(unit: &mut Unit<'_>, named: &str) -> Result<shape::Reserved> {
     }
     if row.state == place::State::Offered {
         let held = hold::all_of_holder(unit.tx, &project, &row.agent)?;
-        let offered = held.into_iter().filter(|hold| hold.place == row.id && !lapsed(unit.now, hold.expires_at));
+        let offered =
+            held.into_iter().filter(|hold| hold.place.as_ref() == Some(&row.id) && !lapsed(unit.now, hold.expires_at));
         return finish(unit, &Release::default(), offered.collect());
     }
     line::leave(unit, &row, None)?;
@@ -147,7 +149,7 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
     }
     // Whoever lost it learns that before it is told who has it now.
     let (project, here) = (unit.project.id.clone(), unit.checkout.clone());
-    if let Some(lost) = paths::last_own(unit.tx, &project, (me, &here), pattern)?.filter(paths::is_lost) {
+    if let Some(lost) = paths::last_own(unit.tx, &project, (me, here.as_ref()), pattern)?.filter(paths::is_lost) {
         return paths::stale(unit, &lost);
     }
     let refusal = match others.is_empty() {
@@ -157,7 +159,7 @@ fn nothing(unit: &mut Unit<'_>, pattern: &Pattern, live: &[hold::Row]) -> Result
     // A worktree that was moved or removed leaves what was held in it behind.
     for row in hold::all_of_holder(unit.tx, &project, me)?.iter().filter(|row| row.is_path()) {
         if !lapsed(unit.now, row.expires_at) && pattern.covers(&paths::pattern(row)?) {
-            let name = cut(&Checkouts::of(unit)?.name(&row.checkout), 120);
+            let name = cut(&Checkouts::of(unit)?.name(or_empty(row.checkout.as_ref())), 120);
             return Ok(refusal
                 .hint(format!("You hold it in another checkout, {name}: `tenure release {}`.", row.id))
                 .attempt(format!("tenure release {}", row.id)));
@@ -203,8 +205,7 @@ pub(super) fn finish(unit: &mut Unit<'_>, request: &Release, ending: Vec<hold::R
         let overrode = (row.holder != me).then(|| row.holder.clone());
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Released };
         paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
-        row.ended_at = unit.now;
-        row.ended_how = how.as_str().to_owned();
+        row.ended = Some(Ended { at: unit.now, how });
         holds.push(paths::shown(unit, &row)?);
     }
     Ok(shape::Reserved { holds, ..shape::Reserved::default() })

@@ -1,5 +1,6 @@
 //! The part of `release` that gives a named lock back.
 
+use tenure_core::hold::HoldKind;
 use tenure_core::text::cut;
 use tenure_core::{Error, Result};
 use tenure_store::table::{hold, lock, place};
@@ -33,7 +34,7 @@ fn place(unit: &mut Unit<'_>, name: &str) -> Result<Option<place::Row>> {
     }
     let me = unit.me();
     let its = |place: &place::Row| {
-        place.kind == hold::NAME && place.state == place::State::Waiting && place.wanted.concat() == name
+        place.kind == HoldKind::Name && place.state == place::State::Waiting && place.wanted.concat() == name
     };
     Ok(place::of_agent(unit.tx, &unit.project.id, me)?.into_iter().find(its))
 }
@@ -47,7 +48,7 @@ fn nothing(unit: &mut Unit<'_>, name: &str, request: &Release, live: Option<&hol
     // Whoever lost it learns that before it is told who has it now.
     let me = unit.me();
     let own = lock::last_of(unit.tx, &unit.project.id, name, me)?;
-    if let Some(own) = own.filter(|own| own.ended_at.0 != 0 && is_lost(own)) {
+    if let Some(own) = own.filter(|own| own.ended.is_some() && is_lost(own)) {
         return over(unit, &own);
     }
     match live {

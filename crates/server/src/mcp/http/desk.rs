@@ -37,7 +37,7 @@ impl HttpDesk {
 
     fn call(&self, who: &Who, request_id: Option<&str>) -> Result<Call> {
         let mut call = self.visitor()?.call.clone();
-        call.actor.name = who.name.clone();
+        call.actor.name = who.name.clone().into();
         call.actor.tool = who.tool.clone();
         call.request_id = match request_id {
             Some(given) => RequestId::given(given)?,

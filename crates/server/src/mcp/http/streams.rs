@@ -229,7 +229,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn principal(message: &ClientJsonRpcMessage) -> Option<String> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
     let parts = request.request.extensions().get::<Parts>()?;
-    parts.extensions.get::<Visitor>().map(|visitor| visitor.caller.grants.principal.clone())
+    parts.extensions.get::<Visitor>().map(|visitor| visitor.caller.grants.principal.to_string())
 }
 
 /// How long an event is.

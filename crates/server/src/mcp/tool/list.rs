@@ -59,7 +59,7 @@ fn list(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let filter = Filter {
         states: request.states,
         labels,
-        holder: request.mine.then(|| visit.who.name.clone()),
+        holder: request.mine.then(|| visit.who.name.as_str().into()),
         limit: request.limit.unwrap_or(FEW),
         cursor: request.cursor,
         ..Filter::default()

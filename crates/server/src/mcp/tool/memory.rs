@@ -103,7 +103,7 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         key: request.key,
         kind: request.kind.unwrap_or_default(),
         scope: request.scope,
-        task,
+        task: task.map(Into::into),
         ttl_s: request.ttl_s,
     };
     let op = Op::new(op::remember::Remember { items: vec![item] });
@@ -113,7 +113,7 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
 fn forget(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let typed = request.id.ok_or_else(|| missing("id", "forget"))?;
     let (of_store, memory): (bool, String) = read(visit.ask(|reach, call| reach.memory_id(call, &typed))?)?;
-    let op = Op::new(op::memory_forget::MemoryForget { memory });
+    let op = Op::new(op::memory_forget::MemoryForget { memory: memory.into() });
     if of_store { visit.run_in_store(&op) } else { visit.run(&op) }
 }
 

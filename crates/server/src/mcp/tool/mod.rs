@@ -18,6 +18,7 @@ use rmcp::model::ToolAnnotations;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tenure_core::id::{AnyId, TaskId};
 use tenure_core::{Error, Result, Stage};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::{Call, Op};
@@ -147,17 +148,17 @@ impl<'a> Visit<'a> {
     }
 
     /// The full id of a task from a beginning of it.
-    fn task_id(&self, typed: &str) -> Result<String> {
+    fn task_id(&self, typed: &str) -> Result<TaskId> {
         read(self.ask(|reach, call| reach.task_id(call, typed))?)
     }
 
     /// The same where the focus is meant when none is given.
-    fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<String>> {
+    fn task_or_focus(&self, typed: Option<&str>) -> Result<Option<TaskId>> {
         typed.map(|typed| self.task_id(typed)).transpose()
     }
 
     /// The full id of a task or a hold from a beginning of it.
-    fn any_id(&self, typed: &str) -> Result<String> {
+    fn any_id(&self, typed: &str) -> Result<AnyId> {
         read(self.ask(|reach, call| reach.any_id(call, typed))?)
     }
 

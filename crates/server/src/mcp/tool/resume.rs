@@ -64,7 +64,7 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
         labels = Vec::new();
         let task = Some(visit.task_id(typed)?);
-        let answer = visit.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
+        let answer = visit.run(&Op::new(claim::Claim { task: task.map(Into::into), ttl_s, labels: Vec::new() }))?;
         // What a take-over made of the task's paths is known to the claim alone.
         taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
     }
@@ -80,7 +80,7 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
     let resumed: Resumed = parsed(answer.value)?;
     let offered = offered_in_brief(&resumed);
     let text = resumed.brief.text + &taken;
-    let told = Told { focus: resumed.focus, rule: resumed.rule, brief: Brief { text: text.clone() } };
+    let told = Told { focus: resumed.focus.map(String::from), rule: resumed.rule, brief: Brief { text: text.clone() } };
     let value = serde_json::to_value(told)
         .map_err(|error| Error::bug(format!("the answer to resume has no JSON: {error}")).at(Stage::Reply))?;
     Ok(Answer { value, text: Some(text), offered })

@@ -56,7 +56,7 @@ impl Caller {
 }
 
 fn name(project: &str) -> project::Name {
-    project::Name { key: format!("name:{project}"), label: project.to_owned() }
+    project::Name { key: format!("name:{project}").into(), label: project.to_owned() }
 }
 
 pub(crate) fn adding() -> Op {
@@ -64,13 +64,13 @@ pub(crate) fn adding() -> Op {
 }
 
 pub(crate) fn claiming(task: &str) -> Op {
-    Op::new(claim::Claim { task: Some(task.to_owned()), ..claim::Claim::default() })
+    Op::new(claim::Claim { task: Some(task.into()), ..claim::Claim::default() })
 }
 
 pub(crate) fn noting(task: &str) -> Op {
-    Op::new(note::Note { task: Some(task.to_owned()), text: "half way".to_owned(), ..note::Note::default() })
+    Op::new(note::Note { task: Some(task.into()), text: "half way".to_owned(), ..note::Note::default() })
 }
 
 pub(crate) fn finishing(task: &str) -> Op {
-    Op::new(done::Done { task: Some(task.to_owned()), ..done::Done::default() })
+    Op::new(done::Done { task: Some(task.into()), ..done::Done::default() })
 }

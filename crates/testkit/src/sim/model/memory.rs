@@ -98,7 +98,7 @@ pub(super) fn check(items: &[Item]) -> Result<(), Refusal> {
 impl Model {
     /// A note on a task, with what is to be remembered of it.
     pub(super) fn note(&mut self, turn: &mut Turn<'_>, request: &note::Note) -> Result<Value, Refusal> {
-        let id = self.meant(turn, request.task.as_ref())?;
+        let id = self.meant(turn, request.task.as_deref())?;
         self.load(turn, &id)?;
         let late = match self.right(turn, &id, request.fence) {
             Ok(right) => right == Right::Late,
@@ -119,12 +119,12 @@ impl Model {
         &mut self,
         turn: &mut Turn<'_>,
         items: &[Item],
-        about: Option<&String>,
+        about: Option<&str>,
     ) -> Result<Vec<Value>, Refusal> {
         items.iter().map(|item| self.remember_one(turn, item, about)).collect()
     }
 
-    fn remember_one(&mut self, turn: &mut Turn<'_>, item: &Item, about: Option<&String>) -> Result<Value, Refusal> {
+    fn remember_one(&mut self, turn: &mut Turn<'_>, item: &Item, about: Option<&str>) -> Result<Value, Refusal> {
         let place = self.place(turn, item, about)?;
         let first_words = || item.text.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>().join(" ");
         let key = spelt(&item.key.clone().unwrap_or_else(first_words));
@@ -166,7 +166,7 @@ impl Model {
             text: item.text.clone(),
             pinned: old.as_ref().is_some_and(|old| old.pinned),
             author: turn.actor.to_owned(),
-            from_task: about.cloned().unwrap_or_else(|| self.agents[turn.actor].focus.clone()),
+            from_task: about.map(str::to_owned).unwrap_or_else(|| self.agents[turn.actor].focus.clone()),
             number,
             version: old.as_ref().map_or(1, |old| old.version + 1),
             created_at: old.as_ref().map_or(turn.now, |old| old.created_at),
@@ -179,7 +179,7 @@ impl Model {
     }
 
     /// For whom an item is: as it says, else for the task at hand, else for the project.
-    fn place(&self, turn: &Turn<'_>, item: &Item, about: Option<&String>) -> Result<Place, Refusal> {
+    fn place(&self, turn: &Turn<'_>, item: &Item, about: Option<&str>) -> Result<Place, Refusal> {
         let at_hand = about.is_some() || !self.agents[turn.actor].focus.is_empty();
         let reach = match item.scope {
             Some(reach) => reach,
@@ -191,7 +191,7 @@ impl Model {
             Reach::Project => Ok(Place::Project),
             Reach::Agent => Ok(Place::Agent(turn.actor.to_owned())),
             Reach::Task => {
-                let task = self.meant(turn, item.task.as_ref().or(about))?;
+                let task = self.meant(turn, item.task.as_deref().or(about))?;
                 if self.tasks.contains_key(&task) { Ok(Place::Task(task)) } else { Err(NOT_FOUND) }
             }
         }

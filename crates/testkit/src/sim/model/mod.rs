@@ -208,7 +208,7 @@ impl Fresh {
                 | kind::PATH_OFFERED
                 | kind::LOCK_TAKEN
                 | kind::LOCK_OFFERED => {
-                    fresh.holds.extend(event.hold.clone());
+                    fresh.holds.extend(event.hold.clone().map(String::from));
                 }
                 kind::MESSAGE_SENT => fresh.messages.push_back(event.subject.clone()),
                 kind::TASK_NOTED => fresh.notes.extend(event.data["note"].as_str().map(str::to_owned)),

@@ -21,7 +21,7 @@ pub(super) enum Right {
 
 /// How an op names what it acts on.
 pub(super) struct Acting<'a> {
-    pub(super) task: Option<&'a String>,
+    pub(super) task: Option<&'a str>,
     pub(super) fence: Option<i64>,
     pub(super) force: bool,
 }
@@ -35,9 +35,9 @@ pub(super) struct Granted {
 
 impl Model {
     /// The task named, else the focus.
-    pub(super) fn meant(&self, turn: &Turn<'_>, named: Option<&String>) -> Result<String, Refusal> {
+    pub(super) fn meant(&self, turn: &Turn<'_>, named: Option<&str>) -> Result<String, Refusal> {
         let focus = || self.agents[turn.actor].focus.clone();
-        let meant = named.cloned().unwrap_or_else(focus);
+        let meant = named.map_or_else(focus, str::to_owned);
         if named.is_none() && meant.is_empty() { Err(("usage", "no_focus")) } else { Ok(meant) }
     }
 

@@ -23,12 +23,12 @@ impl Model {
             Known::Claim(request) => self.claim(turn, request),
             Known::Note(request) => self.note(turn, request),
             Known::Done(request) => {
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.done(turn, &granted)
             }
             Known::Block(request) => {
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.block(turn, &granted, request)
             }
@@ -40,16 +40,16 @@ impl Model {
                 let mut request = request.clone();
                 if let Some(hold) = request.hold.take() {
                     match self.release_by_id(turn, &hold, &request)? {
-                        Ok(task) => request.task = Some(task),
+                        Ok(task) => request.task = Some(task.into()),
                         Err(ended) => return Ok(ended),
                     }
                 }
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.release(turn, &granted)
             }
             Known::Cancel(request) => {
-                let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
                 let granted = self.begin(turn, &on)?;
                 self.cancel(turn, &granted, &request.reason)
             }
@@ -102,15 +102,22 @@ impl Model {
     }
 
     fn add(&mut self, turn: &mut Turn<'_>, request: &add::Add) -> Result<Value, Refusal> {
-        if request.after.iter().any(|after| !self.tasks.contains_key(after)) {
+        if request.after.iter().any(|after| !self.tasks.contains_key(after.as_str())) {
             return Err(NOT_FOUND);
         }
-        if request.assignee.as_ref().is_some_and(|agent| !self.agents.contains_key(agent)) {
+        if request.assignee.as_ref().is_some_and(|agent| !self.agents.contains_key(agent.as_str())) {
             return Err(UNKNOWN_AGENT);
         }
         let id = turn.fresh.tasks.pop_front().unwrap_or_else(|| turn.fresh.invent('t'));
-        self.put(turn, &id, &request.title, request.priority, &request.labels, request.after.clone());
-        self.task(&id).assignee = request.assignee.clone().unwrap_or_default();
+        self.put(
+            turn,
+            &id,
+            &request.title,
+            request.priority,
+            &request.labels,
+            request.after.iter().map(String::from).collect(),
+        );
+        self.task(&id).assignee = request.assignee.clone().unwrap_or_default().into();
         Ok(self.shape(&id, turn.now))
     }
 
@@ -178,10 +185,11 @@ impl Model {
                         return Ok(json!({ "task": null, "hold": null, "rule": "none", "reason": reason }));
                     }
                 }
+                .into()
             }
         };
         self.load(turn, &id)?;
-        match &self.tasks[&id].hold {
+        match &self.tasks[id.as_str()].hold {
             Some(hold) if hold.holder == turn.actor => rule = "own",
             Some(_) => return Err(("conflict", "task_held")),
             None => {}
@@ -297,7 +305,7 @@ impl Model {
             if *on == granted.id {
                 return Err(CYCLE);
             }
-            if self.tasks.get(on).ok_or(NOT_FOUND)?.status.is_closed() {
+            if self.tasks.get(on.as_str()).ok_or(NOT_FOUND)?.status.is_closed() {
                 return Err(("conflict", "blocker_gone"));
             }
             if self.waits_for(on, &granted.id, true) {
@@ -307,7 +315,7 @@ impl Model {
         self.leave(turn, granted, kind::TASK_BLOCKED, Status::Blocked);
         let task = self.task(&granted.id);
         task.reason = request.reason.clone();
-        task.blocked_on = request.on.clone().unwrap_or_default();
+        task.blocked_on = request.on.clone().unwrap_or_default().into();
         Ok(self.shape(&granted.id, turn.now))
     }
 
@@ -346,14 +354,14 @@ impl Model {
     }
 
     fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Transfer) -> Result<Value, Refusal> {
-        let on = Acting { task: request.task.as_ref(), fence: request.fence, force: request.force };
+        let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
         let granted = self.begin(turn, &on)?;
         if granted.right == Right::Late {
             return Err(LAPSED);
         }
         let id = &granted.id;
         let hold = self.tasks[id].hold.clone().ok_or(("not_found", "nothing_to_transfer"))?;
-        if !self.agents.contains_key(&request.to) {
+        if !self.agents.contains_key(request.to.as_str()) {
             return Err(UNKNOWN_AGENT);
         }
         if request.to == hold.holder {
@@ -429,7 +437,7 @@ impl Model {
         }
         let id = &request.task;
         self.load(turn, id)?;
-        let old = self.tasks[id].clone();
+        let old = self.tasks[id.as_str()].clone();
         if request.expect_version.is_some_and(|version| version != old.version) {
             return Err(("stale", "stale_version"));
         }
@@ -438,19 +446,19 @@ impl Model {
         new.labels.retain(|label| !request.remove_labels.contains(label));
         new.labels.extend(request.add_labels.iter().cloned());
         if let Some(agent) = &request.assignee {
-            if !agent.is_empty() && !self.agents.contains_key(agent) {
+            if !agent.is_empty() && !self.agents.contains_key(agent.as_str()) {
                 return Err(UNKNOWN_AGENT);
             }
-            new.assignee.clone_from(agent);
+            new.assignee = agent.to_string();
         }
         if let Some(after) = &request.after {
-            if after.iter().any(|after| !self.tasks.contains_key(after)) {
+            if after.iter().any(|after| !self.tasks.contains_key(after.as_str())) {
                 return Err(NOT_FOUND);
             }
             if after.iter().any(|after| after == id || self.waits_for(after, id, false)) {
                 return Err(CYCLE);
             }
-            new.after = after.iter().cloned().collect();
+            new.after = after.iter().cloned().map(String::from).collect();
         }
         let same = new.priority == old.priority
             && new.labels == old.labels
