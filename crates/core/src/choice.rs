@@ -17,6 +17,13 @@ pub struct Rank {
     pub id: TaskId,
 }
 
+impl Rank {
+    /// A place before all tasks.
+    pub fn start() -> Rank {
+        Rank { priority: -1, number: -1, id: TaskId::default() }
+    }
+}
+
 /// The rule by which a task was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

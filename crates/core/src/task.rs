@@ -147,6 +147,15 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// The conditions of a task with these dependencies, given by their statuses.
+    pub fn of(status: Status, deps: &[Status]) -> Conditions {
+        let count = |wanted: fn(Status) -> bool| {
+            i64::try_from(deps.iter().filter(|dep| wanted(**dep)).count()).unwrap_or(i64::MAX)
+        };
+        let unmet = count(|dep| dep != Status::Done);
+        Conditions { status, unmet, cancelled_deps: count(|dep| dep == Status::Cancelled) }
+    }
+
     /// The class that the task is counted in.
     pub const fn class(self) -> Class {
         match self.status {
@@ -290,6 +299,15 @@ mod tests {
                 "reopen  - - - open open",
             ]
         );
+    }
+
+    #[test]
+    fn conditions_count_what_is_not_done_and_what_was_cancelled() {
+        let deps = [Status::Done, Status::Open, Status::Cancelled, Status::Blocked];
+        let expected = Conditions { status: Status::Open, unmet: 3, cancelled_deps: 1 };
+        assert_eq!(Conditions::of(Status::Open, &deps), expected);
+        assert!(!expected.is_ready() && Conditions::of(Status::Open, &[Status::Done]).is_ready());
+        assert_eq!(Conditions::of(Status::Blocked, &deps).class(), Class::Blocked);
     }
 
     #[test]

@@ -64,15 +64,10 @@ pub(crate) fn own(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<(task::
     let assigned = task::Stream::Assigned(seeker.me.to_owned());
     let takes =
         |full: &task::Full| full.task.status != Status::Blocked && seeker.may_take(&full.task) && seeker.is_free(full);
-    if let Some(full) = read(tx, seeker.project, &assigned, &start(), 1, &takes)?.pop() {
+    if let Some(full) = read(tx, seeker.project, &assigned, &Rank::start(), 1, &takes)?.pop() {
         return Ok(Some((full, Rule::Assigned)));
     }
     Ok(started(tx, seeker)?.map(|full| (full, Rule::Own)))
-}
-
-/// The start of the order of choice.
-fn start() -> Rank {
-    Rank { priority: -1, number: -1, id: TaskId::default() }
 }
 
 /// The task in focus, if the agent holds it and it has the labels.
@@ -86,7 +81,7 @@ pub(crate) fn in_focus(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<ta
 fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     let last = |status| task::Stream::Last(seeker.me.to_owned(), status);
     let waits = |full: &task::Full| full.task.blocked_on.is_some() && seeker.may_take(&full.task);
-    let blocked = read(tx, seeker.project, &last(Status::Blocked), &start(), MANY, &waits)?;
+    let blocked = read(tx, seeker.project, &last(Status::Blocked), &Rank::start(), MANY, &waits)?;
     let blockers: Vec<TaskId> = blocked.iter().filter_map(|full| full.task.blocked_on.clone()).collect();
     let done: Vec<TaskId> = task::existing(tx, seeker.project, &blockers)?
         .into_iter()
@@ -95,7 +90,7 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
         .collect();
     let mut best = blocked.into_iter().find(|full| full.task.blocked_on.as_ref().is_some_and(|on| done.contains(on)));
     let open = |full: &task::Full| full.task.ready && !full.task.lapsed && seeker.may_take(&full.task);
-    for full in read(tx, seeker.project, &last(Status::Open), &start(), MANY, &open)? {
+    for full in read(tx, seeker.project, &last(Status::Open), &Rank::start(), MANY, &open)? {
         if best.as_ref().is_some_and(|best| best.task.rank() < full.task.rank()) {
             break;
         }
@@ -138,6 +133,6 @@ fn started(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>> {
     });
     let lapsed = |full: &task::Full| full.task.lapsed && full.task.ready && seeker.may_take(&full.task);
     let last = task::Stream::Last(seeker.me.to_owned(), Status::Open);
-    found.extend(read(tx, seeker.project, &last, &start(), 1, &lapsed)?);
+    found.extend(read(tx, seeker.project, &last, &Rank::start(), 1, &lapsed)?);
     Ok(found.into_iter().min_by_key(|full| full.task.rank()))
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::json;
+use tenure_core::choice::Rank;
 use tenure_core::hold::{Ending, ends};
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
@@ -170,7 +171,7 @@ pub(crate) fn gone(unit: &mut Unit<'_>, agent: &AgentName) -> Result<()> {
     }
     loop {
         let assigned =
-            unit.tx.fetch(task::Stream::Assigned(agent.to_owned()).page(&unit.project.id, &unit.first_rank(), 256))?;
+            unit.tx.fetch(task::Stream::Assigned(agent.to_owned()).page(&unit.project.id, &Rank::start(), 256))?;
         let more = assigned.len() == 256;
         for mut full in assigned {
             let data = json!({ "assignee": agent });

@@ -31,7 +31,7 @@ const EVENTS: &str = "Last events";
 pub(crate) struct Ask<'a> {
     pub(crate) project: &'a str,
     pub(crate) me: &'a AgentName,
-    /// The checkout of the reader, empty for none.
+    /// The checkout of the reader.
     pub(crate) checkout: Option<&'a CheckoutId>,
     /// The machine of the reader.
     pub(crate) host: &'a str,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
-use tenure_core::task::{Conditions, PRIORITY_DEFAULT, Status, priority};
+use tenure_core::task::{PRIORITY_DEFAULT, Status, priority};
 use tenure_core::{Result, event, id, text};
 use tenure_store::table::{dep, label, task};
 
@@ -90,37 +90,16 @@ pub(crate) fn edges(task: &TaskId, after: &[TaskId], found: Vec<(TaskId, Status)
 
 /// The row of a new task.
 pub(crate) fn row(unit: &Unit<'_>, id: TaskId, number: i64, draft: Draft, deps: &[Status]) -> task::Row {
-    let unmet = deps.iter().filter(|status| **status != Status::Done).count();
-    let cancelled = deps.iter().filter(|status| **status == Status::Cancelled).count();
-    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    let conditions = Conditions { status: Status::Open, unmet: count(unmet), cancelled_deps: count(cancelled) };
-    task::Row {
-        id,
-        number,
+    let mut row = task::Row {
         title: draft.title,
         description: draft.description,
         acceptance: draft.acceptance,
         priority: draft.priority,
         labels: draft.labels,
-        assignee: None,
-        status: conditions.status,
-        ready: conditions.is_ready(),
-        reason: String::new(),
-        blocked_on: None,
-        deps: count(deps.len()),
-        unmet: conditions.unmet,
-        cancelled_deps: conditions.cancelled_deps,
-        attempt: 0,
-        version: 1,
-        last_fence: 0,
-        last_holder: None,
-        lapsed: false,
-        created_by: unit.me().clone(),
-        created_at: unit.now,
-        updated_at: unit.now,
-        finished_by: None,
-        finished_at: None,
-    }
+        ..task::Row::new(id, number, unit.me().clone(), unit.now)
+    };
+    row.set_deps(deps);
+    row
 }
 
 impl Operation for Add {

@@ -169,7 +169,7 @@ pub(crate) fn choose(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<((
 fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
     let project = unit.project.id.clone();
     let me = unit.me();
-    let start = unit.first_rank();
+    let start = Rank::start();
     let Some(first) = labels.first() else {
         let streams = [None, Some(me.clone())].map(task::Stream::ReadyFor);
         let heads = unit.tx.fetch(streams.map(|stream| stream.page(&project, &start, 1)).to_vec())?;
@@ -181,7 +181,7 @@ fn ready(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
 
 /// The first started task whose hold is over for this op.
 fn first_over(unit: &mut Unit<'_>, labels: &[String]) -> Result<Option<task::Full>> {
-    let start = unit.first_rank();
+    let start = Rank::start();
     let me = unit.me();
     let (now, dead) = (unit.now, unit.dead.clone());
     let stream = task::Stream::Status(Status::Started, false);

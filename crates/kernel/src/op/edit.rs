@@ -182,10 +182,7 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[TaskId]) -> 
     if !pairs.is_empty() {
         dep::insert_many(unit.tx, &project, &pairs)?;
     }
-    let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-    row.deps = count(edges.len());
-    row.unmet = count(edges.iter().filter(|edge| edge.status != Status::Done).count());
-    row.cancelled_deps = count(edges.iter().filter(|edge| edge.status == Status::Cancelled).count());
-    row.set_status(row.status);
+    let statuses: Vec<Status> = edges.iter().map(|edge| edge.status).collect();
+    row.set_deps(&statuses);
     Ok(edges)
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::agent::Process;
 use tenure_core::id::TaskId;
-use tenure_core::task::{Conditions, Status, priority};
+use tenure_core::task::{Status, priority};
 use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
@@ -363,15 +363,7 @@ fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, 
 
 /// The row of a task, with what follows from its dependencies as they are here.
 fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
-    let count = |wanted: &dyn Fn(&Status) -> bool| {
-        i64::try_from(deps.iter().filter(|status| wanted(status)).count()).unwrap_or(i64::MAX)
-    };
-    let unmet = count(&|status| *status != Status::Done);
-    let cancelled_deps = count(&|status| *status == Status::Cancelled);
-    let finished_at = given.finished_at.as_deref().map(instant).transpose()?;
-    Ok(task::Row {
-        id: given.id.clone(),
-        number,
+    let mut row = task::Row {
         title: given.title.clone(),
         description: given.description.clone(),
         acceptance: given.acceptance.clone(),
@@ -379,24 +371,20 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
         labels: given.labels.clone(),
         assignee: given.assignee.clone(),
         status: given.status,
-        ready: Conditions { status: given.status, unmet, cancelled_deps }.is_ready(),
         reason: given.reason.clone().unwrap_or_default(),
         blocked_on: given.blocked_on.clone(),
-        deps: count(&|_| true),
-        unmet,
-        cancelled_deps,
         attempt: given.attempt,
         version: given.version,
-        // No fence of another log means anything here.
-        last_fence: 0,
+        // A fence of another log means nothing here: the last fence stays 0.
         last_holder: given.was_held_by.clone(),
         lapsed: given.was_held_by.is_some(),
-        created_by: given.created_by.clone(),
-        created_at: instant(&given.created_at)?,
         updated_at: instant(&given.updated_at)?,
         finished_by: given.finished_by.clone(),
-        finished_at,
-    })
+        finished_at: given.finished_at.as_deref().map(instant).transpose()?,
+        ..task::Row::new(given.id.clone(), number, given.created_by.clone(), instant(&given.created_at)?)
+    };
+    row.set_deps(deps);
+    Ok(row)
 }
 
 fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Result<()> {

@@ -79,7 +79,7 @@ impl Kernel {
 }
 
 pub(super) fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter, start: Option<&Rank>) -> Result<Page<Task>> {
-    let first = Rank { priority: -1, number: -1, id: TaskId::default() };
+    let first = Rank::start();
     let Within { rows: mut found, cut } =
         select_within(tx, scene, filter, start.unwrap_or(&first), (filter.limit + 1, super::PAGE_BYTES))?;
     let fitting = super::fitting(found.iter().map(bytes), filter.limit);

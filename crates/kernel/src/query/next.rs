@@ -1,7 +1,6 @@
 //! `next`: what `claim` would choose now, and why.
 
 use tenure_core::choice::{Rank, Rule, nothing, reason};
-use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
 use tenure_core::task::Status;
 use tenure_core::{Result, Time, hold as rule, name, text};
@@ -27,7 +26,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     let project = scene.project_id();
     let me = &scene.call.actor.name;
     let gone = gone_agents(tx, scene)?;
-    let start = Rank { priority: -1, number: -1, id: TaskId::default() };
+    let start = Rank::start();
     let may = |full: &task::Full| {
         let mut seen = full.task.clone();
         seen.assignee = seen.assignee.filter(|assignee| !gone.contains(assignee));

@@ -57,7 +57,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let project = scene.project_id();
     let counts = counts(tx, scene)?;
     let (mut held, mut next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
-    let start = Rank { priority: -1, number: -1, id: TaskId::default() };
+    let start = Rank::start();
     let first = |tx: &mut dyn Tx, state: State| {
         select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
     };

@@ -3,7 +3,6 @@
 mod of_task;
 
 use serde_json::{Value, json};
-use tenure_core::choice::Rank;
 use tenure_core::hold::Ending;
 use tenure_core::id::{CheckoutId, Drawn, HoldId, Id, TaskId, or_empty};
 use tenure_core::name::AgentName;
@@ -101,11 +100,6 @@ impl<'a> Unit<'a> {
     /// The actor's name.
     pub(crate) fn me(&self) -> &'a AgentName {
         &self.call.actor.name
-    }
-
-    /// The start of the order of choice.
-    pub(crate) fn first_rank(&self) -> Rank {
-        Rank { priority: -1, number: -1, id: TaskId::default() }
     }
 
     /// Presence: the actor was here, and its session holds that run low are renewed. No event.

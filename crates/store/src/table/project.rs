@@ -119,6 +119,23 @@ pub enum Lock {
     Read,
 }
 
+/// The columns that count tasks, in the order of [`Class`].
+macro_rules! counters {
+    ($prefix:literal) => {
+        listed!($prefix;
+            tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked, tasks_done, tasks_cancelled)
+    };
+}
+
+/// Reads the counters of a row that has them from a position on.
+fn counts(row: &crate::Row, from: usize) -> Result<Counts> {
+    let mut counts = [0; 7];
+    for (class, count) in counts.iter_mut().enumerate() {
+        *count = row.int(from + class)?;
+    }
+    Ok(counts)
+}
+
 /// The store and a project `p`, with a clock, in the order that [`enter`] reads. The schema version is the newer of the
 /// store's and the project's: a project that is just being made has the one that this program knows, whatever the store
 /// has.
@@ -127,9 +144,9 @@ macro_rules! select {
         concat!(
             "SELECT s.id, s.incarnation, p.id, p.key, p.label,
                 CASE WHEN p.schema_version > s.schema_version THEN p.schema_version ELSE s.schema_version END,
-                p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, p.tasks_ready, p.tasks_waiting,
-                p.tasks_stuck, p.tasks_started, p.tasks_blocked, p.tasks_done, p.tasks_cancelled, p.created_at,
-                p.events, ",
+                p.first_event, p.last_event, p.last_time, p.last_task, p.holds_issued, ",
+            counters!("p."),
+            ", p.created_at, p.events, ",
             $clock,
             ", p.off_until, p.off_by, p.waiting ",
             $from
@@ -170,10 +187,7 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
     if row.is_null(2) {
         return Ok((identity, None, clock));
     }
-    let mut counts = [0; 7];
-    for (class, count) in counts.iter_mut().enumerate() {
-        *count = row.int(11 + class)?;
-    }
+    let counts = counts(&row, 11)?;
     let project = Row {
         id: row.id(2)?,
         key: row.id(3)?,
@@ -199,12 +213,13 @@ pub fn enter(tx: &mut dyn Tx, key: &str, lock: Lock) -> Result<(Identity, Option
 /// In a store that was restored its numbers begin where those of the other projects have got to: a project with this key may
 /// have been lost with the store, and its fences must not be handed out again.
 pub fn insert(tx: &mut dyn Tx, row: &Row) -> Result<()> {
-    let sql = Sql::same(
-        "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued,
-             tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked, tasks_done, tasks_cancelled, created_at)
+    let sql = Sql::same(concat!(
+        "INSERT INTO project (id, key, label, schema_version, first_event, last_event, last_time, last_task, holds_issued, ",
+        counters!(""),
+        ", created_at)
          SELECT $1, $2, $3, $4, COALESCE(MAX(last_event), 0) + 1, COALESCE(MAX(last_event), 0), $5, 0, 0, 0, 0, 0, 0, 0, 0,
-             0, $5 FROM project WHERE last_event > $6 ON CONFLICT DO NOTHING",
-    );
+             0, $5 FROM project WHERE last_event > $6 ON CONFLICT DO NOTHING"
+    ));
     let args = [
         (&row.id).into(),
         (&row.key).into(),
@@ -257,8 +272,7 @@ pub struct Summary {
 /// The columns of a summary, in the order of [`summaries`].
 macro_rules! columns {
     () => {
-        "key, label, events, last_time, created_at, tasks_ready, tasks_waiting, tasks_stuck, tasks_started, tasks_blocked,
-         tasks_done, tasks_cancelled"
+        concat!("key, label, events, last_time, created_at, ", counters!(""))
     };
 }
 
@@ -297,10 +311,7 @@ pub fn due(tx: &mut dyn Tx, now: Time, limit: usize) -> Result<Vec<Name>> {
 
 fn summaries(rows: Vec<crate::Row>) -> Result<Vec<Summary>> {
     let decode = |mut row: crate::Row| {
-        let mut counts = [0; 7];
-        for (class, count) in counts.iter_mut().enumerate() {
-            *count = row.int(5 + class)?;
-        }
+        let counts = counts(&row, 5)?;
         Ok(Summary {
             key: row.id(0)?,
             label: row.text(1)?,

@@ -4,7 +4,7 @@ use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
-use tenure_core::task::{Class, Conditions, Status};
+use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, Status};
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
@@ -67,6 +67,37 @@ pub struct Row {
 }
 
 impl Row {
+    /// An open task as it is added: without words, and with nothing to wait for.
+    pub fn new(id: TaskId, number: i64, created_by: AgentName, now: Time) -> Row {
+        Row {
+            id,
+            number,
+            title: String::new(),
+            description: String::new(),
+            acceptance: String::new(),
+            priority: PRIORITY_DEFAULT,
+            labels: Vec::new(),
+            assignee: None,
+            status: Status::Open,
+            ready: true,
+            reason: String::new(),
+            blocked_on: None,
+            deps: 0,
+            unmet: 0,
+            cancelled_deps: 0,
+            attempt: 0,
+            version: 1,
+            last_fence: 0,
+            last_holder: None,
+            lapsed: false,
+            created_by,
+            created_at: now,
+            updated_at: now,
+            finished_by: None,
+            finished_at: None,
+        }
+    }
+
     /// What its readiness and its class follow from.
     pub fn conditions(&self) -> Conditions {
         Conditions { status: self.status, unmet: self.unmet, cancelled_deps: self.cancelled_deps }
@@ -80,6 +111,14 @@ impl Row {
     /// Its place in the order of choice.
     pub fn rank(&self) -> Rank {
         Rank { priority: self.priority, number: self.number, id: self.id.clone() }
+    }
+
+    /// Sets what follows from its dependencies, given by their statuses.
+    pub fn set_deps(&mut self, deps: &[Status]) {
+        let conditions = Conditions::of(self.status, deps);
+        self.deps = i64::try_from(deps.len()).unwrap_or(i64::MAX);
+        (self.unmet, self.cancelled_deps) = (conditions.unmet, conditions.cancelled_deps);
+        self.ready = conditions.is_ready();
     }
 
     /// Sets the status and what follows from it.
@@ -102,10 +141,11 @@ macro_rules! is_ready {
 }
 pub(super) use is_ready;
 
-/// The condition on rows of `task` and `task_label` that chooses the ready tasks out of an index, by the name of the table.
+/// The condition that chooses the ready tasks, or the others, out of an index of `task` or `task_label`: the table's name,
+/// and 1 or 0, or the parameter that has it. Every statement that selects ready tasks uses it.
 macro_rules! among_ready {
-    ($table:literal) => {
-        concat!($table, ".ready = 1")
+    ($table:literal, $ready:literal) => {
+        concat!($table, ".ready = ", $ready)
     };
 }
 
@@ -390,7 +430,9 @@ impl Stream {
             Stream::Status(status, ready) => {
                 args.extend([status.as_str().into(), (*ready).into()]);
                 Sql::same(select_full!(
-                    "WHERE t.project = $1 AND t.status = $6 AND t.ready = $7
+                    "WHERE t.project = $1 AND t.status = $6 AND ",
+                    among_ready!("t", "$7"),
+                    "
                        AND (t.priority, t.number, t.id) > ($2, $3, $4)
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
                 ))
@@ -404,7 +446,9 @@ impl Stream {
                         columns_of_view!(),
                         " FROM (
                          SELECT l.project, l.priority, l.number, l.task FROM task_label l
-                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND l.ready = $7
+                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND ",
+                        among_ready!("l", "$7"),
+                        "
                            AND (l.priority, l.number, l.task) > ($2, $3, $4)
                          ORDER BY l.priority, l.number, l.task LIMIT $5) l
                      CROSS JOIN task_full f ON f.project = l.project AND f.id = l.task
@@ -415,7 +459,9 @@ impl Stream {
                         columns_of_view!(),
                         " FROM (
                          SELECT l.project, l.priority, l.number, l.task FROM task_label l
-                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND l.ready = $7
+                         WHERE l.project = $1 AND l.label = $8 AND l.status = $6 AND ",
+                        among_ready!("l", "$7"),
+                        "
                            AND (l.priority, l.number, l.task) > ($2, $3, $4)
                          ORDER BY l.priority, l.number, l.task LIMIT $5) l
                      CROSS JOIN LATERAL (SELECT * FROM task_full WHERE project = $1 AND id = l.task OFFSET 0) f
@@ -448,7 +494,7 @@ impl Stream {
                 args.push(Value::optional_text(agent));
                 Sql::same(select_full!(
                     "WHERE t.project = $1 AND ",
-                    among_ready!("t"),
+                    among_ready!("t", "1"),
                     " AND t.assignee = $6
                        AND (t.priority, t.number, t.id) > ($2, $3, $4)
                      ORDER BY t.priority, t.number, t.id LIMIT $5"
