@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind, Result};
+use crate::number::Fence;
 use crate::time::{Span, Time};
 
 /// Shortest time to live.
@@ -168,7 +169,7 @@ pub struct Standing<'a> {
     /// Who has it.
     pub holder: &'a str,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
 }
 
 /// What a task remembers of its holds, and what the actor was last shown.
@@ -178,14 +179,14 @@ pub struct Claim<'a> {
     pub task: &'a str,
     /// The live hold, if there is one.
     pub live: Option<Standing<'a>>,
-    /// The newest fence ever granted on the task, 0 for none. An override counts as one.
-    pub last_fence: i64,
+    /// The newest fence ever granted on the task. An override counts as one.
+    pub last_fence: Option<Fence>,
     /// The agent that had it, if any.
     pub last_holder: Option<&'a str>,
     /// Whether that hold ended by running out of time.
     pub lapsed: bool,
     /// The fence last shown to the actor for this task, or given by it; `None` if it never had one.
-    pub shown: Option<i64>,
+    pub shown: Option<Fence>,
 }
 
 /// With what right an actor may act on a task.
@@ -210,7 +211,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
             .attempt(format!("tenure show {}", claim.task))
             .attempt("tenure next")
             .detail("fence", claim.shown)
-            .detail("current_fence", claim.last_fence))
+            .detail("current_fence", claim.last_fence.map_or(0, |fence| fence.0)))
     };
     match (&claim.live, claim.shown) {
         (Some(live), shown) if live.holder == actor => match shown {
@@ -226,8 +227,8 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
             Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
                 .entity(claim.task))
         }
-        // No fence was ever granted on a task that came from elsewhere: 0 is nobody's.
-        (None, Some(fence)) if fence == claim.last_fence && fence > 0 && claim.last_holder == Some(actor) => {
+        // On a task that was imported no fence was ever granted, whichever is shown.
+        (None, shown @ Some(_)) if shown == claim.last_fence && claim.last_holder == Some(actor) => {
             Ok(if claim.lapsed { Right::Late } else { Right::Free })
         }
         (None, Some(_)) => stale(format!("your hold on {} is over and another came after it", claim.task)),
@@ -248,11 +249,11 @@ mod tests {
     fn claim<'a>(live: Option<(&'a str, i64)>, last: (&'a str, i64), lapsed: bool, shown: Option<i64>) -> Claim<'a> {
         Claim {
             task: "t-1",
-            live: live.map(|(holder, fence)| Standing { holder, fence }),
-            last_fence: last.1,
+            live: live.map(|(holder, fence)| Standing { holder, fence: Fence(fence) }),
+            last_fence: (last.1 > 0).then_some(Fence(last.1)),
             last_holder: Some(last.0),
             lapsed,
-            shown,
+            shown: shown.map(Fence),
         }
     }
 

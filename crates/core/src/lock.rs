@@ -1,6 +1,7 @@
 //! Named locks: what a name is, and who gets a lock.
 
 use crate::error::{Error, Result};
+use crate::number::Fence;
 use crate::text::{excerpt, hidden, is_invisible};
 use crate::time::Span;
 
@@ -49,7 +50,7 @@ pub struct Held<'a> {
     /// Who has it.
     pub holder: &'a str,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
 }
 
 /// What becomes of a request for a lock.
@@ -67,7 +68,7 @@ pub enum Step {
 
 /// Decides a request by `agent` that shows `fence`, or none. The name of the asker alone opens nothing: two runs of one
 /// agent exclude each other like those of two.
-pub fn decide(agent: &str, fence: Option<i64>, live: Option<Held<'_>>) -> Step {
+pub fn decide(agent: &str, fence: Option<Fence>, live: Option<Held<'_>>) -> Step {
     match (live, fence) {
         (None, None) => Step::Grant,
         (Some(_), None) => Step::Held,
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn inv_r5_only_the_fence_opens_a_lock_again() {
-        let live = Some(Held { holder: "a", fence: 7 });
+        let live = Some(Held { holder: "a", fence: Fence(7) });
         for (agent, fence, live, step) in [
             ("a", None, None, Step::Grant),
             ("a", None, live, Step::Held),
@@ -120,7 +121,7 @@ mod tests {
             ("b", Some(6), live, Step::Stale),
             ("a", Some(7), None, Step::Stale),
         ] {
-            assert_eq!(decide(agent, fence, live), step, "{agent} {fence:?} {live:?}");
+            assert_eq!(decide(agent, fence.map(Fence), live), step, "{agent} {fence:?} {live:?}");
         }
     }
 }

@@ -6,6 +6,7 @@ use tenure_core::Result;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::task::{Status, Verb, transition};
 use tenure_store::table::task;
 
@@ -30,7 +31,7 @@ pub(crate) struct Acting<'a> {
     /// The task; without it the focus.
     pub(crate) task: Option<&'a TaskId>,
     /// The fence given, if any.
-    pub(crate) fence: Option<i64>,
+    pub(crate) fence: Option<Fence>,
     /// Whether a person overrides the holder.
     pub(crate) force: bool,
 }

@@ -107,9 +107,10 @@ fn unblocked(tx: &mut dyn Tx, seeker: &Seeker<'_>) -> Result<Option<task::Full>>
 fn was_unblocked(tx: &mut dyn Tx, project: &str, row: &task::Row) -> Result<bool> {
     let told = [event::kind::TASK_UNBLOCKED, event::kind::TASK_RELEASED, event::kind::TASK_REOPENED];
     let (mut step, most) = STORY;
+    let granted = row.last_fence.map_or(0, |fence| fence.0);
     let (mut below, mut seen) = (i64::MAX, 0);
     while seen < most {
-        let events = log::kinds(tx, project, &row.id, (row.last_fence, below), step)?;
+        let events = log::kinds(tx, project, &row.id, (granted, below), step)?;
         if let Some((_, kind)) = events.iter().find(|(_, kind)| told.contains(&kind.as_str())) {
             return Ok(kind == event::kind::TASK_UNBLOCKED);
         }

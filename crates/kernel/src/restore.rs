@@ -11,6 +11,7 @@ use serde_json::json;
 use tenure_core::hold::Ending;
 use tenure_core::id::{StoreId, TaskId, TokenId};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::number::Point;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
@@ -174,7 +175,7 @@ impl Kernel {
         unit.project.waiting = 0;
         mail::end_with_holds(&mut unit)?;
         let Unit { tx, project: row, .. } = unit;
-        task::fence_off_lapsed(tx, &project, number)?;
+        task::fence_off_lapsed(tx, &project, Fence(number))?;
         agent::clear_all_focus(tx, &project)?;
         project::save(tx, &row)?;
         Ok(ended)
@@ -307,7 +308,7 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
         if full.task.status == Status::Started {
             full.task.set_status(Status::Open);
         }
-        full.task.last_fence = restored;
+        full.task.last_fence = Some(Fence(restored));
         full.task.last_holder = None;
         full.task.lapsed = false;
         unit.store_task(before, &full.task)?;

@@ -1,6 +1,7 @@
 //! The transaction trait that both engines implement, and the values that travel through it.
 
 use tenure_core::id::{Id, IdKind};
+use tenure_core::number::Fence;
 use tenure_core::{Error, Result, Time};
 
 use crate::error::corrupt_row;
@@ -73,6 +74,12 @@ impl From<String> for Value {
     }
 }
 
+impl From<Fence> for Value {
+    fn from(fence: Fence) -> Value {
+        Value::Int(fence.0)
+    }
+}
+
 impl From<i64> for Value {
     fn from(number: i64) -> Value {
         Value::Int(number)
@@ -137,6 +144,11 @@ impl Row {
             Some(Value::Int(number)) => Ok(*number),
             other => Err(corrupt_row(column, "a number", other)),
         }
+    }
+
+    /// A fence column.
+    pub fn fence(&self, column: usize) -> Result<Fence> {
+        self.int(column).map(Fence)
     }
 
     /// A number column that may be null.

@@ -25,7 +25,7 @@ pub(super) const SPEC: Spec = Spec {
             task: task.map(Into::into),
             reason: args.reason,
             on: on.map(Into::into),
-            fence: args.acting.fence,
+            fence: args.acting.fence.map(Into::into),
             force: args.acting.force,
         };
         let (task, reply) = context.answer(request)?;

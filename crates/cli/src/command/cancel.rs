@@ -20,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
         let request = Cancel {
             task: task.map(Into::into),
             reason: args.reason.unwrap_or_default(),
-            fence: args.acting.fence,
+            fence: args.acting.fence.map(Into::into),
             force: args.acting.force,
         };
         let (task, reply) = context.answer(request)?;

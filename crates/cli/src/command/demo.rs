@@ -259,7 +259,7 @@ fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
             let _ = child.kill();
             let _ = child.wait();
             fleet.0.remove(hold.holder.as_str());
-            return Ok(Some(Victim { name: hold.holder.into(), task: hold.subject, fence: hold.fence }));
+            return Ok(Some(Victim { name: hold.holder.into(), task: hold.subject, fence: hold.fence.0 }));
         }
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
     }
@@ -270,8 +270,11 @@ fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
 fn late_finishes(kernel: &Kernel, killed: &[Victim]) -> Result<Vec<String>> {
     let mut refused = Vec::new();
     for victim in killed {
-        let request =
-            done::Done { task: Some(victim.task.clone().into()), fence: Some(victim.fence), ..done::Done::default() };
+        let request = done::Done {
+            task: Some(victim.task.clone().into()),
+            fence: Some(victim.fence.into()),
+            ..done::Done::default()
+        };
         match kernel.execute(&call(&victim.name), &request) {
             Err(error) if error.kind() == Kind::Stale => refused.push(victim.name.clone()),
             Err(error) => return Err(error),

@@ -40,7 +40,7 @@ pub(super) const SPEC: Spec = Spec {
             name: args.name,
             ttl_s: ttl.map(Span::as_seconds),
             reason: args.reason.unwrap_or_default(),
-            fence: args.fence,
+            fence: args.fence.map(Into::into),
             renewal: if args.command.is_empty() { Renewal::Session } else { Renewal::Runner },
             force: args.force,
             wait: limit.is_some(),

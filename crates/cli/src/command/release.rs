@@ -35,8 +35,12 @@ pub(super) const SPEC: Spec = Spec {
             Some(lock) => Release { lock: Some(lock), ..Release::default() },
             None => named(context, &args.what)?,
         };
-        let request =
-            Release { reason: args.reason.unwrap_or_default(), fence: args.fence, force: args.force, ..named };
+        let request = Release {
+            reason: args.reason.unwrap_or_default(),
+            fence: args.fence.map(Into::into),
+            force: args.force,
+            ..named
+        };
         let (answer, reply) = context.answer(request)?;
         match answer {
             Released::Task(task) => print_task(context, "Released", &task, &reply.body),

@@ -20,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
         let request = Transfer {
             task: task.map(Into::into),
             to: args.to.into(),
-            fence: args.acting.fence,
+            fence: args.acting.fence.map(Into::into),
             force: args.acting.force,
         };
         let (answer, reply) = context.answer(request)?;

@@ -155,7 +155,7 @@ mod tests {
             kind: kind.into(),
             subject: subject.into(),
             holder: holder.into(),
-            fence: 1,
+            fence: 1.into(),
             mode: if holder == "b" { "shared".into() } else { "exclusive".into() },
             reason: if holder == "a" { "the index".into() } else { String::new() },
             granted_at: String::new(),

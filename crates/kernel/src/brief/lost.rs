@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use tenure_core::Result;
 use tenure_core::hold::lapsed;
 use tenure_core::id::CheckoutId;
+use tenure_core::number::Fence;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Wanted, blocks};
 use tenure_store::Tx;
@@ -25,7 +26,7 @@ pub(super) fn of(tx: &mut dyn Tx, ask: &Ask<'_>) -> Result<Vec<String>> {
         let its = paths::pattern(&row)?;
         by_checkout.entry(row.checkout.clone()).or_default().push((row, its));
     }
-    let mut found: Vec<(i64, String)> = Vec::new();
+    let mut found: Vec<(Fence, String)> = Vec::new();
     for (checkout, lost) in by_checkout {
         let patterns: Vec<Pattern> = lost.iter().map(|(_, its)| its.clone()).collect();
         let scope = paths::scope(tx, ask.project, checkout.as_ref())?;

@@ -5,6 +5,7 @@ use tenure_core::hold::{HoldKind, Renewal, lapsed};
 use tenure_core::id::{ProjectId, or_empty};
 use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::site::Site;
@@ -301,7 +302,7 @@ fn offer_name(unit: &mut Unit<'_>, place: &Row, name: &str) -> Result<()> {
         "expires_at": expires_at,
         "place": place.id,
     });
-    let fence = unit.append(event::kind::LOCK_OFFERED, name, &fresh, None, &data)?;
+    let fence = Fence(unit.append(event::kind::LOCK_OFFERED, name, &fresh, None, &data)?);
     let row = hold::Row {
         granted_at: unit.now,
         expires_at,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
 use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, graph, id, text};
 use tenure_store::table::{dep, task};
@@ -30,7 +31,7 @@ pub struct Block {
     pub on: Option<TaskId>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
 use tenure_core::task::Verb;
 use tenure_core::{Result, event, text};
 
@@ -25,7 +26,7 @@ pub struct Cancel {
     pub reason: String,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
 use tenure_core::task::Verb;
 use tenure_core::{Result, event};
 
@@ -22,7 +23,7 @@ pub struct Done {
     pub task: Option<TaskId>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,

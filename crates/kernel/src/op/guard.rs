@@ -71,7 +71,7 @@ impl Operation for Guard {
                 return Err(refusal.detail("uses_tools", unit.uses_tools()));
             }
         };
-        let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();
+        let granted = taken.into_iter().filter(|row| row.fence.0 > first).map(|row| row.id).collect();
         let me = unit.me();
         let checkouts = Checkouts::of(unit)?;
         let sight =

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold as rule;
 use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
+use tenure_core::number::Fence;
 use tenure_core::text::{self, cut};
 use tenure_core::{Error, Kind, Result, Span, event};
 use tenure_store::table::{hold, lock as table};
@@ -43,7 +44,7 @@ pub struct Lock {
     pub reason: String,
     /// The fence of the lock that is to be renewed.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// What renews it.
     #[serde(default)]
     pub renewal: Renewal,
@@ -172,7 +173,7 @@ fn grant(unit: &mut Unit<'_>, request: &Lock, reason: &str, overrode: Option<&st
         "expires_at": expires_at,
         "overrode": overrode,
     });
-    let fence = unit.append(event::kind::LOCK_TAKEN, &request.name, &fresh, None, &data)?;
+    let fence = Fence(unit.append(event::kind::LOCK_TAKEN, &request.name, &fresh, None, &data)?);
     let row = hold::Row {
         granted_at: unit.now,
         expires_at,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::Right;
 use tenure_core::id::TaskId;
+use tenure_core::number::Fence;
 use tenure_core::{Error, Result, event, text};
 use tenure_store::table::{artifact as table, note};
 
@@ -33,7 +34,7 @@ pub struct Note {
     pub data: Option<Value>,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
 }
 
 /// A file, as it was when it was noted.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::{AnyId, TaskId};
+use tenure_core::number::Fence;
 use tenure_core::task::{Status, Verb};
 use tenure_core::{Error, Kind, Result, event, lock, text};
 use tenure_store::table::task;
@@ -42,7 +43,7 @@ pub struct Release {
     pub reason: String,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,

@@ -6,6 +6,7 @@ use serde_json::json;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::id::TaskId;
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::{Error, Kind, Result, event, name};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -24,7 +25,7 @@ pub struct Transfer {
     pub to: AgentName,
     /// The fence to act under, in place of the one last shown.
     #[serde(default)]
-    pub fence: Option<i64>,
+    pub fence: Option<Fence>,
     /// Whether a person overrides the holder.
     #[serde(default)]
     pub force: bool,

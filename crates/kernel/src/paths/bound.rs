@@ -7,6 +7,7 @@ use serde_json::json;
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::id::{CheckoutId, TaskId, or_empty};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, event};
@@ -47,13 +48,13 @@ pub(crate) fn end_with_task(
 /// Grants the paths of a lapsed task to whoever has taken it over, where they are free. `last` is the fence of the hold
 /// that lapsed, and who had it. What was reserved before the task was taken, and again for it, is older than that fence;
 /// it ended after it.
-pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &AgentName)) -> Result<Regained> {
+pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (Option<Fence>, &AgentName)) -> Result<Regained> {
     let project = unit.project.id.clone();
     let held_task = task.held_task();
     let mut by_checkout: BTreeMap<Option<CheckoutId>, Vec<hold::Row>> = BTreeMap::new();
     // The newest hold on a pattern says what became of it: what was given back since is not wanted.
     let mut newest: BTreeMap<(Option<CheckoutId>, String), hold::Row> = BTreeMap::new();
-    for row in path::last_of_task(unit.tx, &project, &task.subject, (last.0, last.1))? {
+    for row in path::last_of_task(unit.tx, &project, &task.subject, last)? {
         if row.fence < task.fence {
             newest.insert((row.checkout.clone(), row.subject.clone()), row);
         }
@@ -184,7 +185,7 @@ pub(crate) fn hand_over(
         };
         let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
         let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;
-        unit.ended(&row.id, row.asked, how, granted.fence);
+        unit.ended(&row.id, row.asked, how, granted.fence.0);
         moved.push(super::shown(unit, &granted)?);
     }
     Ok(moved)

@@ -3,6 +3,7 @@
 use tenure_core::hold::Mode;
 use tenure_core::id::CheckoutId;
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Wanted, meets_elsewhere};
 use tenure_core::{Result, Time};
@@ -46,7 +47,7 @@ pub(crate) fn of(tx: &mut dyn Tx, sight: &Sight<'_>, me: &AgentName, own: &[Own]
     let is_other = |id: &&CheckoutId| !(one_place && Some(*id) == first.as_ref());
     let others: Vec<Option<CheckoutId>> = sight.checkouts.ids().filter(is_other).cloned().map(Some).collect();
     let patterns: Vec<Pattern> = own.iter().map(|(one, _)| one.pattern.clone()).collect();
-    let mut found: Vec<(Time, i64, Elsewhere)> = Vec::new();
+    let mut found: Vec<(Time, Fence, Elsewhere)> = Vec::new();
     for row in candidates(tx, sight.project, &others, &patterns)? {
         if row.holder == me || !counts(&row, sight.now, sight.dead) {
             continue;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tenure_core::hold::{Ending, HoldKind, Mode, Renewal, lapsed};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId, or_empty};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
@@ -113,7 +114,7 @@ pub(crate) fn candidate_statements(
 
 /// Candidates of one project, each once, in the order of their grants.
 pub(crate) fn merged(found: impl IntoIterator<Item = Vec<hold::Row>>) -> Vec<hold::Row> {
-    let by_fence: BTreeMap<i64, hold::Row> = found.into_iter().flatten().map(|row| (row.fence, row)).collect();
+    let by_fence: BTreeMap<Fence, hold::Row> = found.into_iter().flatten().map(|row| (row.fence, row)).collect();
     by_fence.into_values().collect()
 }
 
@@ -283,7 +284,7 @@ pub(crate) fn grant(
     if let Some(place) = granting.place {
         data["place"] = json!(place);
     }
-    let fence = unit.append(kind, granting.pattern.text(), &fresh, None, &data)?;
+    let fence = Fence(unit.append(kind, granting.pattern.text(), &fresh, None, &data)?);
     let row = hold::Row {
         mode: granting.mode,
         granted_at: unit.now,

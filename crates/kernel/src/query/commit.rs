@@ -203,7 +203,7 @@ impl Look {
         let (project, me) = (scene.project_id(), &scene.call.actor.name);
         let names: Vec<String> = last.keys().map(|path| (*path).to_owned()).collect();
         let from = last.values().filter_map(|row| row.ended).map(|ended| ended.at).min().unwrap_or(Time(0));
-        let above = last.values().map(|row| row.fence).min().unwrap_or(0);
+        let above = last.values().map(|row| row.fence.0).min().unwrap_or(0);
         let mut found: HashMap<String, (Time, AgentName, bool)> = HashMap::new();
         let mut note = |path: &str, at: Time, by: &str, changed: bool| {
             if last.get(path).and_then(|row| row.ended).is_some_and(|ended| at >= ended.at) {
@@ -309,7 +309,7 @@ fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -
                 }
                 let in_the_way = match made_by.as_ref().and_then(Option::as_ref) {
                     Some((agent, _)) if *agent == row.holder => false,
-                    Some((_, number)) => row.checkout.is_none() || *number > row.fence,
+                    Some((_, number)) => row.checkout.is_none() || *number > row.fence.0,
                     None => row.checkout.is_none() || commit.at >= row.granted_at,
                 };
                 if in_the_way {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tenure_core::number::Fence;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
 use tenure_core::{Result, Time};
@@ -64,7 +65,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
     let mut statements: Vec<_> =
         pattern.shorter_prefixes().iter().map(|prefix| path::past(project, prefix, HOLDS)).collect();
     statements.extend(pattern.longer_prefixes().map(|(begin, end)| path::past_below(project, &begin, &end, HOLDS)));
-    let mut found: BTreeMap<i64, hold::Row> = BTreeMap::new();
+    let mut found: BTreeMap<Fence, hold::Row> = BTreeMap::new();
     let mut more = false;
     for rows in tx.fetch(statements)? {
         more |= rows.len() == HOLDS;

@@ -6,6 +6,7 @@ use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
 use tenure_core::id::{AnyId, CheckoutId, HoldId, NoteId, PlaceId, TaskId};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::task::{State, Status};
 use tenure_core::text::cut;
 use tenure_core::{Time, hold as rule};
@@ -123,7 +124,7 @@ pub struct Holder {
     /// The hold.
     pub hold: HoldId,
     /// Its fence.
-    pub fence: i64,
+    pub fence: Fence,
     /// When it ends unless renewed.
     pub expires_at: Instant,
     /// Whether the agent is there.
@@ -196,7 +197,7 @@ pub struct Hold {
     /// Who has it.
     pub holder: AgentName,
     /// Proof of which grant one works under.
-    pub fence: i64,
+    pub fence: Fence,
     /// `exclusive` or `shared`.
     pub mode: String,
     /// What it is for.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tenure_core::hold::{Claim, Ending, HoldKind, Right, Standing};
 use tenure_core::id::{Drawn, HoldId, Id, TaskId};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::task::{Conditions, Status};
 use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::Batch;
@@ -17,13 +18,13 @@ use crate::shape;
 pub(crate) struct Loaded {
     pub(crate) full: task::Full,
     pub(crate) edges: Vec<dep::Edge>,
-    pub(crate) shown: Option<i64>,
+    pub(crate) shown: Option<Fence>,
     /// The paths that are held for it.
     pub(crate) bound: Vec<hold::Row>,
 }
 
 /// What the store knows of a task, as [`Unit::load`] reads it: the task, what was shown of it, its dependencies, its paths.
-type Found = (Option<task::Full>, Option<i64>, Vec<dep::Edge>, Vec<hold::Row>);
+type Found = (Option<task::Full>, Option<Fence>, Vec<dep::Edge>, Vec<hold::Row>);
 
 /// The event that grants a hold.
 pub(crate) struct Grant<'a> {
@@ -100,7 +101,7 @@ impl Unit<'_> {
     }
 
     /// With what right the actor acts on a task, or the refusal with everything it should say.
-    pub(crate) fn right(&self, loaded: &Loaded, given: Option<i64>) -> Result<Right> {
+    pub(crate) fn right(&self, loaded: &Loaded, given: Option<Fence>) -> Result<Right> {
         let Loaded { full, shown, .. } = loaded;
         let claim = Claim {
             task: &full.task.id,
@@ -120,7 +121,7 @@ impl Unit<'_> {
     pub(crate) fn right_or_force(
         &self,
         loaded: &Loaded,
-        given: Option<i64>,
+        given: Option<Fence>,
         force: bool,
     ) -> Result<(Right, Option<AgentName>)> {
         if force && !self.call.actor.is_person() {
@@ -153,7 +154,7 @@ impl Unit<'_> {
             agent::clear_focus(self.tx, &project, &held.holder, &task)?;
             if overrode.is_some() {
                 // An override is newer than the fence it ends: the former holder is stale from here on.
-                full.task.last_fence = number;
+                full.task.last_fence = Some(Fence(number));
                 full.task.last_holder = None;
             }
             full.task.lapsed = false;
@@ -183,7 +184,7 @@ impl Unit<'_> {
             map.insert("ttl_s".into(), json!(ttl.as_seconds()));
             map.insert("expires_at".into(), json!(expires_at));
         }
-        let fence = self.append(grant.kind, &full.task.id, &fresh, None, &data)?;
+        let fence = Fence(self.append(grant.kind, &full.task.id, &fresh, None, &data)?);
         let row = hold::Row {
             granted_at: self.now,
             expires_at,
@@ -194,7 +195,7 @@ impl Unit<'_> {
         hold::insert(self.tx, &self.project.id, &row)?;
         self.project.holds_issued += 1;
         full.task.attempt = attempt;
-        full.task.last_fence = fence;
+        full.task.last_fence = Some(fence);
         full.task.last_holder = Some(holder.clone());
         full.task.lapsed = false;
         if holder == self.me() {

@@ -3,6 +3,7 @@
 use tenure_core::hold::{Ended, Ending, HoldKind, Mode, Renewal};
 use tenure_core::id::{CheckoutId, HoldId, PlaceId, TaskId};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::{Result, Span, Time};
 
 use crate::error::corrupt;
@@ -23,7 +24,7 @@ pub struct Row {
     /// The agent that has it.
     pub holder: AgentName,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
     /// When it was granted.
     pub granted_at: Time,
     /// When it ends unless it is renewed.
@@ -50,7 +51,7 @@ pub struct Row {
 
 impl Row {
     /// A live, exclusive hold.
-    pub fn new(id: HoldId, (kind, subject): (HoldKind, &str), holder: &AgentName, fence: i64) -> Row {
+    pub fn new(id: HoldId, (kind, subject): (HoldKind, &str), holder: &AgentName, fence: Fence) -> Row {
         Row {
             id,
             kind,
@@ -139,7 +140,7 @@ fn decode(mut row: crate::Row) -> Result<Row> {
         subject: row.text(2)?,
         mode: if row.text(3)? == Mode::Shared.as_str() { Mode::Shared } else { Mode::Exclusive },
         holder: row.id(4)?,
-        fence: row.int(5)?,
+        fence: row.fence(5)?,
         granted_at: row.time(6)?,
         expires_at: row.time(7)?,
         ttl: Span(row.int(8)?),

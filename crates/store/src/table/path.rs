@@ -2,6 +2,8 @@
 
 use tenure_core::hold::{Mode, ends};
 use tenure_core::id::{CheckoutId, TaskId};
+use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::{Result, Span, Time};
 
 use super::hold::{Row, columns, counts, many};
@@ -161,7 +163,12 @@ pub fn of_tasks(project: &str, tasks: &[TaskId]) -> Statement<Vec<Row>> {
 
 /// The holds that went with a task under one hold on it, in the order of their grants: those granted after its fence, and
 /// those of its holder that ended after it was granted.
-pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder): (i64, &str)) -> Result<Vec<Row>> {
+pub fn last_of_task(
+    tx: &mut dyn Tx,
+    project: &str,
+    task: &str,
+    (fence, holder): (Option<Fence>, &AgentName),
+) -> Result<Vec<Row>> {
     let sql = Sql::same(concat!(
         "SELECT ",
         columns!(""),
@@ -169,7 +176,7 @@ pub fn last_of_task(tx: &mut dyn Tx, project: &str, task: &str, (fence, holder):
            AND ended_at >= (SELECT e.at FROM event e WHERE e.project = $1 AND e.number = $3)))
          ORDER BY fence, id LIMIT 1000"
     ));
-    many(tx.query(sql, &[project.into(), task.into(), fence.into(), holder.into()])?)
+    many(tx.query(sql, &[project.into(), task.into(), fence.unwrap_or(Fence(0)).into(), holder.into()])?)
 }
 
 /// The newest holds of an agent on paths that have been ended, newest first.

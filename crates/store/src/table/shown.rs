@@ -1,14 +1,15 @@
 //! The fence that an agent was last shown for a task.
 
 use tenure_core::Result;
+use tenure_core::number::Fence;
 
 use crate::statement::Statement;
 use crate::tx::{Sql, Tx, first};
 
 /// The fence that an agent was last shown for a task, if it was shown one.
-pub fn get(project: &str, agent: &str, task: &str) -> Statement<Option<i64>> {
+pub fn get(project: &str, agent: &str, task: &str) -> Statement<Option<Fence>> {
     let sql = Sql::same("SELECT fence FROM shown WHERE project = $1 AND agent = $2 AND task = $3");
-    let read = |rows| first(rows).map(|row| row.int(0)).transpose();
+    let read = |rows| first(rows).map(|row| row.fence(0)).transpose();
     Statement::new(sql, vec![project.into(), agent.into(), task.into()], read)
 }
 
@@ -22,7 +23,7 @@ pub(crate) fn forget_unknown(tx: &mut dyn Tx) -> Result<()> {
 }
 
 /// Remembers what a response shows.
-pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, task: &str, fence: i64) -> Result<()> {
+pub fn put(tx: &mut dyn Tx, project: &str, agent: &str, task: &str, fence: Fence) -> Result<()> {
     let sql = Sql::same(
         "INSERT INTO shown (project, agent, task, fence) VALUES ($1, $2, $3, $4)
          ON CONFLICT (project, agent, task) DO UPDATE SET fence = excluded.fence",

@@ -4,6 +4,7 @@ use tenure_core::agent::Sign;
 use tenure_core::choice::Rank;
 use tenure_core::id::{HoldId, TaskId};
 use tenure_core::name::AgentName;
+use tenure_core::number::Fence;
 use tenure_core::task::{Class, Conditions, PRIORITY_DEFAULT, Status};
 use tenure_core::{Result, Span, Time};
 
@@ -49,7 +50,7 @@ pub struct Row {
     /// Rises with what a person sees.
     pub version: i64,
     /// The newest fence on it; an override counts.
-    pub last_fence: i64,
+    pub last_fence: Option<Fence>,
     /// The agent that had that fence.
     pub last_holder: Option<AgentName>,
     /// Whether that hold ended by running out of time.
@@ -87,7 +88,7 @@ impl Row {
             cancelled_deps: 0,
             attempt: 0,
             version: 1,
-            last_fence: 0,
+            last_fence: None,
             last_holder: None,
             lapsed: false,
             created_by,
@@ -157,7 +158,7 @@ pub struct Held {
     /// The agent that has it.
     pub holder: AgentName,
     /// The number of the event that granted it.
-    pub fence: i64,
+    pub fence: Fence,
     /// When it was granted.
     pub granted_at: Time,
     /// When it ends.
@@ -277,7 +278,7 @@ fn decode(mut row: crate::Row) -> Result<Full> {
         cancelled_deps: row.int(13)?,
         attempt: row.int(14)?,
         version: row.int(15)?,
-        last_fence: row.int(16)?,
+        last_fence: Some(row.fence(16)?).filter(|fence| *fence != 0),
         last_holder: row.optional_id(17)?,
         lapsed: row.flag(18)?,
         updated_at: row.time(19)?,
@@ -305,7 +306,7 @@ fn decode_held(mut row: crate::Row, from: usize) -> Result<Option<Held>> {
     Ok(Some(Held {
         id: row.id(from)?,
         holder: row.id(from + 1)?,
-        fence: row.int(from + 2)?,
+        fence: row.fence(from + 2)?,
         granted_at: row.time(from + 3)?,
         expires_at: row.time(from + 4)?,
         ttl,
@@ -334,7 +335,7 @@ fn values(row: &Row) -> Vec<Value> {
         row.cancelled_deps.into(),
         row.attempt.into(),
         row.version.into(),
-        row.last_fence.into(),
+        row.last_fence.unwrap_or(Fence(0)).into(),
         Value::optional_text(&row.last_holder),
         row.lapsed.into(),
         row.updated_at.into(),
@@ -398,7 +399,7 @@ pub fn get_many_within(tx: &mut dyn Tx, project: &str, ids: &[TaskId], bytes: us
 }
 
 /// Lets no agent whose hold lapsed act late any more: a newer fence has come.
-pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: i64) -> Result<()> {
+pub fn fence_off_lapsed(tx: &mut dyn Tx, project: &str, fence: Fence) -> Result<()> {
     let sql =
         Sql::same("UPDATE task SET last_fence = $2, last_holder = '', lapsed = 0 WHERE project = $1 AND lapsed <> 0");
     tx.defer(sql, vec![project.into(), fence.into()])

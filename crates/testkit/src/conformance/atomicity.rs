@@ -64,7 +64,7 @@ fn refusals_are_no_door(world: &World) {
             ..edit::Edit::default()
         }),
         Op::new(add::Add { after: vec!["t-00000".into()], ..add::Add::titled("x") }),
-        Op::new(done::Done { task: Some(task.into()), fence: Some(1), ..done::Done::default() }),
+        Op::new(done::Done { task: Some(task.into()), fence: Some(1.into()), ..done::Done::default() }),
     ] {
         world.run("a", op).unwrap_err();
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);

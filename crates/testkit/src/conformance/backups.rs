@@ -201,7 +201,7 @@ fn write_on(world: &World, agent: &str, stop: &AtomicBool, acknowledged: &Acknow
             continue;
         }
         let (task, fence) = (id(&claimed["task"]), fence(&claimed));
-        let done = done::Done { task: Some(task.clone().into()), fence: Some(fence), ..done::Done::default() };
+        let done = done::Done { task: Some(task.clone().into()), fence: Some(fence.into()), ..done::Done::default() };
         match run(Op::new(done)) {
             Ok(_) => acknowledged.lock().unwrap().push((task, fence)),
             Err(error) => {

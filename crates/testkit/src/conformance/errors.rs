@@ -82,7 +82,10 @@ fn gather(world: &World) -> Vec<Error> {
         run("b", claiming(&second)),
         run("a", claiming(&done_task)),
         run("b", Op::new(done::Done { task: Some(held.clone().into()), ..done::Done::default() })),
-        run("a", Op::new(done::Done { task: Some(held.clone().into()), fence: Some(1), ..done::Done::default() })),
+        run(
+            "a",
+            Op::new(done::Done { task: Some(held.clone().into()), fence: Some(1.into()), ..done::Done::default() }),
+        ),
         run("a", Op::new(done::Done { task: Some(held.clone().into()), force: true, ..done::Done::default() })),
         run("b", Op::new(done::Done::default())),
         run("a", Op::new(transfer::Transfer { to: "nobody".into(), ..transfer::Transfer::default() })),

@@ -80,7 +80,7 @@ fn every_op_of_a_replaced_holder(world: &World) {
     // By id anyone may note, a former holder too, unless it shows its fence.
     let by_id = note::Note { task: Some(task.clone().into()), text: "what I found".into(), ..Default::default() };
     assert_eq!(world.run("a", Op::new(by_id.clone())).unwrap()["late"], false);
-    let fenced = Op::new(note::Note { fence: Some(old), ..by_id });
+    let fenced = Op::new(note::Note { fence: Some(old.into()), ..by_id });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", fenced))), "stale");
     assert_eq!(world.show(&task)["holder"]["fence"], new);
     world.sound();
@@ -135,13 +135,13 @@ fn given_fence(world: &World) {
     let right = fence(&world.claim("a", &task).unwrap());
     let done = |fence| Op::new(done::Done { task: Some(task.clone().into()), fence: Some(fence), force: false });
     for wrong in [right - 1, right + 1, 0, -1, i64::MAX] {
-        assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong)))), "stale", "{wrong}");
+        assert_eq!(kind_of(world.unchanged(&task, || world.run("a", done(wrong.into())))), "stale", "{wrong}");
     }
     // Another agent's fence does not help a stranger.
-    let error = refusal(world.unchanged(&task, || world.run("b", done(right))));
+    let error = refusal(world.unchanged(&task, || world.run("b", done(right.into()))));
     assert_eq!(error.kind().as_str(), "stale");
     assert_eq!(error.get("current_fence"), Some(&json!(right)));
-    assert_eq!(world.run("a", done(right)).unwrap()["late"], false);
+    assert_eq!(world.run("a", done(right.into())).unwrap()["late"], false);
 }
 
 fn own_former_hold(world: &World) {
@@ -151,7 +151,7 @@ fn own_former_hold(world: &World) {
     let again = world.claim("a", &task).unwrap();
     assert!(fence(&again) > old, "a lapsed hold is not revived");
     assert_eq!(again["task"]["attempt"], 2);
-    let under_the_old = Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old), force: false });
+    let under_the_old = Op::new(done::Done { task: Some(task.clone().into()), fence: Some(old.into()), force: false });
     assert_eq!(kind_of(world.unchanged(&task, || world.run("a", under_the_old))), "stale");
     // The fence last shown is the new one.
     assert_eq!(world.done("a", &task).unwrap()["late"], false);

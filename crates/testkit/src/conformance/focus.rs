@@ -138,8 +138,12 @@ fn notes_by_id(world: &World) {
     assert_eq!(note["text"], "what I\nfound");
     assert_eq!(world.focus("b"), Some(other));
     // A fence given is asked about, an id or not.
-    let fenced =
-        note::Note { task: Some(task.clone().into()), text: "x".into(), fence: Some(1), ..note::Note::default() };
+    let fenced = note::Note {
+        task: Some(task.clone().into()),
+        text: "x".into(),
+        fence: Some(1.into()),
+        ..note::Note::default()
+    };
     assert_eq!(kind_of(world.unchanged(&task, || world.run("b", Op::new(fenced)))), "stale");
     let nul = note::Note {
         task: Some(task.clone().into()),

@@ -53,7 +53,7 @@ fn no_endless_row(world: &World) {
         granted_at: TestClock::START,
         expires_at: TestClock::START + Span::hours(1),
         ttl: Span::hours(1),
-        ..hold::Row::new("h-00000".into(), (HoldKind::Task, &task), &"a".into(), 1)
+        ..hold::Row::new("h-00000".into(), (HoldKind::Task, &task), &"a".into(), 1.into())
     };
     let store = |row: &hold::Row| {
         let name = project::Name { key: "name:p".into(), label: "p".into() };
@@ -71,7 +71,7 @@ fn no_endless_row(world: &World) {
         hold::Row { ttl: Span::hours(25), ..good.clone() },
         hold::Row { expires_at: good.granted_at, ..good.clone() },
         hold::Row { holder: "".into(), ..good.clone() },
-        hold::Row { fence: 0, ..good },
+        hold::Row { fence: 0.into(), ..good },
     ];
     for row in bad {
         assert!(store(&row).is_err(), "{row:?}");

@@ -283,7 +283,7 @@ fn fences(world: &World) {
     assert_eq!(world.show("t-00000")["lapsed_from"], "a");
     let done = |fence| Op::new(tenure_kernel::op::done::Done { task: Some("t-00000".into()), fence, force: false });
     for fence in [1, 3, 57] {
-        assert_eq!(code_of(world.unchanged("t-00000", || world.run("a", done(Some(fence))))), "stale_fence");
+        assert_eq!(code_of(world.unchanged("t-00000", || world.run("a", done(Some(fence.into()))))), "stale_fence");
     }
     let claimed = world.claim_any("b").unwrap();
     assert_eq!((&claimed["rule"], &claimed["task"]["attempt"]), (&json!("lapsed"), &json!(4)));

@@ -66,7 +66,7 @@ fn locks(world: &World) {
     assert_eq!((error.kind().as_str(), error.code()), ("usage", "too_many_holds"));
     let held = world.lock("b", "one more").unwrap();
     let fence = held["fence"].as_i64();
-    world.lock_with("b", "one more", |request| request.fence = fence).unwrap();
+    world.lock_with("b", "one more", |request| request.fence = fence.map(Into::into)).unwrap();
     world.unlock("a", "lock 7", None).unwrap();
     world.lock("a", "lock 8.5").unwrap();
     let fill = "UPDATE hold SET holder = 'other-' || subject WHERE kind = 'name' AND holder = 'a'";

@@ -48,7 +48,14 @@ impl World {
     }
 
     pub(super) fn unlock(&self, agent: &str, name: &str, fence: Option<i64>) -> Result<Value> {
-        self.run(agent, Op::new(release::Release { lock: Some(name.into()), fence, ..release::Release::default() }))
+        self.run(
+            agent,
+            Op::new(release::Release {
+                lock: Some(name.into()),
+                fence: fence.map(Into::into),
+                ..release::Release::default()
+            }),
+        )
     }
 
     fn locks(&self) -> Vec<(String, String)> {
@@ -91,21 +98,24 @@ fn reentrant(world: &World) {
     assert_eq!((error.code(), error.advice().is_some()), ("lock_held", true));
     assert_eq!(error.get("blockers").unwrap()[0]["holder"], "a");
     let events = world.last_event();
-    let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold))).unwrap();
+    let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into())).unwrap();
     assert_eq!((&again["id"], &again["fence"], &again["reason"]), (&hold["id"], &hold["fence"], &hold["reason"]));
     assert_eq!((&again["expires_in_s"], world.last_event()), (&json!(600), events), "renewed, and no event");
     let longer = |request: &mut lock::Lock| {
-        request.fence = Some(fence(&hold));
+        request.fence = Some(fence(&hold).into());
         request.ttl_s = Some(1_200);
     };
     assert_eq!(world.lock_with("a", "deploy", longer).unwrap()["ttl_s"], 1_200);
     // Somebody else's fence opens nothing, and one that never was is stale.
-    assert_eq!(code_of(world.lock_with("b", "deploy", |request| request.fence = Some(fence(&hold)))), "lock_held");
     assert_eq!(
-        code_of(world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold) - 1))),
+        code_of(world.lock_with("b", "deploy", |request| request.fence = Some(fence(&hold).into()))),
+        "lock_held"
+    );
+    assert_eq!(
+        code_of(world.lock_with("a", "deploy", |request| request.fence = Some((fence(&hold) - 1).into()))),
         "stale_fence"
     );
-    assert_eq!(code_of(world.lock_with("a", "free", |request| request.fence = Some(1))), "lapsed");
+    assert_eq!(code_of(world.lock_with("a", "free", |request| request.fence = Some(1.into()))), "lapsed");
     world.sound();
 }
 
@@ -164,7 +174,7 @@ fn renewed_meanwhile(world: &World) {
     let hold = world.lock_with("a", "deploy", |request| request.ttl_s = Some(60)).unwrap();
     for _ in 0..5 {
         world.advance(Span::seconds(59));
-        world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold))).unwrap();
+        world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into())).unwrap();
     }
     world.advance(Span::seconds(59));
     assert_eq!(code_of(world.lock("b", "deploy")), "lock_held");
@@ -199,7 +209,7 @@ fn released(world: &World) {
 fn late(world: &World) {
     let hold = world.lock_with("a", "deploy", |request| request.ttl_s = Some(60)).unwrap();
     world.advance(Span::seconds(60));
-    let renewing = |request: &mut lock::Lock| request.fence = Some(fence(&hold));
+    let renewing = |request: &mut lock::Lock| request.fence = Some(fence(&hold).into());
     assert_eq!(kind_of(world.lock_with("a", "deploy", renewing)), "stale");
     assert_eq!(kind_of(world.unlock("a", "deploy", None)), "stale");
     assert_eq!(kind_of(world.unlock("a", "deploy", Some(fence(&hold)))), "stale");
@@ -250,7 +260,7 @@ fn runners_outlive(world: &World) {
     assert_eq!(code_of(world.run("b", Op::new(taking("build")))), "lock_held");
     let stealing = lock::Lock { force: true, ..taking("build") };
     assert_eq!(code_of(world.run("b", Op::new(stealing))), "not_gone");
-    let renewing = lock::Lock { fence: Some(fence(&hold)), ..taking("build") };
+    let renewing = lock::Lock { fence: Some(fence(&hold).into()), ..taking("build") };
     let again = Call { request_id: world.call("x").request_id, ..here };
     assert_eq!(world.run_call(&again, &Op::new(renewing)).unwrap()["fence"], hold["fence"]);
     // The same of one whose agent is proven dead, for whoever asks and whoever takes.
@@ -280,7 +290,10 @@ fn stolen(world: &World) {
     assert_eq!((end.kind.as_str(), &end.data["overrode"]), (kind::LOCK_RELEASED, &json!("a")));
     assert_eq!((grant.kind.as_str(), &grant.data["overrode"]), (kind::LOCK_TAKEN, &json!("a")));
     assert!(grant.sentence().contains("overriding a"));
-    assert_eq!(code_of(world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold)))), "stale_fence");
+    assert_eq!(
+        code_of(world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold).into()))),
+        "stale_fence"
+    );
     assert_eq!(kind_of(world.unlock("a", "deploy", None)), "stale");
     // What is free needs no force, and force does no harm.
     world.lock_with("b", "free", forced).unwrap();
@@ -316,7 +329,7 @@ fn restored(world: &World) {
     let (path, _) = take(world, "b.db");
     assert_eq!(again(world, &path, "safety.db").ended_holds, 2);
     assert_eq!(world.show(&task)["status"], "open");
-    assert_eq!(kind_of(world.lock_with("a", &task, |request| request.fence = Some(fence(&hold)))), "stale");
+    assert_eq!(kind_of(world.lock_with("a", &task, |request| request.fence = Some(fence(&hold).into()))), "stale");
     assert!(fence(&world.lock("b", &task).unwrap()) > 1 << 32);
     world.sound();
 }
@@ -358,7 +371,7 @@ fn random(world: &World) {
         } else {
             world.lock_with(agent, name, |request| {
                 request.ttl_s = Some(dice.within(1, 60));
-                request.fence = shown;
+                request.fence = shown.map(Into::into);
                 request.force = dice.once_in(8);
                 request.renewal = if dice.once_in(2) { Renewal::Runner } else { Renewal::Session };
             })

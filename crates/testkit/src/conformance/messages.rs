@@ -148,7 +148,7 @@ fn refused(world: &World) {
     post(world, "b", about(&task, "how far?")).unwrap();
     assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
     assert_eq!(code_of(world.transfer("a", &task, "unseen")), "unknown_agent");
-    let cancel = cancel::Cancel { task: Some(task.clone().into()), fence: Some(1), ..cancel::Cancel::default() };
+    let cancel = cancel::Cancel { task: Some(task.clone().into()), fence: Some(1.into()), ..cancel::Cancel::default() };
     assert_eq!(code_of(world.run("a", Op::new(cancel))), "stale_fence");
     assert_eq!((look(world, "b").items.len(), world.count("message.ended")), (0, 0));
 }

@@ -305,7 +305,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
             path::longer(p, Some(&checkout), "src/1", "src/2"),
             path::of_tasks(p, &some),
         ))?;
-        path::last_of_task(tx, p, id, (7, "a"))?;
+        path::last_of_task(tx, p, id, (Some(7.into()), &"a".into()))?;
         path::past_of(tx, p, "a7", 1_000)?;
         path::unanchored(tx, p, "agent-1", now)?;
         tx.fetch(lock::live(p, "lock 7"))?;
@@ -349,7 +349,7 @@ fn looked_for(world: &World, ids: &[String]) -> Vec<(Sql, Vec<Value>)> {
         label::set_ready(tx, p, &some, true)?;
         note::newest(tx, p, id, 100)?;
         event::time_at(tx, p, 100)?;
-        shown::put(tx, p, "agent-1", id, 7)?;
+        shown::put(tx, p, "agent-1", id, 7.into())?;
         checkout::forget(tx, p, "h", "/x")?;
         let text = |text: &str| text.to_owned();
         let (host, path, common_path) = (text("h"), text("/y"), text("/z"));

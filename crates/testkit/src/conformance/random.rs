@@ -120,7 +120,7 @@ fn claim_as_shown(world: &World, dice: &Dice, call: &Call, named: &str) {
     let expected = shown.state == State::Ready || mine || (holder_dead && shown.unmet.is_empty());
     assert_eq!(claimed.is_ok(), expected, "{} was shown as {}: {claimed:?}", shown.id, shown.state);
     if let (Ok(claimed), true) = (&claimed, mine) {
-        assert_eq!(claimed["hold"]["fence"], shown.holder.unwrap().fence);
+        assert_eq!(claimed["hold"]["fence"], shown.holder.unwrap().fence.0);
     }
 }
 

@@ -81,19 +81,23 @@ pub(super) fn again(world: &World, path: &Path, safety: &str) -> Restored {
 fn acts(task: &str, given: Option<i64>) -> [Op; 5] {
     let task = || Some(task.to_owned());
     [
-        Op::new(note::Note { task: None, text: "late".into(), fence: given, ..note::Note::default() }),
-        Op::new(done::Done { task: task().map(Into::into), fence: given, ..done::Done::default() }),
+        Op::new(note::Note { task: None, text: "late".into(), fence: given.map(Into::into), ..note::Note::default() }),
+        Op::new(done::Done { task: task().map(Into::into), fence: given.map(Into::into), ..done::Done::default() }),
         Op::new(block::Block {
             task: task().map(Into::into),
             reason: "r".into(),
-            fence: given,
+            fence: given.map(Into::into),
             ..block::Block::default()
         }),
-        Op::new(release::Release { task: task().map(Into::into), fence: given, ..release::Release::default() }),
+        Op::new(release::Release {
+            task: task().map(Into::into),
+            fence: given.map(Into::into),
+            ..release::Release::default()
+        }),
         Op::new(transfer::Transfer {
             task: task().map(Into::into),
             to: "e".into(),
-            fence: given,
+            fence: given.map(Into::into),
             ..transfer::Transfer::default()
         }),
     ]

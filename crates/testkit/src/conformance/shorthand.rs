@@ -112,7 +112,7 @@ impl World {
         for interval in &replay.intervals {
             let hold = self.kernel.show_hold(&call, &interval.hold).unwrap();
             assert_eq!(
-                (hold.fence, hold.holder.as_str(), &hold.subject),
+                (hold.fence.0, hold.holder.as_str(), &hold.subject),
                 (interval.fence, interval.holder.as_str(), &interval.task)
             );
             let is_open = matches!(hold.state.as_str(), "live" | "offered" | "lapsed");
@@ -179,10 +179,27 @@ pub(super) fn acting(task: Option<&str>, fence: Option<i64>, force: bool) -> [Op
     let task = task.map(str::to_owned);
     let reason = String::from("because");
     [
-        Op::new(done::Done { task: task.clone().map(Into::into), fence, force }),
-        Op::new(block::Block { task: task.clone().map(Into::into), reason: reason.clone(), on: None, fence, force }),
-        Op::new(cancel::Cancel { task: task.clone().map(Into::into), reason: reason.clone(), fence, force }),
-        Op::new(release::Release { task: task.map(Into::into), reason, fence, force, ..release::Release::default() }),
+        Op::new(done::Done { task: task.clone().map(Into::into), fence: fence.map(Into::into), force }),
+        Op::new(block::Block {
+            task: task.clone().map(Into::into),
+            reason: reason.clone(),
+            on: None,
+            fence: fence.map(Into::into),
+            force,
+        }),
+        Op::new(cancel::Cancel {
+            task: task.clone().map(Into::into),
+            reason: reason.clone(),
+            fence: fence.map(Into::into),
+            force,
+        }),
+        Op::new(release::Release {
+            task: task.map(Into::into),
+            reason,
+            fence: fence.map(Into::into),
+            force,
+            ..release::Release::default()
+        }),
     ]
 }
 

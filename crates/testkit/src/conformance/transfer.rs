@@ -99,7 +99,7 @@ fn refused(world: &World) {
         assert_eq!(code_of(world.transfer("a", &task, "nobody")), "unknown_agent");
         assert_eq!(code_of(world.transfer("a", &task, "a")), "same_holder");
         let wrong =
-            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: Some(1), force: false };
+            transfer::Transfer { task: Some(task.clone().into()), to: "b".into(), fence: Some(1.into()), force: false };
         assert_eq!(kind_of(world.run("a", Op::new(wrong))), "stale");
     });
     assert_eq!(focus(), before);

@@ -184,7 +184,7 @@ impl Checker {
         let later = Kernel::new(location(store), options).unwrap();
         // One that waits for another again, which was opened anew under its holder, is nobody's to take.
         for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
-            let old = task.holder.as_ref().map_or(0, |holder| holder.fence);
+            let old = task.holder.as_ref().map_or(0, |holder| holder.fence.0);
             let op = Op::new(claim::Claim { task: Some(task.id.clone()), ..claim::Claim::default() });
             let taken = later.run(&call("stranger", &format!("take-{}", task.id), false), &op);
             match taken.map(|reply| serde_json::from_str::<Value>(&reply.body).unwrap()["hold"]["fence"].as_i64()) {

@@ -273,18 +273,20 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
             ttl_s: Some(*ttl_s),
             ..claim::Claim::default()
         }),
-        Ask::Done { task, fence } => {
-            Op::new(done::Done { task: named(task).map(Into::into), fence: *fence, ..done::Done::default() })
-        }
+        Ask::Done { task, fence } => Op::new(done::Done {
+            task: named(task).map(Into::into),
+            fence: fence.map(Into::into),
+            ..done::Done::default()
+        }),
         Ask::Release { task, fence } => Op::new(release::Release {
             task: named(task).map(Into::into),
-            fence: *fence,
+            fence: fence.map(Into::into),
             ..release::Release::default()
         }),
         Ask::Block { task, fence } => Op::new(block::Block {
             task: named(task).map(Into::into),
             reason: "it rains".into(),
-            fence: *fence,
+            fence: fence.map(Into::into),
             ..block::Block::default()
         }),
         Ask::Unblock { task } => Op::new(unblock::Unblock { task: tasks[*task].clone().into() }),
@@ -294,13 +296,13 @@ fn op(ask: &Ask, tasks: &[String], request: &str) -> Op {
         Ask::Transfer { task, to, fence } => Op::new(transfer::Transfer {
             task: named(task).map(Into::into),
             to: agent(*to).into(),
-            fence: *fence,
+            fence: fence.map(Into::into),
             ..transfer::Transfer::default()
         }),
         Ask::Note { task, fence } => Op::new(note::Note {
             task: named(task).map(Into::into),
             text: "seen".into(),
-            fence: *fence,
+            fence: fence.map(Into::into),
             // All of them about the same thing, and no two of them alike: each changes what the one before said.
             memories: vec![remember::Item {
                 text: request.to_owned(),

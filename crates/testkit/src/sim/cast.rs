@@ -127,20 +127,25 @@ impl Cast {
                 name: NAMES[wanted.name as usize % NAMES.len()].to_owned(),
                 ttl_s: wanted.ttl_s,
                 reason: wanted.reason,
-                fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)),
+                fence: wanted.fence.map(|fence| lock_fence(fence, wanted.name, model)).map(Into::into),
                 renewal: if wanted.runner { lock::Renewal::Runner } else { lock::Renewal::Session },
                 wait: wanted.wait,
                 ..lock::Lock::default()
             }),
             Request::ReleaseLock { name, fence, force } => Op::new(release::Release {
                 lock: Some(NAMES[name as usize % NAMES.len()].to_owned()),
-                fence: fence.map(|fence| lock_fence(fence, name, model)),
+                fence: fence.map(|fence| lock_fence(fence, name, model)).map(Into::into),
                 force,
                 ..release::Release::default()
             }),
             Request::ReleasePaths { patterns, fence, force } => {
                 let fence = fence.map(|fence| path_fence(fence, newest(model, agent, patterns.first().copied())));
-                Op::new(release::Release { paths: typed(&patterns), fence, force, ..release::Release::default() })
+                Op::new(release::Release {
+                    paths: typed(&patterns),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..release::Release::default()
+                })
             }
             Request::ReleaseHold { hold, fence, force } => {
                 let of = |fence: Fence| match &hold {
@@ -150,7 +155,12 @@ impl Cast {
                 };
                 let fence = fence.map(of);
                 let hold = Some(self.hold(&hold, model));
-                Op::new(release::Release { hold: hold.map(Into::into), fence, force, ..release::Release::default() })
+                Op::new(release::Release {
+                    hold: hold.map(Into::into),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..release::Release::default()
+                })
             }
             Request::Send { to, about, request, urgent } => Op::new(send::Send {
                 to: to.into_iter().map(Into::into).collect(),
@@ -179,7 +189,14 @@ impl Cast {
                 let memories = memories.iter().map(|item| self.memory(item, agent, about.as_deref())).collect();
                 let artifacts = artifacts.into_iter().map(artifact).collect();
                 let text = "went on".to_owned();
-                Op::new(note::Note { task: task.map(Into::into), text, fence, memories, artifacts, data: None })
+                Op::new(note::Note {
+                    task: task.map(Into::into),
+                    text,
+                    fence: fence.map(Into::into),
+                    memories,
+                    artifacts,
+                    data: None,
+                })
             }
             Request::Remember { items } => {
                 let focus = model.agents.get(agent).map(|agent| agent.focus.clone());
@@ -194,7 +211,7 @@ impl Cast {
             }
             Request::Done { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(done::Done { task: task.map(Into::into), fence, force })
+                Op::new(done::Done { task: task.map(Into::into), fence: fence.map(Into::into), force })
             }
             Request::Block { on, blocker } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
@@ -203,21 +220,36 @@ impl Cast {
                     task: task.map(Into::into),
                     reason: "no way".to_owned(),
                     on: on.map(Into::into),
-                    fence,
+                    fence: fence.map(Into::into),
                     force,
                 })
             }
             Request::Release { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(release::Release { task: task.map(Into::into), fence, force, ..release::Release::default() })
+                Op::new(release::Release {
+                    task: task.map(Into::into),
+                    fence: fence.map(Into::into),
+                    force,
+                    ..release::Release::default()
+                })
             }
             Request::Cancel { on } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(cancel::Cancel { task: task.map(Into::into), reason: "not needed".to_owned(), fence, force })
+                Op::new(cancel::Cancel {
+                    task: task.map(Into::into),
+                    reason: "not needed".to_owned(),
+                    fence: fence.map(Into::into),
+                    force,
+                })
             }
             Request::Transfer { on, to } => {
                 let (task, fence, force) = self.acting(&on, agent, model);
-                Op::new(transfer::Transfer { task: task.map(Into::into), to: to.into(), fence, force })
+                Op::new(transfer::Transfer {
+                    task: task.map(Into::into),
+                    to: to.into(),
+                    fence: fence.map(Into::into),
+                    force,
+                })
             }
             Request::Unblock { task } => Op::new(unblock::Unblock { task: self.id(task).into() }),
             Request::Reopen { task } => Op::new(reopen::Reopen { task: self.id(task).into(), reason: String::new() }),

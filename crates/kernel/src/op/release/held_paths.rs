@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use tenure_core::hold::{Ended, Ending, HoldKind, lapsed};
 use tenure_core::id::{AnyId, CheckoutId, PlaceId, TaskId, or_empty};
+use tenure_core::number::Fence;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
 use tenure_core::{Error, Kind, Result, id};
@@ -183,7 +184,7 @@ pub(super) fn not_held(shown: &str) -> Error {
 }
 
 /// The refusal of a fence that is not that of the hold.
-pub(crate) fn stale_fence(row: &hold::Row, given: Option<i64>) -> Error {
+pub(crate) fn stale_fence(row: &hold::Row, given: Option<Fence>) -> Error {
     let message = format!("the hold on {} has another fence", cut(&row.subject, 120));
     Error::refused(Kind::Stale, "stale_fence", message)
         .entity(&row.id)

@@ -98,7 +98,7 @@ impl Model {
         let live = self.live_lock(turn, &request.name);
         match (live, request.fence) {
             (None, Some(_)) => return Err(LAPSED),
-            (Some(at), Some(fence)) if self.locks[at].fence != fence => return Err(STALE),
+            (Some(at), Some(fence)) if fence != self.locks[at].fence => return Err(STALE),
             // Whether its fence is shown or not.
             (Some(at), _) if self.locks[at].holder == turn.actor && !self.locks[at].place.is_empty() => {
                 return Ok(self.take_offered_lock(turn, at, request));

@@ -100,7 +100,7 @@ impl Model {
     pub(super) fn note(&mut self, turn: &mut Turn<'_>, request: &note::Note) -> Result<Value, Refusal> {
         let id = self.meant(turn, request.task.as_deref())?;
         self.load(turn, &id)?;
-        let late = match self.right(turn, &id, request.fence) {
+        let late = match self.right(turn, &id, request.fence.map(|fence| fence.0)) {
             Ok(right) => right == Right::Late,
             // By id, anyone.
             Err(_) if request.task.is_some() && request.fence.is_none() => false,

@@ -23,12 +23,20 @@ impl Model {
             Known::Claim(request) => self.claim(turn, request),
             Known::Note(request) => self.note(turn, request),
             Known::Done(request) => {
-                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.done(turn, &granted)
             }
             Known::Block(request) => {
-                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.block(turn, &granted, request)
             }
@@ -44,12 +52,20 @@ impl Model {
                         Err(ended) => return Ok(ended),
                     }
                 }
-                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.release(turn, &granted)
             }
             Known::Cancel(request) => {
-                let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+                let on = Acting {
+                    task: request.task.as_deref(),
+                    fence: request.fence.map(|fence| fence.0),
+                    force: request.force,
+                };
                 let granted = self.begin(turn, &on)?;
                 self.cancel(turn, &granted, &request.reason)
             }
@@ -354,7 +370,8 @@ impl Model {
     }
 
     fn transfer(&mut self, turn: &mut Turn<'_>, request: &transfer::Transfer) -> Result<Value, Refusal> {
-        let on = Acting { task: request.task.as_deref(), fence: request.fence, force: request.force };
+        let on =
+            Acting { task: request.task.as_deref(), fence: request.fence.map(|fence| fence.0), force: request.force };
         let granted = self.begin(turn, &on)?;
         if granted.right == Right::Late {
             return Err(LAPSED);
