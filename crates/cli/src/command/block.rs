@@ -22,7 +22,7 @@ pub(super) const SPEC: Spec = Spec {
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
         let on = args.on.as_deref().map(|typed| context.task_id(typed)).transpose()?;
         let request = Block {
-            task: task.map(Into::into),
+            task,
             reason: args.reason,
             on: on.map(Into::into),
             fence: args.acting.fence.map(Into::into),

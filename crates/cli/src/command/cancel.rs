@@ -18,7 +18,7 @@ pub(super) const SPEC: Spec = Spec {
         context.will_write();
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
         let request = Cancel {
-            task: task.map(Into::into),
+            task,
             reason: args.reason.unwrap_or_default(),
             fence: args.acting.fence.map(Into::into),
             force: args.acting.force,

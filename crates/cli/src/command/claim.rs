@@ -22,7 +22,7 @@ pub(super) const SPEC: Spec = Spec {
         let task = args.task.as_deref().map(|typed| context.task_id(typed)).transpose()?;
         // A task that is named is meant, whatever its labels.
         let labels = if task.is_some() { args.labels.label } else { args.labels.or_default(context)? };
-        let request = Claim { task: task.map(Into::into), ttl_s: ttl.map(Span::as_seconds), labels };
+        let request = Claim { task, ttl_s: ttl.map(Span::as_seconds), labels };
         let (answer, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);

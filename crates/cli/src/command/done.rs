@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Acting = read(matches)?;
         context.will_write();
         let task = context.task_id_or_focus(args.task.as_deref())?;
-        let request = Done { task: task.map(Into::into), fence: args.fence.map(Into::into), force: args.force };
+        let request = Done { task, fence: args.fence.map(Into::into), force: args.force };
         let (done, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);

@@ -47,8 +47,7 @@ pub(super) const SPEC: Spec = Spec {
             memories.extend(items(json(given, "the memories are")?)?);
         }
         let artifacts = args.artifact.iter().map(|given| artifact(context, given)).collect::<Result<Vec<_>>>()?;
-        let request =
-            Note { task: task.map(Into::into), text, memories, artifacts, data, fence: args.fence.map(Into::into) };
+        let request = Note { task, text, memories, artifacts, data, fence: args.fence.map(Into::into) };
         let (noted, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);

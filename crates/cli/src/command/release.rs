@@ -73,7 +73,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
                 return Ok(Release { hold: Some(hold.into()), ..Release::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
-                Ok(task) => return Ok(Release { task: Some(task.into()), ..Release::default() }),
+                Ok(task) => return Ok(Release { task: Some(task), ..Release::default() }),
                 Err(error) if error.kind() == Kind::NotFound && !typed.starts_with("t-") => {}
                 Err(error) => return Err(error),
             },

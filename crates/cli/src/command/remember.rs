@@ -27,8 +27,7 @@ pub(super) const SPEC: Spec = Spec {
         let task = args.task.as_deref().map(|typed| context.task_id(typed)).transpose()?;
         let ttl_s = args.ttl.as_deref().map(Span::parse).transpose()?.map(Span::as_seconds);
         let scope = args.scope.map(Scope::reach);
-        let item =
-            Item { text: args.text, key: args.key, kind: args.kind.kind(), scope, task: task.map(Into::into), ttl_s };
+        let item = Item { text: args.text, key: args.key, kind: args.kind.kind(), scope, task, ttl_s };
         let op = Op::new(Remember { items: vec![item] });
         let reply = match args.scope {
             Some(Scope::Global) => {

@@ -17,12 +17,8 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let task = context.task_id_or_focus(args.acting.task.as_deref())?;
-        let request = Transfer {
-            task: task.map(Into::into),
-            to: args.to.into(),
-            fence: args.acting.fence.map(Into::into),
-            force: args.acting.force,
-        };
+        let request =
+            Transfer { task, to: args.to.into(), fence: args.acting.fence.map(Into::into), force: args.acting.force };
         let (answer, reply) = context.answer(request)?;
         if context.out.is_json() {
             context.out.body(&reply.body);

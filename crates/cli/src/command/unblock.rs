@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         context.will_write();
         let task = context.task_id(&args.task)?;
-        let (task, reply) = context.answer(Unblock { task: task.into() })?;
+        let (task, reply) = context.answer(Unblock { task })?;
         print_task(context, "Unblocked", &task, &reply.body);
         Ok(0)
     },

@@ -103,7 +103,7 @@ fn remember(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         key: request.key,
         kind: request.kind.unwrap_or_default(),
         scope: request.scope,
-        task: task.map(Into::into),
+        task,
         ttl_s: request.ttl_s,
     };
     let op = Op::new(op::remember::Remember { items: vec![item] });

@@ -25,7 +25,7 @@ pub(super) const TOOL: Tool = Tool {
         let artifacts = request.files.iter().map(|path| visit.artifact(path)).collect::<Result<_>>()?;
         let memories = request.memories.into_iter().map(Memory::item).collect();
         visit.run(&Op::new(note::Note {
-            task: task.map(Into::into),
+            task,
             text: request.text,
             memories,
             artifacts,

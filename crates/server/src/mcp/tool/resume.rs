@@ -64,7 +64,7 @@ fn resume(visit: &Visit<'_>, request: Request) -> Result<Answer> {
         // A task that is named is meant, whatever its labels. Once it is claimed it is the focus, which resume returns.
         labels = Vec::new();
         let task = Some(visit.task_id(typed)?);
-        let answer = visit.run(&Op::new(claim::Claim { task: task.map(Into::into), ttl_s, labels: Vec::new() }))?;
+        let answer = visit.run(&Op::new(claim::Claim { task, ttl_s, labels: Vec::new() }))?;
         // What a take-over made of the task's paths is known to the claim alone.
         taken = not_again(&parsed::<Claimed>(answer.value)?.lost_paths);
     }
