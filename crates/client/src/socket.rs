@@ -46,8 +46,8 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects, and reads the first line. None where nobody is there, or somebody who does not fit: a client then goes
-    /// direct, at the price of one connect.
+    /// Connects, and reads the first line. None where no server listens, or one that does not fit: the client then uses the
+    /// store itself, at the price of one connect.
     pub fn connect(path: &Path, expected: &Expected, patience: Duration) -> Option<Socket> {
         if !socket_path::is_own_socket(path) {
             return None;

@@ -31,7 +31,7 @@ fn fits(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= PATH_MAX
 }
 
-/// Whether a socket is there that this user alone can speak to, and nobody else can have made.
+/// Whether a socket is there that only this user can connect to, and only this user can have made.
 pub fn is_own_socket(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|meta| {
         meta.file_type().is_socket() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0

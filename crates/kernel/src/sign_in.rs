@@ -21,8 +21,8 @@ pub struct SignedIn {
 }
 
 impl Kernel {
-    /// Whose token has this hash, and what it may, at the time of the snapshot. `None` for a token that never was, is over,
-    /// was revoked, or is of somebody who is disabled: nobody is told which. An error is no answer, and no access.
+    /// Whose token has this hash, and what it may, at the time of the snapshot. `None` for a token that never was, is over or
+    /// was revoked, or whose principal is disabled; the caller is not told which. An error is no answer, and no access.
     pub fn who_is(&self, hash: &str) -> Result<Option<Grants>> {
         access::hash(hash)?;
         self.of_store(|tx, now| {

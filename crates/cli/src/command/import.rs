@@ -32,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             ));
         }
         if args.dry_run {
-            let imported = context.ask(&ImportPlan(request.clone()))?;
+            let imported = context.ask(&ImportPlan(request))?;
             if context.out.is_json() {
                 context.out.data(&imported);
             } else {

@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         let labels = args.labels.or_default(context)?;
-        let next = context.ask_who_holds(&Next { labels: labels.clone() })?;
+        let next = context.ask_who_holds(&Next { labels })?;
         if context.out.is_json() {
             context.out.data(&next);
             return Ok(0);

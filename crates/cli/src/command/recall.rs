@@ -17,7 +17,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         let (words, limit) = (args.words.join(" "), super::list::limit(args.limit)?);
         let filter = Memories { limit, cursor: args.cursor, ..args.which.filter(context)? };
-        let page = context.ask(&Recall { question: words, filter: filter.clone() })?;
+        let page = context.ask(&Recall { question: words, filter })?;
         memory::print(context, &page, "Nothing of that is remembered.");
         Ok(0)
     },

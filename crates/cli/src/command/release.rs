@@ -125,7 +125,7 @@ fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
     let holder = Some(context.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
-    let held = context.ask(&Holds { filter: filter.clone(), limit: LIMIT_MAX, cursor: None })?.items;
+    let held = context.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;
     let case = if typed.fold_case { Case::Folded } else { Case::Kept };
     let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;
     let within =

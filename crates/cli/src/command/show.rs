@@ -9,8 +9,7 @@ use tenure_core::{Result, id};
 use tenure_kernel::query::graph::Graph;
 use tenure_kernel::query::holds::{Filter, Holds};
 use tenure_kernel::query::lock_of::LockOf;
-use tenure_kernel::query::look_up::Found;
-use tenure_kernel::query::look_up::LookUp;
+use tenure_kernel::query::look_up::{Found, LookUp};
 use tenure_kernel::query::memory::Memory;
 use tenure_kernel::shape::{Hold, Place};
 
@@ -107,7 +106,7 @@ fn show(context: &Context<'_>, what: &OsString) -> Result<u8> {
         }
         Thing::Path(typed, unknown) => {
             let filter = Filter { paths: typed.paths, fold_case: typed.fold_case, ..Filter::default() };
-            let page = context.ask_who_holds(&Holds { filter: filter.clone(), limit: 50, cursor: None })?;
+            let page = context.ask_who_holds(&Holds { filter, limit: 50, cursor: None })?;
             match unknown {
                 Some(error) if page.items.is_empty() => return Err(error),
                 _ if out.is_json() => out.data(&page),

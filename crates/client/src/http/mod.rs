@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long the one try may take that is made of a server which was given up before.
 const ONCE: Duration = Duration::from_secs(1);
 
-/// How long a connection is kept open that nobody uses.
+/// How long an unused connection is kept open.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// Connections that stay open from one request to the next, for a process that makes many.

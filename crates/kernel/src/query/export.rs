@@ -125,8 +125,8 @@ fn everything(tx: &mut dyn Tx, scene: &Scene<'_>, with_log: bool, sink: &mut dyn
 /// No count of a task comes near this.
 const COUNT_MAX: i64 = 1 << 53;
 
-/// Reads everything of a project as an export would: a row that makes no sense is found here, and not by whoever needs
-/// it later.
+/// Reads everything of a project as an export would: a row that makes no sense is found here, and not when it is needed
+/// later.
 pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     for page in task::whole::order(tx, project)?.chunks(PAGE) {
         for task in whole(tx, project, page)? {
@@ -146,7 +146,7 @@ pub(crate) fn read_through(tx: &mut dyn Tx, project: &str) -> Result<()> {
     log(tx, project, &mut Nowhere).map(|_| ())
 }
 
-/// A sink for lines that nobody reads.
+/// A sink for lines that are not read.
 struct Nowhere;
 
 impl Sink for Nowhere {

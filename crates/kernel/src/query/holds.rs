@@ -200,7 +200,7 @@ fn sorted(mut found: Vec<hold::Row>, begin: &(Time, String)) -> Vec<hold::Row> {
     found
 }
 
-/// The live holds that have a file in common with some patterns, whoever has them: those of the project, and those of
+/// The live holds of all agents that have a file in common with some patterns: those of the project, and those of
 /// others whose checkouts lie around the asker's or inside it.
 fn meeting(tx: &mut dyn Tx, scene: &Scene<'_>, patterns: &[Pattern]) -> Result<(Vec<hold::Row>, Vec<Nested>)> {
     let here = check::here(tx, scene)?;

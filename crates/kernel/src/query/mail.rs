@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::shape::{Inbox, Message, Overdue};
 
-/// Beyond this nobody counts what is new.
+/// Most new messages that are counted.
 const COUNT_MAX: usize = 1_000;
 
 /// New mail, as much as is offered at once.
@@ -27,7 +27,7 @@ pub(crate) struct Unread {
     pub(crate) cursors: Option<delivery::Row>,
 }
 
-/// Looks at the mail of an agent that nobody has confirmed as shown: one look at the store.
+/// Reads the mail of an agent that was not confirmed as shown: one look at the store.
 pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<Unread> {
     let (cursors, rows) =
         tx.fetch((delivery::get(project, agent), mail::unread(project, agent, limit.saturating_add(1))))?;
@@ -48,7 +48,7 @@ pub(crate) fn look(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) ->
 }
 
 impl Unread {
-    /// As it is shown by whoever only looks.
+    /// As a query shows it.
     pub(crate) fn seen(self) -> Inbox {
         let Unread { items, total, more, .. } = self;
         Inbox { items, total, more, next: None, offered: None, acked: Vec::new() }
@@ -61,7 +61,7 @@ impl Unread {
     }
 }
 
-/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for whoever only says so.
+/// The first of the new mail of an agent, in order, and how much there is (at most 1,001): for callers that only mention it.
 pub(crate) fn unread(tx: &mut dyn Tx, project: &str, agent: &str, limit: usize) -> Result<(Vec<Message>, usize)> {
     let found = look(tx, project, agent, limit)?;
     let total = found.total.and_then(|total| usize::try_from(total).ok()).unwrap_or(COUNT_MAX + 1);

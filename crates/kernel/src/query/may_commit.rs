@@ -65,7 +65,7 @@ pub(super) struct Look {
     pub(super) held: Vec<(hold::Row, Pattern)>,
     /// Holds of checkouts around this one that count, each with the files that are in it.
     around: Vec<(Nested, Vec<String>)>,
-    /// Own holds that are over and that nobody has ended yet.
+    /// Own holds that are over and that no write has ended yet.
     over: Vec<hold::Row>,
 }
 

@@ -58,8 +58,8 @@ impl Query for MayPush {
     }
 }
 
-/// The commits that are in somebody's way. What somebody holds in all checkouts nobody else pushes. What somebody holds in
-/// this one was committed past the guard if that happened while it was held; a commit from before is nobody's loss.
+/// The commits that are in another holder's way. A file that is held in all checkouts is pushed by its holder alone. A file
+/// that is held in this one was committed past the guard if it was committed while it was held; earlier commits are fine.
 fn late(tx: &mut dyn Tx, scene: &Scene<'_>, commits: &[Made], fold_case: bool) -> Result<Vec<Late>> {
     let all: BTreeSet<&String> = commits.iter().flat_map(|commit| &commit.paths).collect();
     let all: Vec<String> = all.into_iter().cloned().collect();

@@ -27,9 +27,9 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// For somebody who asks.
+    /// For a caller that asks.
     pub(crate) const ASKED: Effort = Effort { words: 32, having: 2_000 };
-    /// For a brief, which nobody should wait for: a project with 10,000 memories costs no more than one with 1,000.
+    /// For a brief, which must be quick: a project with 10,000 memories costs no more than one with 1,000.
     pub(crate) const BRIEF: Effort = Effort { words: 16, having: 100 };
 }
 

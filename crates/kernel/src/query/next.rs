@@ -85,7 +85,7 @@ pub(crate) fn next(tx: &mut dyn Tx, scene: &Scene<'_>, labels: &[String]) -> Res
     Ok(shape::Next { task, rule: by, reason: reason(by, priority, lapsed_from.as_deref()) })
 }
 
-/// Agents that the next write will mark as gone: what is reserved for them counts as reserved for nobody.
+/// Agents that the next write will mark as gone: what is reserved for them counts as free.
 pub(crate) fn gone_agents(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Vec<String>> {
     let quiet: Time = scene.now - rule::TASK_TTL;
     let rows = tx.fetch(agent::due(scene.project_id(), quiet, scene.now))?;

@@ -61,7 +61,7 @@ fn session_of(tx: &mut dyn Tx, scene: &Scene<'_>, asked: &SessionOf) -> Result<W
             return Ok(Whose::Agent(agent.to_owned()));
         }
     }
-    // Two tools and no process that tells which is the inner one: nobody.
+    // With two tools, and no process that tells which is the inner one, the session is unknown.
     let [(tool, Some(id))] = tools.as_slice() else { return Ok(Whose::Unknown) };
     let of_id = tx.fetch(session::of_id(project, tool, id))?;
     let of_id = sessions::visible(tx, scene.call, project, of_id)?;

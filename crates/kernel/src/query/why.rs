@@ -141,7 +141,7 @@ pub(super) fn tell(
     Ok(Story { subject: subject.to_owned(), story, more, forgotten })
 }
 
-/// That a hold has lapsed, where nobody has written that down yet: a write would find it over.
+/// That a hold has lapsed, where no event says so yet: a write would find it over.
 pub(super) fn over(scene: &Scene<'_>, row: &hold::Row) -> Option<Sentence> {
     let is_over = row.ended_at.0 == 0 && (lapsed(scene.now, row.expires_at) || scene.died(row));
     is_over.then(|| {

@@ -112,7 +112,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
-            // Mail about it is nobody else's, and commits are told below.
+            // Mail about it is private, and commits are told below.
             if event.kind == COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }

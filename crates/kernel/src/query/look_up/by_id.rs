@@ -48,7 +48,7 @@ pub(in crate::query) fn beginning(
     match sort {
         id::Sort::Place => place::beginning(tx, project, prefix, 11),
         id::Sort::Note => note::beginning(tx, project, prefix, 11),
-        // What is nobody's business is not there.
+        // Only messages that the caller wrote or received are found.
         id::Sort::Message => message::beginning(tx, project, prefix, &scene.call.actor.name, 11),
         id::Sort::Checkout => {
             let all = scene.checkouts(tx)?;
@@ -81,7 +81,7 @@ fn get_note(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<note::Row
     found.ok_or_else(|| id::unknown(named, id::Sort::Note))
 }
 
-/// A message as one of its own sees it: its author, or somebody who got it.
+/// A message as its author or a recipient sees it.
 pub(in crate::query) fn show_message(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Message> {
     let me = &scene.call.actor.name;
     let unknown = || id::unknown(named, id::Sort::Message);
