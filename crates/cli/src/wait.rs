@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::line::CALL;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold};
+use tenure_kernel::query::turn;
 use tenure_kernel::shape::{Reserved, Turn};
 use tenure_kernel::{Op, Reply, RequestId};
 use tenure_store::{Bell, OsEntropy};
@@ -55,13 +56,13 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
         let mut looked = renewed;
         let mut before: Option<Turn> = None;
         loop {
-            let turn = outlast(left, || context.ask(|kernel, call| kernel.turn(call, place, before.as_ref())))?;
+            let turn = outlast(left, || context.ask(&turn::Turn { place: place.into(), before: before.clone() }))?;
             if turn.state != "waiting" || renewed.elapsed() >= RENEW {
                 break;
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                let found = outlast(left, || context.ask(|kernel, call| Ok(context.dead(kernel, call))))?;
+                let found = outlast(left, || context.ask_with(|client, call| Ok(context.dead(client, call))))?;
                 // The dead that stand in nobody's way stay where they are: each is a reason to ask again only once.
                 let anew = found.iter().any(|proof| !dead.contains(proof));
                 dead = found;
@@ -77,8 +78,8 @@ pub(crate) fn until_held(context: &Context<'_>, op: &Op, limit: Duration) -> Res
                 return waits(&last)?.map_or(Ok(last), |answer| Err(still_waiting(&answer)));
             }
             let most = left.min(RENEW.saturating_sub(renewed.elapsed())).max(Duration::from_millis(1));
-            context.ask(|reach, call| {
-                reach.pause(call, place, &mut bell.borrow_mut(), most);
+            context.ask_with(|client, call| {
+                client.pause(call, place, &mut bell.borrow_mut(), most);
                 Ok(())
             })?;
             before = Some(turn);

@@ -51,7 +51,7 @@ pub enum Context {
 }
 
 /// A session as the store knows it.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Seen {
     /// The tool's process, with an empty host where unknown.
     pub process: Process,
@@ -180,7 +180,7 @@ pub fn nearest<'a>(above: &[Above<'a>], session: Option<&str>) -> Option<&'a str
 }
 
 /// Whose a command is.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
     /// Nothing tells.

@@ -10,7 +10,8 @@ use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
-use crate::op::Erased;
+use crate::op::{Domain, Erased};
+use crate::query::Query;
 use crate::unit::{Unit, people_only};
 
 /// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
@@ -70,9 +71,21 @@ pub(crate) fn admit(call: &Call, op: &dyn Erased) -> Result<()> {
     }
 }
 
-/// Lets a query through if its principal sees this project at all. Which role a query needs beyond that is in
-/// [`crate::query::role::query_needs`], and its door asks there: the kernel does not know queries by name.
-pub(crate) fn admit_query(call: &Call) -> Result<()> {
+/// Lets a query through if its principal may ask it in this project. A query that is about no project in particular shows
+/// only what its principal may see.
+pub(crate) fn admit_query<Q: Query>(call: &Call) -> Result<()> {
+    match &call.actor.principal {
+        Some(grants) if Q::DOMAIN != Domain::Anywhere => {
+            let project = call.project.key.as_str();
+            grants.check(project, Q::NAME, Q::ACCESS.needed(project)).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets a reader through whose principal sees this project at all. The role that a query needs is checked before, by
+/// [`admit_query`].
+pub(crate) fn admit_reader(call: &Call) -> Result<()> {
     match &call.actor.principal {
         None => Ok(()),
         Some(grants) => {

@@ -106,6 +106,11 @@ impl Call {
         Call::new(project::whole_store(), Actor::named(actor), entropy)
     }
 
+    /// The same call about the whole store, which is in no checkout.
+    pub fn about_store(&self) -> Call {
+        Call { project: project::whole_store(), checkout: None, ..self.clone() }
+    }
+
     /// Checks a call that another process made. A door in this process makes calls out of what it found out itself, and
     /// the kernel relies on that.
     pub fn check(&self) -> Result<()> {

@@ -318,14 +318,14 @@ impl Kernel {
         Ok(Verdict::Commit(()))
     }
 
-    /// Runs a query over one snapshot; see [`crate::query`].
-    pub(crate) fn ask<T>(
+    /// Reads one snapshot for a query, as an actor that the caller may be; see [`crate::query`].
+    pub(crate) fn in_snapshot<T>(
         &self,
         call: &Call,
         body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,
     ) -> Result<T> {
-        access::admit_query(call)?;
-        self.ask_anywhere(call, |tx, scene| {
+        access::admit_reader(call)?;
+        self.in_snapshot_anywhere(call, |tx, scene| {
             if access::owner_of(call).is_some() {
                 let known = tx.fetch(agent::get(scene.project_id(), &call.actor.name))?;
                 access::own(tx, call, known.as_ref(), Doing::Query)?;
@@ -334,8 +334,8 @@ impl Kernel {
         })
     }
 
-    /// Runs a query that is about no project in particular: it shows by itself only what its principal may see.
-    pub(crate) fn ask_anywhere<T>(
+    /// The same for a query that is about no project in particular: it shows by itself only what its principal may see.
+    pub(crate) fn in_snapshot_anywhere<T>(
         &self,
         call: &Call,
         body: impl Fn(&mut dyn Tx, &crate::query::Scene<'_>) -> Result<T>,

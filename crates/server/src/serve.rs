@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tenure_client::socket_path;
+use tenure_client::wire::{Hello, VERSION};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_store::Location;
@@ -17,9 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::http::{self, Limits, Proxies, Server};
 use crate::log::Log;
-use crate::reach::place;
 use crate::socket::{Listening, Served};
-use crate::wire::{Hello, VERSION};
 
 /// How often it looks whether something is due, beside what ops settle on their own.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -106,7 +106,7 @@ impl Running {
                 store: identity.id,
                 incarnation: identity.incarnation,
                 file: match kernel.store().location() {
-                    Location::File(path) => place::file_identity(path),
+                    Location::File(path) => socket_path::file_identity(path),
                     Location::Memory | Location::Postgres(_) => None,
                 },
             }),

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
+use tenure_client::wire::{self, Asked, Hello, NOT_RUN};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::Reply;
 use tokio::net::{UnixListener, UnixStream};
@@ -24,7 +25,6 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::http::Server;
 use crate::shares::Part;
-use crate::wire::{self, Asked, Hello, NOT_RUN};
 
 /// Most connections at once; more wait in the kernel's line.
 const CONNECTIONS: usize = 1_024;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tenure_core::{Error, Result, Span, Time};
 use tenure_kernel::op::{add, block, cancel, claim, done, note, release};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
@@ -249,7 +250,8 @@ impl World {
 
     /// A task as `show` answers it, as JSON.
     pub fn show(&self, task: &str) -> Value {
-        serde_json::to_value(self.kernel.show(&self.call("person:ann"), task).unwrap()).unwrap()
+        serde_json::to_value(self.kernel.ask(&self.call("person:ann"), &query::show::Show { id: task.into() }).unwrap())
+            .unwrap()
     }
 
     /// All events, oldest first, read page by page.
@@ -257,8 +259,8 @@ impl World {
         let mut since = log::Since::Number(0);
         let mut all = Vec::new();
         loop {
-            let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-            let page = match self.kernel.log(&self.call("person:ann"), &filter) {
+            let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+            let page = match self.kernel.ask(&self.call("person:ann"), &filter) {
                 // Where the oldest are gone, all there is begins after them.
                 Err(error) if error.code() == "stale_cursor" && all.is_empty() => {
                     since = log::Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
@@ -281,7 +283,7 @@ impl World {
 
     /// The number of the newest event.
     pub fn last_event(&self) -> i64 {
-        self.kernel.status(&self.call("person:ann")).unwrap().last_event
+        self.kernel.ask(&self.call("person:ann"), &query::status::Status {}).unwrap().last_event
     }
 }
 

@@ -301,8 +301,8 @@ fn events(kernel: &Kernel, project: &str) -> tenure_core::Result<Vec<Event>> {
     let mut all: Vec<Event> = Vec::new();
     loop {
         let since = Some(log::Since::Number(all.last().map_or(0, |event| event.number)));
-        let filter = log::Filter { since, limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call(project, "person:ann"), &filter)?;
+        let filter = log::Log { since, limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call(project, "person:ann"), &filter)?;
         if page.items.is_empty() {
             return Ok(all);
         }

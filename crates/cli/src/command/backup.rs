@@ -58,7 +58,7 @@ fn to_file(context: &Context<'_>, path: &Path, force: bool) -> Result<u8> {
     };
     may_write(path, existing, &context.place()?.store).map_err(hinted)?;
     let taken = context
-        .ask(|reach, call| reach.kernel("`backup`")?.backup(call, path, existing, &progress(context, "copied")))
+        .ask_with(|client, call| client.kernel("`backup`")?.backup(call, path, existing, &progress(context, "copied")))
         .map_err(hinted)?;
     let report = describe(&path.display().to_string(), &taken);
     if context.out.is_json() {
@@ -81,8 +81,8 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
     refuse_closed()?;
     let scratch = Scratch::new(context.env)?;
     let path = scratch.file("backup.db");
-    let taken = context.ask(|reach, call| {
-        reach.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(context, "copied"))
+    let taken = context.ask_with(|client, call| {
+        client.kernel("`backup`")?.backup(call, &path, Existing::Replace, &progress(context, "copied"))
     })?;
     match stream(scratch, &path) {
         Ok(()) => {

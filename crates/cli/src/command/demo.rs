@@ -9,6 +9,7 @@ use clap::Args as _;
 use serde_json::json;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::{add_many, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Condition, Kernel, RequestId};
@@ -133,7 +134,7 @@ fn work(file: &Path, name: &str) -> Result<u8> {
         let request = claim::Claim { ttl_s: Some(TTL_S), ..claim::Claim::default() };
         let claimed = kernel.execute(&call(name), &request)?.read()?;
         let Some(task) = claimed.task else {
-            let overview = kernel.status(&call(name))?;
+            let overview = kernel.ask(&call(name), &query::status::Status {})?;
             if overview.ready + overview.waiting + overview.started == 0 {
                 return Ok(0);
             }
@@ -190,7 +191,7 @@ fn run(context: &Context<'_>, args: &Args) -> Result<u8> {
     let mut shown = 0;
     loop {
         std::thread::sleep(Duration::from_millis(20));
-        let overview = kernel.status(&call("person:demo"))?;
+        let overview = kernel.ask(&call("person:demo"), &query::status::Status {})?;
         let done = usize::try_from(overview.done).unwrap_or(0);
         if done / 20 > shown && done < args.tasks {
             shown = done / 20;
@@ -246,7 +247,7 @@ struct Victim {
 /// Kills a worker that holds a task, if one does right now. It is stopped first, so that it cannot finish between the
 /// look and the blow.
 fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
-    let holds = kernel.holds(&call("person:demo"), None, 50, None)?;
+    let holds = kernel.ask(&call("person:demo"), &query::holds::Holds::of(None, 50))?;
     for hold in holds.items {
         let Some(child) = fleet.0.get_mut(&hold.holder) else { continue };
         let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -254,7 +255,7 @@ fn kill_one(kernel: &Kernel, fleet: &mut Fleet) -> Result<Option<Victim>> {
         if rustix::process::kill_process(pid, rustix::process::Signal::STOP).is_err() {
             continue;
         }
-        let still = kernel.show_hold(&call("person:demo"), &hold.id)?;
+        let still = kernel.ask(&call("person:demo"), &query::show_hold::ShowHold { id: hold.id.clone() })?;
         if still.state == "live" {
             let _ = child.kill();
             let _ = child.wait();
@@ -285,8 +286,8 @@ fn events(kernel: &Kernel) -> Result<Vec<Event>> {
     let mut all = Vec::new();
     let mut since = log::Since::Number(0);
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call("person:demo"), &filter)?;
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call("person:demo"), &filter)?;
         all.extend(page.items);
         match page.next {
             Some(next) => since = log::Since::Cursor(next),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::op::import::{BYTES_MAX, Import};
+use tenure_kernel::query::import_plan::ImportPlan;
 use tenure_kernel::shape::export::Imported;
 
 use super::{Group, Spec, read};
@@ -31,7 +32,7 @@ pub(super) const SPEC: Spec = Spec {
             ));
         }
         if args.dry_run {
-            let imported = context.ask(|reach, call| reach.import_plan(call, &request))?;
+            let imported = context.ask(&ImportPlan(request))?;
             if context.out.is_json() {
                 context.out.data(&imported);
             } else {

@@ -4,6 +4,8 @@ use clap::Args as _;
 use tenure_core::Result;
 use tenure_core::message::Urgency;
 use tenure_kernel::op::inbox;
+use tenure_kernel::query::mail::Mail;
+use tenure_kernel::query::message_id::MessageId;
 use tenure_kernel::shape::{Inbox, Message};
 
 use super::{Group, Spec, read};
@@ -20,7 +22,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |context, matches| {
         let args: Args = read(matches)?;
         if args.peek {
-            let found = context.ask(|reach, call| reach.mail(call, args.limit))?;
+            let found = context.ask(&Mail { limit: args.limit })?;
             if context.out.is_json() {
                 context.out.data(&found);
             } else {
@@ -29,7 +31,7 @@ pub(super) const SPEC: Spec = Spec {
             return Ok(0);
         }
         context.will_write();
-        let ack = args.ack.iter().map(|typed| context.ask(|reach, call| reach.message_id(call, typed)));
+        let ack = args.ack.iter().map(|typed| context.ask(&MessageId { typed: typed.into() }));
         let request = inbox::Inbox { limit: args.limit, ack: ack.collect::<Result<_>>()? };
         let (found, reply) = context.answer(request)?;
         if context.out.is_json() {

@@ -3,7 +3,7 @@
 use clap::{Args as _, ValueEnum};
 use tenure_core::task::State;
 use tenure_core::{Error, Result, name};
-use tenure_kernel::query::list::Filter;
+use tenure_kernel::query::list::List;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
         let labels = args.labels.or_default(context)?;
         let mut states: Vec<State> = args.state.iter().flat_map(|wanted| wanted.states()).copied().collect();
         states.dedup();
-        let filter = Filter {
+        let filter = List {
             states,
             all: args.all,
             labels,
@@ -30,7 +30,7 @@ pub(super) const SPEC: Spec = Spec {
             limit: args.page.limit()?,
             cursor: args.page.cursor,
         };
-        let page = context.ask_who_holds(|reach, call| reach.list(call, &filter))?;
+        let page = context.ask_who_holds(&filter)?;
         if context.out.is_json() {
             context.out.data(&page);
         } else {

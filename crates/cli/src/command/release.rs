@@ -8,7 +8,9 @@ use tenure_core::text::{cut, shell_word};
 use tenure_core::{Error, Kind, Result, id};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
-use tenure_kernel::query::holds::Filter;
+use tenure_kernel::query::any_id::AnyId;
+use tenure_kernel::query::holds::{Filter, Holds};
+use tenure_kernel::query::lock_of::LockOf;
 use tenure_kernel::shape::{Hold, Released};
 
 use super::{Group, Spec, print_task, read};
@@ -65,7 +67,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
                 return Ok(Release { hold: Some(typed.to_owned()), ..Release::default() });
             }
             Some(typed) if typed.starts_with("h-") && id::is_prefix(typed) => {
-                let hold = context.ask(|reach, call| reach.any_id(call, typed))?;
+                let hold = context.ask(&AnyId { typed: typed.into() })?;
                 return Ok(Release { hold: Some(hold), ..Release::default() });
             }
             Some(typed) if !typed.is_empty() && id::is_prefix(typed) => match context.task_id(typed) {
@@ -80,7 +82,7 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
     // Paths first: they say in which checkout the command is.
     let paths = typed::read(context, what);
     let lock = match what {
-        [only] => only.to_str().map(|name| context.ask(|reach, call| reach.lock_of(call, name))).transpose()?.flatten(),
+        [only] => only.to_str().map(|name| context.ask(&LockOf { name: name.into() })).transpose()?.flatten(),
         _ => None,
     };
     if let Some(lock) = lock {
@@ -123,7 +125,7 @@ fn holds_some(context: &Context<'_>, typed: &Typed) -> Result<(bool, bool)> {
     let holder = Some(context.caller()?.name);
     let (paths, fold_case) = (typed.paths.clone(), typed.fold_case);
     let filter = Filter { holder, kind: Some("path".to_owned()), paths, fold_case };
-    let held = context.ask(|kernel, call| kernel.holds_where(call, &filter, LIMIT_MAX, None))?.items;
+    let held = context.ask(&Holds { filter, limit: LIMIT_MAX, cursor: None })?.items;
     let case = if typed.fold_case { Case::Folded } else { Case::Kept };
     let asked = typed.paths.iter().map(|path| Pattern::parse(path, case)).collect::<Result<Vec<_>>>()?;
     let within =

@@ -7,7 +7,8 @@ use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
 use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::send::Send;
-use tenure_kernel::query::check::Question;
+use tenure_kernel::query::check::Check;
+use tenure_kernel::query::lock_of::LockOf;
 use tenure_kernel::shape::Recipient;
 
 use super::thing::{self, Thing};
@@ -60,13 +61,11 @@ pub(super) const SPEC: Spec = Spec {
 fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
     let blockers = match thing::find(context, typed)? {
         Thing::Id(id) | Thing::Memory(id) => return Ok(id),
-        Thing::Lock(name) => {
-            context.ask(|reach, call| reach.lock_of(call, &name))?.map(|hold| hold.id).into_iter().collect()
-        }
+        Thing::Lock(name) => context.ask(&LockOf { name: name.clone() })?.map(|hold| hold.id).into_iter().collect(),
         Thing::Path(typed, _) => {
             let (fold_case, paths) = (typed.fold_case, typed.with_targets());
-            let question = Question { paths, fold_case, ..Question::default() };
-            let found = context.ask_who_holds(|reach, call| reach.check(call, &question))?;
+            let question = Check { paths, fold_case, ..Check::default() };
+            let found = context.ask_who_holds(&question)?;
             found.blockers.into_iter().filter(|found| found.state == "held").map(|found| found.id).collect::<Vec<_>>()
         }
     };

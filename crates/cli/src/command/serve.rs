@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use clap::Args as _;
 use serde_json::json;
+use tenure_client::socket_path as sockets;
 use tenure_core::access::{EVERY_PROJECT, Role};
 use tenure_core::{Error, Kind, Result, Stage};
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{login_offer, member_set};
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_server::log::Log;
-use tenure_server::reach::place as sockets;
 use tenure_server::serve::{Reloaded, Settings, Snapshot, serve};
 use tenure_store::{Clock as _, Location, OsEntropy, SystemClock};
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args as _;
 use serde_json::{Value, json};
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Op, op};
 
 use super::{Agreement, Group, Spec, confirm, read};
@@ -238,7 +239,7 @@ impl Job<'_> {
             return Ok(false);
         }
         self.context.will_write();
-        Ok(!self.context.ask(|reach, call| reach.switched_on(call))?)
+        Ok(!self.context.ask(&SwitchedOn {})?)
     }
 
     fn confirm(&self, changes: &[Change], switch_on: bool, yes: bool) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use clap::Args as _;
 use tenure_core::Result;
+use tenure_kernel::query::status::Status;
 use tenure_kernel::shape::{Hindered, Overview};
-use tenure_server::reach::Reach;
 
 use super::{Group, Spec, read};
 use crate::context::Context;
@@ -36,7 +36,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 fn look(context: &Context<'_>) -> Result<Overview> {
-    let overview = context.ask_who_holds(Reach::status)?;
+    let overview = context.ask_who_holds(&Status {})?;
     Ok(Overview { guards: guard::here(context.env, overview.guards), ..overview })
 }
 

@@ -12,7 +12,8 @@ use tenure_core::pattern::Pattern;
 use tenure_core::session::Start;
 use tenure_core::{Error, Result, name};
 use tenure_kernel::op::{guard as op, release, tool_used};
-use tenure_kernel::query::session::{Depth, Standing};
+use tenure_kernel::query::in_the_way::InTheWay;
+use tenure_kernel::query::standing::{Depth, HookContext};
 use tenure_kernel::shape::Guarded;
 use tenure_kernel::{Call, Evidence, Op};
 
@@ -203,10 +204,9 @@ fn take(door: &Door<'_>, agent: &str, paths: Vec<String>, fold_case: bool, first
 /// The refusal of files that others are seen to hold or to wait for, where they could not be taken for another reason;
 /// else that reason.
 fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, error: Error) -> Error {
+    let query = InTheWay { files: paths.to_vec(), fold_case };
     let look = |dead: &[Evidence]| {
-        door.ask(agent, |reach, call| {
-            reach.in_the_way(&Call { proven_dead: dead.to_vec(), ..call.clone() }, paths, fold_case)
-        })
+        door.ask(agent, |client, call| client.ask(&Call { proven_dead: dead.to_vec(), ..call.clone() }, &query))
     };
     match look(&[]) {
         Ok(None) => error.detail("nobody_seen", true),
@@ -255,7 +255,7 @@ fn leave_out(door: &Door<'_>, files: &mut Vec<(String, File)>) -> Result<()> {
 
 /// Says that a file is held in another checkout too, if that is news and the session hears it now; else it hears it with
 /// its next prompt.
-fn tell(door: &Door<'_>, standing: &Standing, guarded: &Guarded) -> Result<Option<String>> {
+fn tell(door: &Door<'_>, standing: &HookContext, guarded: &Guarded) -> Result<Option<String>> {
     let told_at = standing.mine.as_ref().map_or(tenure_core::Time(0), |mine| mine.told_at);
     if !door.tool.hears_before || door.sub_agent.is_some() {
         return Ok(None);

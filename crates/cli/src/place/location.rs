@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tenure_client::Address;
 use tenure_core::{Error, Kind, Result, Stage, text};
-use tenure_server::reach::Address;
 
 use crate::env::Env;
 

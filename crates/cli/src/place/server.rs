@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tenure_client::{Address, token as check};
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_server::reach::{Address, token as check};
 
 use super::StoreFrom;
 use crate::env::Env;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -82,6 +83,33 @@ impl<'de> Deserialize<'de> for Error {
             retryable: whole.retryable,
             source: whole.cause.map(Into::into),
         })))
+    }
+}
+
+impl JsonSchema for Error {
+    fn schema_name() -> Cow<'static, str> {
+        "Error".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "required": ["code", "kind", "stage", "message", "retryable"],
+            "properties": {
+                "code": { "type": "string" },
+                "kind": { "type": "string" },
+                "stage": { "type": "string" },
+                "message": { "type": "string" },
+                "entity": { "type": ["string", "null"] },
+                "who": { "type": ["string", "null"] },
+                "tries": { "type": "array", "items": { "type": "string" } },
+                "person": { "type": ["string", "null"] },
+                "hint": { "type": ["string", "null"] },
+                "details": { "type": "object" },
+                "retryable": { "type": "boolean" },
+                "cause": { "type": ["string", "null"] },
+            },
+        })
     }
 }
 

@@ -232,16 +232,14 @@ fn instant(given: &str) -> Result<Time> {
     }
 }
 
-impl Kernel {
-    /// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
-    pub fn import_plan(&self, call: &Call, request: &Import) -> Result<Imported> {
-        let batch = request.batch()?;
-        self.ask(call, |tx, scene| {
-            let plan = plan::make(tx, scene.project_id(), &batch)?;
-            let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
-            Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
-        })
-    }
+/// What an import would do. It is decided as by the op, over one snapshot, and changes nothing.
+pub(crate) fn plan_only(kernel: &Kernel, call: &Call, request: &Import) -> Result<Imported> {
+    let batch = request.batch()?;
+    kernel.in_snapshot(call, |tx, scene| {
+        let plan = plan::make(tx, scene.project_id(), &batch)?;
+        let agents = plan.strangers(tx, scene.project_id(), &call.actor.name)?.len();
+        Ok(Imported { dry_run: true, ..plan.summary(&batch, agents) })
+    })
 }
 
 impl Operation for Import {

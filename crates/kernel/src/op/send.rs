@@ -8,7 +8,7 @@ use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id, mess
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};
-use crate::query::ids::sort;
+use crate::query::any_id::sort;
 use crate::shape;
 use crate::unit::Unit;
 

@@ -6,6 +6,7 @@ use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
 use tenure_store::table::event;
 use tenure_store::{Tx, Within};
 
+use super::query::{Access, Query, Role};
 use super::{PAGE_BYTES, Scene, bad_cursor, limit};
 use crate::call::Call;
 use crate::kernel::Kernel;
@@ -18,15 +19,15 @@ pub enum Since {
     /// After a number.
     Number(i64),
     /// At or after an instant.
-    Time(#[schemars(with = "String")] Time),
+    Time(Time),
     /// After a cursor that an earlier page gave.
     Cursor(String),
 }
 
-/// Which events.
+/// A page of events, oldest first inside it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Filter {
+pub struct Log {
     /// About this subject or hold.
     pub subject: Option<String>,
     /// By this agent.
@@ -40,27 +41,32 @@ pub struct Filter {
     pub limit: usize,
 }
 
-impl Kernel {
-    /// A page of events, oldest first inside it.
-    pub fn log(&self, call: &Call, filter: &Filter) -> Result<Page<Event>> {
-        limit(filter.limit)?;
-        filter.agent.as_deref().map(name::check).transpose()?;
+impl Query for Log {
+    const NAME: &'static str = "log";
+    const ABOUT: &'static str = "Events by number";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access { project: Some(Role::Viewer), store: Some(Role::Admin) };
+    type Answer = Page<Event>;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Page<Event>> {
+        limit(self.limit)?;
+        self.agent.as_deref().map(name::check).transpose()?;
         // A subject may be anything that events are about; no event is about this.
-        if let Some(subject) = filter.subject.as_deref().filter(|subject| subject.contains('\0')) {
+        if let Some(subject) = self.subject.as_deref().filter(|subject| subject.contains('\0')) {
             return Err(id::unknown(subject, id::Sort::Task));
         }
-        if let Some(kind) = filter.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
             return Err(Error::usage(
                 "unknown_kind",
                 format!("`{}` is not a kind of event", tenure_core::text::excerpt(kind)),
             )
             .hint(format!("The kinds are {}.", words::kind::ALL.join(", "))));
         }
-        self.ask(call, |tx, scene| page(tx, scene, filter))
+        kernel.in_snapshot(call, |tx, scene| page(tx, scene, self))
     }
 }
 
-fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Filter) -> Result<Page<Event>> {
+fn page(tx: &mut dyn Tx, scene: &Scene<'_>, filter: &Log) -> Result<Page<Event>> {
     let (project, me) = (scene.project_id(), scene.call.actor.name.as_str());
     let (first, last) = scene.project.map_or((1, 0), |project| (project.first_event, project.last_event));
     let subject = filter.subject.clone().unwrap_or_default();

@@ -1,13 +1,16 @@
-//! `status`: why nothing, or what, is happening.
+//! `status`: what is happening and what is stuck.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tenure_core::choice::{Counts, Rank, nothing};
-use tenure_core::task::{State, Status};
+use tenure_core::task::{self as rules, State};
 use tenure_core::{Result, Span, hold as rule};
 use tenure_store::Tx;
 use tenure_store::table::{agent, dep, hold, path, task};
 
 use super::Scene;
-use super::list::{Filter, select};
+use super::list::{List, select};
+use super::query::{Access, Query, Role};
 use crate::call::Call;
 use crate::kernel::Kernel;
 use crate::op::claim;
@@ -16,10 +19,20 @@ use crate::shape::{Guards, Hindered, Overview, span};
 /// How many of each are listed.
 const FIRST: usize = 10;
 
-impl Kernel {
-    /// The state of the project at a glance.
-    pub fn status(&self, call: &Call) -> Result<Overview> {
-        self.ask(call, status)
+/// The state of the project at a glance.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Status {}
+
+impl Query for Status {
+    const NAME: &'static str = "status";
+    const ABOUT: &'static str = "The project at a glance";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Overview;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Overview> {
+        kernel.in_snapshot(call, status)
     }
 }
 
@@ -39,11 +52,11 @@ pub(crate) fn counts(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Counts> {
         return Ok(counts);
     }
     for full in task::get_many(tx, &project.id, &lapsed)? {
-        if full.task.status != Status::Started {
+        if full.task.status != rules::Status::Started {
             continue;
         }
         counts.held -= 1;
-        match tenure_core::task::view(Status::Started, full.task.unmet, full.task.cancelled_deps, false).1 {
+        match rules::view(rules::Status::Started, full.task.unmet, full.task.cancelled_deps, false).1 {
             State::Ready => counts.ready += 1,
             State::Stuck => counts.stuck += 1,
             _ => counts.waiting += 1,
@@ -58,7 +71,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
     let (mut held, mut next_expiry) = hold::summary(tx, project, scene.now, &scene.dead)?;
     let start = Rank { priority: -1, number: -1, id: String::new() };
     let first = |tx: &mut dyn Tx, state: State| {
-        select(tx, scene, &Filter { states: vec![state], ..Filter::default() }, &start, FIRST)
+        select(tx, scene, &List { states: vec![state], ..List::default() }, &start, FIRST)
     };
     let blocked = first(tx, State::Blocked)?;
     let stuck = first(tx, State::Stuck)?;
@@ -135,7 +148,7 @@ fn blocked_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Ve
         .iter()
         .map(|full| {
             let on = full.task.blocked_on.as_str();
-            let gone = known.iter().any(|(id, status)| id == on && *status == Status::Done);
+            let gone = known.iter().any(|(id, status)| id == on && *status == rules::Status::Done);
             let by = match on {
                 "" => full.task.reason.clone(),
                 on => format!("{on}: {}", full.task.reason),
@@ -153,7 +166,7 @@ fn stuck_by(tx: &mut dyn Tx, project: &str, tasks: &[task::Full]) -> Result<Vec<
         .map(|full| {
             let cancelled: Vec<&str> = edges
                 .iter()
-                .filter(|edge| edge.task == full.task.id && edge.status == Status::Cancelled)
+                .filter(|edge| edge.task == full.task.id && edge.status == rules::Status::Cancelled)
                 .map(|edge| edge.after.as_str())
                 .collect();
             let by = format!("{} cancelled", cancelled.join(", "));

@@ -1,7 +1,9 @@
-//! `why PATH`: who held or changed a path, when, for which task, and with which commits.
+//! `why_path`: who held or changed a path, when, for which task, and with which commits.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
@@ -10,7 +12,8 @@ use tenure_store::Tx;
 use tenure_store::table::{event, hold, note, path, touched};
 
 use super::Scene;
-use super::check::{self, Question};
+use super::check;
+use super::query::{Access, Query, Role};
 use super::why::{LONGEST, over, sentence};
 use crate::call::Call;
 use crate::kernel::Kernel;
@@ -31,14 +34,33 @@ const NOTES: usize = 50;
 /// The event that says that files were committed.
 const COMMITTED: &str = "path.committed";
 
-impl Kernel {
-    /// The story of one path or pattern, in all checkouts.
-    pub fn why_path(&self, call: &Call, question: &Question) -> Result<Story> {
-        let patterns = paths::read(&question.paths, question.fold_case)?;
+/// The story of one path or pattern, in all checkouts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WhyPath {
+    /// The one pattern, relative to the top of the checkout.
+    pub paths: Vec<String>,
+    /// As for `check`; a story does not depend on it.
+    pub shared: bool,
+    /// As for `check`; a story does not depend on it.
+    pub all_checkouts: bool,
+    /// Whether the checkout's file system does not tell `A` from `a`.
+    pub fold_case: bool,
+}
+
+impl Query for WhyPath {
+    const NAME: &'static str = "why_path";
+    const ABOUT: &'static str = "The story of one path or pattern";
+    const PUBLIC: bool = true;
+    const ACCESS: Access = Access::project(Role::Viewer);
+    type Answer = Story;
+
+    fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
+        let patterns = paths::read(&self.paths, self.fold_case)?;
         let [pattern] = patterns.as_slice() else {
             return Err(tenure_core::Error::usage("one_path", "a story is about one path").hint("Ask for each."));
         };
-        self.ask(call, |tx, scene| tell(tx, scene, pattern))
+        kernel.in_snapshot(call, |tx, scene| tell(tx, scene, pattern))
     }
 }
 
@@ -90,7 +112,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         let filter = event::Filter { hold: row.id.clone(), ..event::Filter::default() };
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
-            // Mail about it is nobody else's, and commits are told below.
+            // Mail about it is private, and commits are told below.
             if event.kind == COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }

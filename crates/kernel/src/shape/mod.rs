@@ -27,7 +27,7 @@ pub use guards::{Elsewhere, Guarded, Guards};
 pub use memory::{Memory, Outcome, Remembered, RememberedItem};
 pub use message::{Ended, Inbox, Message, Overdue, Recipient, Sent};
 pub use place::{Place, Turn};
-pub use project::{Forgotten, Joined, SwitchedOn};
+pub use project::{Forgotten, Joined, ProjectName, SwitchedOn};
 pub use report::{Agent, Event, Fired, Hindered, Note, Overview, Project, Sentence, Shown, Story, span};
 pub use resumed::{Brief, Confirmed, News, Offered, Resumed};
 pub use session::{LeftBehind, SessionEnded, SessionStarted, ToolUsed};

@@ -8,6 +8,7 @@ use tenure_core::access::{self, Grants, Role};
 use tenure_core::{Error, Kind, Result, Stage, text};
 use tenure_kernel::access as secret;
 use tenure_kernel::op::access_denied;
+use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::{Actor, Call, Checkout, Door, Op, RequestId, Tree, Trust};
 use tenure_store::OsEntropy;
 use tenure_store::table::project;
@@ -209,9 +210,10 @@ impl Server {
             };
         }
         let (call, name) = (self.call(caller, project::whole_store(), None)?, named.to_owned());
-        let found = self.blocking(move |kernel| kernel.project_called(&call, &name, false)).await;
+        let found =
+            self.blocking(move |kernel| kernel.ask(&call, &ProjectCalled { name, also_forgotten: false })).await;
         let found = match found {
-            Ok(found) => found,
+            Ok(found) => found.into(),
             // One that several are called is told to those only who may see one of them.
             Err(error) if error.code() == "ambiguous_project" => {
                 let keys = error.get("candidates").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();

@@ -8,12 +8,10 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderValue, Response, header};
-use tenure_core::access::Role;
 use tenure_core::{Error, Result, Time};
-use tenure_kernel::query::asked;
-use tenure_kernel::query::log::Since;
-use tenure_kernel::query::role;
-use tenure_kernel::{Call, Query};
+use tenure_kernel::query::log::{Log, Since};
+use tenure_kernel::query::turn::Turn;
+use tenure_kernel::{AnyQuery, Call, Query};
 use tokio::sync::mpsc;
 
 use super::door::{Asked, Caller};
@@ -46,9 +44,8 @@ pub(super) async fn stream(State(server): Shared, caller: Caller, query: RawQuer
     let mut calls = Vec::new();
     for name in &named {
         let project = server.project(&caller, name, false).await?;
-        server
-            .allow(&caller, &project.key, "log", role::query_needs("log", &project.key).or(Some(Role::Admin)))
-            .await?;
+        // Before the caller takes the place of a listener; the kernel checks the role with each page.
+        server.allow(&caller, &project.key, Log::NAME, Log::ACCESS.needed(&project.key)).await?;
         let mut call = server.call(&caller, project, None)?;
         call.checkout = None;
         calls.push(call);
@@ -201,9 +198,9 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         return Err(Error::usage("bad_parameter", "the address names no place in the waiting line").into());
     }
     let project = server.project(&caller, &project_named(&asked, &given, &caller)?, false).await?;
-    server.allow(&caller, &project.key, "turn", role::query_needs("turn", &project.key)).await?;
+    server.allow(&caller, &project.key, Turn::NAME, Turn::ACCESS.needed(&project.key)).await?;
     let call = server.call(&caller, project, None)?;
-    let question = Query::Turn(asked::AtPlace { place, before: None });
+    let question = AnyQuery::new(Turn { place, before: None });
     let _listener = server.doors.listen(&caller.grants.principal)?;
     server.stays(&parts);
     let ends = tokio::time::Instant::now() + WAIT.min(server.limits().time / 2);
@@ -215,7 +212,7 @@ pub(super) async fn wait(State(server): Shared, caller: Caller, query: RawQuery,
         rounds.borrow_and_update();
         let (call, question) = (call.clone(), question.clone());
         let key = call.project.key.clone();
-        let answered = server.blocking(move |kernel| kernel.answer(&call, &question)).await;
+        let answered = server.blocking(move |kernel| question.ask(kernel, &call)).await;
         let body = server.noted(&caller, "turn", &key, answered).await?;
         let changed = first.as_ref().is_some_and(|first| *first != body);
         let served = !body.contains("\"state\":\"waiting\"");

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
+use tenure_client::wire::{self, Hello};
 use tenure_core::access::{self, Role};
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::{Call, Door, Query, Reply};
-use tenure_store::table::project;
+use tenure_kernel::query::project_called::ProjectCalled;
+use tenure_kernel::query::projects::Projects;
+use tenure_kernel::{Call, Door, Reply};
 
 use super::door::Caller;
 use super::unsent::Question;
 use super::{Answer, Inside, Server, Shared, body, json, problem};
-use crate::wire::{self, Hello};
 
 /// `GET /api/v1/hello`: which store this is, for a client that pins it. It is no secret, and opens nothing.
 pub(super) async fn hello(State(server): Shared) -> Answer {
@@ -74,20 +75,17 @@ impl Server {
                 let run = self.run_as(caller, call, op);
                 tokio::time::timeout(patience, run).await.unwrap_or_else(|_| Err(too_late()))
             }
-            wire::Asked::Query(Query::Projects(page)) => {
-                let found = self.projects_of(caller, call, page.limit, page.cursor).await?;
-                Ok(Reply { body: found, replayed: false })
-            }
-            wire::Asked::Query(Query::ProjectCalled(asked)) if !asked.name.contains('\0') => {
-                // Asked from anywhere: about the project the caller stands in, nothing is told.
-                let call = Call { project: project::whole_store(), checkout: None, ..call };
-                let name = asked.name.clone();
-                let found = self.blocking(move |kernel| kernel.answer(&call, &Query::ProjectCalled(asked))).await;
-                let body = self.noted(caller, "find a project", &name, found).await?;
-                Ok(Reply { body, replayed: false })
-            }
             wire::Asked::Query(query) => {
-                let body = self.ask_as(caller, call, query).await?;
+                let body = if let Some(Projects { limit, cursor }) = query.get() {
+                    self.projects_of(caller, call, *limit, cursor.clone()).await?
+                } else if let Some(ProjectCalled { name, .. }) = query.get() {
+                    // It may be asked from anywhere: nothing is told about the project of the call.
+                    let (call, name) = (call.about_store(), name.clone());
+                    let found = self.answer_to(call, query).await;
+                    self.noted(caller, "find a project", &name, found).await?
+                } else {
+                    self.ask_as(caller, call, query).await?
+                };
                 Ok(Reply { body, replayed: false })
             }
         }

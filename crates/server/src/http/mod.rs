@@ -40,8 +40,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, Response, StatusCode, header, request};
 use tenure_core::{Error, Kind, Result, Stage};
-use tenure_kernel::query::role;
-use tenure_kernel::{Call, Kernel, Op, Query, Reply};
+use tenure_kernel::query::export::Export;
+use tenure_kernel::{AnyQuery, Call, Kernel, Op, Reply};
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use self::door::Caller;
@@ -159,22 +159,21 @@ impl Server {
         self.noted(caller, what, &project, outcome).await
     }
 
-    /// Asks a query for somebody, as far as its role allows.
-    pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: Query) -> Result<String> {
+    /// Asks a query for a caller. The kernel checks the caller's role; a denial is written down.
+    pub(crate) async fn ask_as(&self, caller: &Caller, call: Call, query: AnyQuery) -> Result<String> {
         let (what, project) = (query.name(), call.project.key.clone());
         let caller = &*caller.acting_as(&call.actor.name);
-        self.allow(caller, &project, what, role::query_needs(what, &project)).await?;
         let outcome = self.answer_to(call, query).await;
         self.noted(caller, what, &project, outcome).await
     }
 
     /// The answer to a query.
-    pub(crate) async fn answer_to(&self, call: Call, query: Query) -> Result<String> {
-        let _turn = match query {
-            Query::Export(_) => self.exports.acquire().await.ok(),
-            _ => None,
+    pub(crate) async fn answer_to(&self, call: Call, query: AnyQuery) -> Result<String> {
+        let _turn = match query.get::<Export>() {
+            Some(_) => self.exports.acquire().await.ok(),
+            None => None,
         };
-        self.blocking(move |kernel| kernel.answer(&call, &query)).await
+        self.blocking(move |kernel| query.ask(kernel, &call)).await
     }
 
     /// When a request that comes now is given up.

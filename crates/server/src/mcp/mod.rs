@@ -17,7 +17,7 @@ use tenure_core::{Error, Kind, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use connection::Connection;
-pub use desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
+pub use desk::{Ask, Defaults, Desk, OnPaths, Thread, Who};
 
 /// What a client is told about the server as a whole.
 pub const INSTRUCTIONS: &str = "Tenure keeps the tasks that agents share in this repository. Start with `resume`: it \

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use rusqlite::Connection;
 use tenure_core::{Kind, Result};
 use tenure_kernel::op::{add, claim, done};
+use tenure_kernel::query;
 use tenure_kernel::{Call, Kernel, Op, RequestId};
 use tenure_store::Location;
 use tenure_store::copy::Existing;
@@ -265,5 +266,5 @@ fn under_load(world: &World) {
     for event in after {
         assert!(event.hold.is_some() && event.data["late"] != true, "an old holder passed: {event:?}");
     }
-    assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());
+    assert!(world.kernel.ask(&world.call("a"), &query::health::Health {}).unwrap().wrong_counters.is_empty());
 }

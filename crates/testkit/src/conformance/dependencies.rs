@@ -4,6 +4,7 @@ use serde_json::json;
 use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::{add, add_many};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{taken, words};
@@ -141,7 +142,7 @@ fn cancelled_dependency(world: &World) {
     assert_eq!(world.done("p", &other).unwrap()["unlocked"], json!([]));
     assert_eq!(state(world, &second), "stuck");
     assert_eq!(world.in_state(State::Stuck), [second.as_str()]);
-    let status = world.kernel.status(&world.call("p")).unwrap();
+    let status = world.kernel.ask(&world.call("p"), &query::status::Status {}).unwrap();
     assert_eq!((status.stuck, status.waiting, status.ready), (1, 1, 0));
     assert_eq!(status.stuck_by[0].by, format!("{first} cancelled"));
     let error = refusal(world.unchanged(&second, || world.claim("a", &second)));
@@ -267,7 +268,7 @@ fn graph(world: &World) {
     let c = world.add_after("c", &[&b]);
     let aside = world.add_after("aside", &[&a]);
     world.add("alone");
-    let graph = world.kernel.graph(&world.call("p"), &b).unwrap();
+    let graph = world.kernel.ask(&world.call("p"), &query::graph::Graph { id: b.clone() }).unwrap();
     let mut tasks: Vec<String> = graph.tasks.into_iter().map(|task| task.id).collect();
     tasks.sort();
     let mut expected = vec![a.clone(), b.clone(), c.clone()];

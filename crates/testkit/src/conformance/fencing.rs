@@ -4,6 +4,7 @@ use serde_json::json;
 use tenure_core::Span;
 use tenure_kernel::Op;
 use tenure_kernel::op::{done, note, transfer};
+use tenure_kernel::query;
 
 use super::Case;
 use super::shorthand::{acting, claiming, fence, note_in_focus};
@@ -197,7 +198,7 @@ fn force(world: &World) {
         assert_eq!(ended.data["overrode"], "a", "{name}");
         assert_eq!(ended.actor, "person:ann");
         assert!(ended.sentence().contains("overriding a"), "{}", ended.sentence());
-        let row = world.kernel.show_hold(&world.call("a"), hold).unwrap();
+        let row = world.kernel.ask(&world.call("a"), &query::show_hold::ShowHold { id: hold.into() }).unwrap();
         assert_eq!(row.state, "forced");
         assert_eq!(world.focus("a"), None, "{name}: what was taken away is not in focus");
         // The override is newer than the fence it ended.

@@ -6,6 +6,7 @@ use tenure_core::event::kind;
 use tenure_core::task::Status;
 use tenure_kernel::Op;
 use tenure_kernel::op::import::Import;
+use tenure_kernel::query;
 use tenure_kernel::shape::export::{Note, Task};
 
 use super::Case;
@@ -107,7 +108,7 @@ fn one_bad_line(world: &World) {
         }
     }
     bad_notes(world, &exists);
-    assert_eq!(world.kernel.status(&world.call("z")).unwrap().ready, 1);
+    assert_eq!(world.kernel.ask(&world.call("z"), &query::status::Status {}).unwrap().ready, 1);
     world.sound();
 }
 
@@ -193,7 +194,10 @@ fn differs(world: &World) {
     assert!(error.message().ends_with("and 6 more"));
     let changed = Note { late: true, ..note("n-00000", &id(0)) };
     assert!(refusal(import(world, Vec::new(), vec![changed])).message().contains("n-00000 (late)"));
-    assert_eq!(kind_of(world.kernel.show(&world.call("z"), "t-zzzzz").map(|_| ())), "not_found");
+    assert_eq!(
+        kind_of(world.kernel.ask(&world.call("z"), &query::show::Show { id: "t-zzzzz".into() }).map(|_| ())),
+        "not_found"
+    );
     world.sound();
 }
 
@@ -219,14 +223,21 @@ fn dry_run(world: &World) {
     let before = dump(&world.kernel);
     let mut wanted = Import::parse(&exported(world, true)).unwrap();
     wanted.tasks.push(Task { assignee: Some("unseen".into()), ..task("t-zzzzz") });
-    let plan = world.kernel.import_plan(&world.call("nobody-knows-me"), &wanted).unwrap();
+    let plan =
+        world.kernel.ask(&world.call("nobody-knows-me"), &query::import_plan::ImportPlan(wanted.clone())).unwrap();
     assert_eq!((plan.tasks, plan.notes, plan.agents, plan.dry_run), (1, 0, 1, true));
     assert_eq!(plan.events_left_out, wanted.events);
     assert_eq!(plan.unchanged + 1, wanted.tasks.len());
     wanted.tasks[0].title = "other".into();
-    assert_eq!(code_of(world.kernel.import_plan(&world.call("a"), &wanted)), "import_differs");
+    assert_eq!(
+        code_of(world.kernel.ask(&world.call("a"), &query::import_plan::ImportPlan(wanted.clone()))),
+        "import_differs"
+    );
     wanted.tasks[0].title = String::new();
-    assert_eq!(code_of(world.kernel.import_plan(&world.call("a"), &wanted)), "title_empty");
+    assert_eq!(
+        code_of(world.kernel.ask(&world.call("a"), &query::import_plan::ImportPlan(wanted.clone()))),
+        "title_empty"
+    );
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
 }
 

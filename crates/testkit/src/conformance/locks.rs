@@ -6,6 +6,7 @@ use tenure_core::session::Start;
 use tenure_core::{Result, Span};
 use tenure_kernel::op::lock::{self, Renewal};
 use tenure_kernel::op::{release, reserve, send};
+use tenure_kernel::query;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::{Call, Op};
 
@@ -53,7 +54,10 @@ impl World {
 
     fn locks(&self) -> Vec<(String, String)> {
         let filter = Filter { kind: Some("name".into()), ..Filter::default() };
-        let page = self.kernel.holds_where(&self.call("person:ann"), &filter, 100, None).unwrap();
+        let page = self
+            .kernel
+            .ask(&self.call("person:ann"), &query::holds::Holds { filter: filter.clone(), limit: 100, cursor: None })
+            .unwrap();
         page.items.into_iter().map(|hold| (hold.subject, hold.holder)).collect()
     }
 }
@@ -257,9 +261,9 @@ fn runners_outlive(world: &World) {
     world.lock_with("a", "deploy", runner).unwrap();
     let knowing = world.call_knowing_dead("b", &["a"]);
     assert_eq!(code_of(world.run_call(&knowing, &Op::new(taking("deploy")))), "lock_held");
-    let seen = world.kernel.holds(&knowing, None, 10, None).unwrap().items;
+    let seen = world.kernel.ask(&knowing, &query::holds::Holds::of(None, 10)).unwrap().items;
     assert_eq!(seen.iter().filter(|hold| hold.kind == "name" && hold.state == "live").count(), 2);
-    assert_eq!(world.kernel.status(&knowing).unwrap().held, 2);
+    assert_eq!(world.kernel.ask(&knowing, &query::status::Status {}).unwrap().held, 2);
     world.advance(Span::seconds(60));
     world.run("b", Op::new(taking("build"))).unwrap();
     world.sound();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::Stage;
 use tenure_kernel::op::note;
+use tenure_kernel::query;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, Sql, Verdict};
@@ -148,8 +149,8 @@ fn hidden_schema(world: &World) {
     let stranger = open(&format!("postgres://{login}:x@{place}"));
     let call = world.call("a");
     for error in [
-        refusal(stranger.status(&call)),
-        refusal(stranger.show(&call, &task)),
+        refusal(stranger.ask(&call, &query::status::Status {})),
+        refusal(stranger.ask(&call, &query::show::Show { id: task.clone() })),
         refusal(stranger.run(&call, &claiming(&task))),
         refusal(stranger.store().identity()),
         refusal(stranger.store().create()),
@@ -177,7 +178,7 @@ fn ungranted_table(world: &World) {
     let (_, place) = url.split_once("://").and_then(|(_, rest)| rest.split_once('@')).unwrap();
     let reader = open(&format!("postgres://{login}:x@{place}"));
     let call = world.call("a");
-    reader.show(&call, &task).unwrap();
+    reader.ask(&call, &query::show::Show { id: task.clone() }).unwrap();
     let error = refusal(reader.run(&call, &claiming(&task)));
     assert_eq!((error.kind().as_str(), error.code()), ("storage", "not_writable"));
     let advice = error.advice().unwrap_or_default();
@@ -241,7 +242,7 @@ fn not_there(world: &World) {
     };
     let kernel = open(&format!("postgres://u:secret@127.0.0.1:{port}/d"));
     for error in [
-        refusal(kernel.status(&world.call("a"))),
+        refusal(kernel.ask(&world.call("a"), &query::status::Status {})),
         refusal(kernel.run(&world.call("a"), &claiming("t-1"))),
         refusal(kernel.store().identity()),
     ] {
@@ -257,7 +258,7 @@ fn never_answers(world: &World) {
     for tls in ["disable", "require"] {
         let kernel = open(&format!("postgres://u@127.0.0.1:{port}/d?connect_timeout=1&sslmode={tls}"));
         let begun = Instant::now();
-        let error = refusal(kernel.status(&world.call("a")));
+        let error = refusal(kernel.ask(&world.call("a"), &query::status::Status {}));
         assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "unreachable", true));
         assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     }
@@ -281,7 +282,7 @@ fn answering(bytes: &'static [u8]) -> u16 {
 
 fn is_refused(world: &World, port: u16, mode: &str) {
     let kernel = open(&format!("postgres://u@127.0.0.1:{port}/d?sslmode={mode}"));
-    let error = refusal(kernel.status(&world.call("a")));
+    let error = refusal(kernel.ask(&world.call("a"), &query::status::Status {}));
     assert_eq!(
         (error.kind().as_str(), error.code(), error.retryable()),
         ("storage", "tls_refused", false),

@@ -5,6 +5,7 @@ use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
+use tenure_kernel::query;
 use tenure_kernel::shape::Message;
 
 use super::Case;
@@ -100,7 +101,11 @@ fn ends_by_lapse(world: &World) {
     world.claim_for("a", &task, 60).unwrap();
     post(world, "b", about(&task, "how far?")).unwrap();
     world.advance(Span::seconds(60));
-    assert_eq!(world.kernel.mail(&world.call("b"), None).unwrap().items.len(), 0, "queries settle nothing");
+    assert_eq!(
+        world.kernel.ask(&world.call("b"), &query::mail::Mail { limit: None }).unwrap().items.len(),
+        0,
+        "queries settle nothing"
+    );
     // Whoever comes first settles it, a refused op too.
     assert_eq!(code_of(world.done("c", "t-00000")), "not_found");
     assert_eq!(told(&look(world, "b").items), ("ending", "how far?", "expired", "a"));
@@ -224,7 +229,7 @@ fn overdue(world: &World) {
     let quick = ask(tenure_core::message::Urgency::Urgent);
     post(world, "b", to(&["a"], "asks for nothing")).unwrap();
     let late = || {
-        let status = world.kernel.status(&world.call("c")).unwrap();
+        let status = world.kernel.ask(&world.call("c"), &query::status::Status {}).unwrap();
         assert!(!json!(status).to_string().contains("secret"), "what it says is for its recipients");
         status.overdue.into_iter().map(|open| open.id).collect::<Vec<_>>()
     };

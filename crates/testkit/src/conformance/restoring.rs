@@ -8,7 +8,8 @@ use tenure_core::number::{GAP, Point};
 use tenure_core::{Error, Kind, Result, Span};
 use tenure_kernel::backup::Taken;
 use tenure_kernel::op::{add, block, claim, done, edit, note, release, transfer};
-use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::query;
+use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::restore::{Ledger, Replace, Restored};
 use tenure_kernel::{Call, Kernel, Op};
 use tenure_store::Clock;
@@ -147,7 +148,7 @@ fn clock_ahead(world: &World) {
         raw::tamper(&path, &format!("UPDATE project SET last_time = last_time + {ahead}"));
         let restored = again(&world, &path, safety);
         assert_eq!(restored.projects, 1);
-        let before = world.kernel.last_time(&world.call("a")).unwrap();
+        let before = world.kernel.ask(&world.call("a"), &query::last_time::LastTime {}).unwrap();
         let clock = world.kernel.store().read("", |_, entered| Ok(entered.clock)).unwrap();
         assert!(before.0 - clock.0 <= 60_000_000, "{ahead}: {before} is far ahead of {clock}");
         world.claim_for("a", &task, 60).unwrap();
@@ -160,7 +161,7 @@ fn never_back(world: &World) {
     let (path, _) = take(world, "b.db");
     world.advance(Span::hours(1));
     world.add("two");
-    let used = world.kernel.last_time(&world.call("a")).unwrap();
+    let used = world.kernel.ask(&world.call("a"), &query::last_time::LastTime {}).unwrap();
     world.advance(Span(-Span::seconds(30).0));
     again(world, &path, "safety.db");
     let number = restored_number(world);
@@ -191,7 +192,7 @@ fn senseless_rows(world: &World) {
     }
     // What doctor asks finds the same in a store.
     raw::both(&world.kernel, "UPDATE event SET data = 'not json' WHERE number = 3");
-    assert_eq!(code_of(world.kernel.read_through(&world.call("a"))), "corrupt_store");
+    assert_eq!(code_of(world.kernel.ask(&world.call("a"), &query::read_through::ReadThrough {})), "corrupt_store");
 }
 
 fn inside_the_gap(world: &World) {
@@ -201,8 +202,8 @@ fn inside_the_gap(world: &World) {
     let seen = world.last_event();
     again(world, &path, "safety.db");
     let since = |number| {
-        let filter = Filter { since: Some(Since::Number(number)), limit: 10, ..Filter::default() };
-        world.kernel.log(&world.call("a"), &filter)
+        let filter = Log { since: Some(Since::Number(number)), limit: 10, ..Log::default() };
+        world.kernel.ask(&world.call("a"), &filter)
     };
     for number in [seen, 100_000] {
         assert_eq!(code_of(since(number)), "stale_cursor", "{number}");
@@ -231,14 +232,14 @@ fn fences_rise(world: &World) {
         highest = world.last_event();
         // The count is that of the events there are.
         assert_eq!(
-            world.kernel.log(&world.call("a"), &Filter { limit: 1, ..Filter::default() }).unwrap().total,
+            world.kernel.ask(&world.call("a"), &Log { limit: 1, ..Log::default() }).unwrap().total,
             Some(world.events().len() as i64)
         );
         world.sound();
     }
     // Ids do not grow with the jump: nothing was issued for the numbers in between.
     assert_eq!(world.note("a", &task, "x").unwrap()["id"].as_str().unwrap().len(), "n-00000".len());
-    assert!(world.kernel.health(&world.call("a")).unwrap().wrong_counters.is_empty());
+    assert!(world.kernel.ask(&world.call("a"), &query::health::Health {}).unwrap().wrong_counters.is_empty());
 }
 
 /// Restores a backup into a new, empty place under another clock, and lets the store issue `more` numbers before it is lost.
@@ -313,7 +314,7 @@ fn recorded_before_the_commit(world: &World) {
         restore_by(&other, &other.kernel, "person:ann", &path, None, ledger)
     };
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(restoring)).is_err());
-    assert!(!other.kernel.switched_on(&other.call("a")).unwrap(), "nothing was committed");
+    assert!(!other.kernel.ask(&other.call("a"), &query::switched_on::SwitchedOn {}).unwrap(), "nothing was committed");
     restore(&other, &other.kernel, "person:ann", &path, None).unwrap();
     other.sound();
 }
@@ -340,7 +341,7 @@ fn lost_projects(world: &World) {
             let fence = claimed(&other, key);
             assert!(fence > *highest, "{key}: {fence} was handed out before {highest}");
             *highest = fence + 1_000_000;
-            let page = other.kernel.log(&at(&other, key), &Filter { limit: 10, ..Filter::default() }).unwrap();
+            let page = other.kernel.ask(&at(&other, key), &Log { limit: 10, ..Log::default() }).unwrap();
             assert_eq!((page.items.len(), page.total), (4, Some(4)), "its log is whole");
         }
         other.sound();
@@ -349,7 +350,7 @@ fn lost_projects(world: &World) {
 
 fn cursors_are_stale(world: &World) {
     let task = world.add("one");
-    let read = |since| world.kernel.log(&world.call("a"), &Filter { since, limit: 2, ..Filter::default() });
+    let read = |since| world.kernel.ask(&world.call("a"), &Log { since, limit: 2, ..Log::default() });
     let forward = read(Some(Since::Number(0))).unwrap();
     let back = read(None).unwrap().next.unwrap();
     let (path, _) = take(world, "b.db");
@@ -368,7 +369,7 @@ fn cursors_are_stale(world: &World) {
     // By time, over the gap.
     let all = world
         .kernel
-        .log(&world.call("a"), &Filter { since: Some(Since::Time(TestClock::START)), limit: 100, ..Filter::default() });
+        .ask(&world.call("a"), &Log { since: Some(Since::Time(TestClock::START)), limit: 100, ..Log::default() });
     assert_eq!(all.unwrap().items.len(), world.events().len());
 }
 
@@ -463,10 +464,10 @@ fn newer_projects(world: &World) {
     let old = fence(&serde_json::from_str(&claimed.body).unwrap());
     again(world, &path, "safety.db");
     let later = call(&world.call("a"));
-    assert!(!world.kernel.switched_on(&later).unwrap());
+    assert!(!world.kernel.ask(&later, &query::switched_on::SwitchedOn {}).unwrap());
     run(&add()).unwrap();
     let claimed = run(&Op::new(claim::Claim::default())).unwrap();
     assert!(fence(&serde_json::from_str(&claimed.body).unwrap()) > old, "its numbers are not handed out again");
-    let page = world.kernel.log(&later, &Filter { since: None, limit: 10, ..Filter::default() }).unwrap();
+    let page = world.kernel.ask(&later, &Log { since: None, limit: 10, ..Log::default() }).unwrap();
     assert_eq!((page.items.len(), page.total), (4, Some(4)));
 }

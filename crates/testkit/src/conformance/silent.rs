@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tenure_core::{Error, Stage};
 use tenure_kernel::op::note;
+use tenure_kernel::query;
 use tenure_kernel::{Kernel, Op};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, Sql, Tx, Verdict};
@@ -67,11 +68,11 @@ fn left_behind(world: &World) {
     let call = world.call("a");
     let before = dump(&world.kernel);
     let read = stop_session(&kernel);
-    let error = refusal(kernel.show(&call, &task));
+    let error = refusal(kernel.ask(&call, &query::show::Show { id: task.clone() }));
     is_silence(&error);
     assert!(error.stage() == Stage::Read && error.advice().unwrap().contains("Nothing was changed"), "{error:?}");
     // The session stands still as before, and nobody asks it any more.
-    assert_eq!(kernel.show(&call, &task).unwrap().task.title, "first");
+    assert_eq!(kernel.ask(&call, &query::show::Show { id: task.clone() }).unwrap().task.title, "first");
     let written = stop_session(&kernel);
     let error = refusal(kernel.run(&call, &noting(&task)));
     is_silence(&error);
@@ -147,15 +148,15 @@ fn stopped_altogether(world: &World) {
         });
     };
     let call = world.call("a");
-    everybody(&|| drop(kernel.status(&call).unwrap()));
+    everybody(&|| drop(kernel.ask(&call, &query::status::Status {}).unwrap()));
     let stopped = own.stop();
-    everybody(&|| assert_eq!(refusal(kernel.status(&call)).kind().as_str(), "busy"));
+    everybody(&|| assert_eq!(refusal(kernel.ask(&call, &query::status::Status {})).kind().as_str(), "busy"));
     // All that was open is left behind; a new connection is accepted by the system, and nobody says a word on it.
-    assert_eq!(code_of(kernel.status(&call)), "unreachable");
+    assert_eq!(code_of(kernel.ask(&call, &query::status::Status {})), "unreachable");
     drop(stopped);
     everybody(&|| {
         // The server has nine sessions to end first, and may be slow for a moment.
-        while let Err(error) = kernel.status(&call) {
+        while let Err(error) = kernel.ask(&call, &query::status::Status {}) {
             assert_eq!(error.kind().as_str(), "busy");
         }
     });

@@ -9,6 +9,7 @@ use tenure_core::event::kind;
 use tenure_core::task::State;
 use tenure_core::{Span, Time};
 use tenure_kernel::op::{add, claim, note};
+use tenure_kernel::query;
 use tenure_kernel::query::{list, log};
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Kernel, Op};
@@ -94,7 +95,8 @@ impl Checker {
     fn promises(&mut self) {
         // Numbers without gaps, one holder at a time, readiness told once.
         replay(&self.events);
-        let wrong = self.kernel.health(&call("person:ann", "health", false)).unwrap().wrong_counters;
+        let wrong =
+            self.kernel.ask(&call("person:ann", "health", false), &query::health::Health {}).unwrap().wrong_counters;
         if !wrong.is_empty() {
             self.findings.violations.push(format!("counters are wrong: {wrong:?}"));
         }
@@ -179,8 +181,8 @@ impl Checker {
         let tomorrow: Time = SystemClock.now() + Span::hours(25);
         let clock = Arc::new(TestClock::at(tomorrow));
         let options = Options { clock, own_clock: true, ..Options::default() };
-        let held = list::Filter { states: vec![State::Held], ..list::Filter::default() };
-        let held = self.kernel.list(&call("person:ann", "held", false), &held).unwrap();
+        let held = list::List { states: vec![State::Held], ..list::List::default() };
+        let held = self.kernel.ask(&call("person:ann", "held", false), &held).unwrap();
         let later = Kernel::new(location(store), options).unwrap();
         // One that waits for another again, which was opened anew under its holder, is nobody's to take.
         for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
@@ -321,8 +323,8 @@ fn all_events(kernel: &Kernel) -> Vec<Event> {
     let mut since = log::Since::Number(0);
     let mut all = Vec::new();
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = kernel.log(&call("person:ann", "log", false), &filter).unwrap();
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = kernel.ask(&call("person:ann", "log", false), &filter).unwrap();
         all.extend(page.items);
         match page.next {
             Some(next) => since = log::Since::Cursor(next),

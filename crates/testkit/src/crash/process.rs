@@ -116,8 +116,8 @@ pub(super) fn play() -> i32 {
 }
 
 fn some_tasks(kernel: &Kernel, dice: &Dice) -> Result<Vec<String>> {
-    let filter = list::Filter { all: true, limit: 200, ..list::Filter::default() };
-    let page = kernel.list(&call("person:ann", "a-look", false), &filter)?;
+    let filter = list::List { all: true, limit: 200, ..list::List::default() };
+    let page = kernel.ask(&call("person:ann", "a-look", false), &filter)?;
     let mut ids: Vec<String> = page.items.into_iter().map(|task| task.id).collect();
     while ids.len() > KNOWN {
         ids.swap_remove(dice.below(ids.len()));

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use serde_json::{Value, json};
 use tenure_kernel::op::add;
+use tenure_kernel::query;
 use tenure_kernel::{Call, Kernel, Op, RequestId};
 use tenure_store::{Entropy, Options, OsEntropy};
 
@@ -172,7 +173,7 @@ fn make_busy() -> Duration {
             longest = longest.max(waited);
         }
     }
-    let seen = serde_json::to_value(kernel.show(&call_p, &task).unwrap()).unwrap();
+    let seen = serde_json::to_value(kernel.ask(&call_p, &query::show::Show { id: task.clone() }).unwrap()).unwrap();
     assert_eq!((&seen["state"], &seen["version"]), (&"ready".into(), &1.into()), "queries see what was committed");
 
     let granted = client.go_on();

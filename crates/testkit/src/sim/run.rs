@@ -297,8 +297,8 @@ pub(super) fn events(world: &World, after: i64) -> Vec<Event> {
     let mut since = log::Since::Number(after);
     let mut all = Vec::new();
     loop {
-        let filter = log::Filter { since: Some(since), limit: 1_000, ..log::Filter::default() };
-        let page = match world.kernel.log(&world.call("person:ann"), &filter) {
+        let filter = log::Log { since: Some(since), limit: 1_000, ..log::Log::default() };
+        let page = match world.kernel.ask(&world.call("person:ann"), &filter) {
             Ok(page) => page,
             // Nothing has happened beyond what the caller knows of.
             Err(error) if after > 0 => panic!("the log ends before {after}: {error:?}"),

@@ -3,10 +3,14 @@
 mod files;
 
 use serde::Serialize;
+use tenure_client::Remote;
+use tenure_client::wire::VERSION;
 use tenure_core::{Error, Result, Span};
+use tenure_kernel::query::fired::Fired;
 use tenure_kernel::query::health::Health;
-use tenure_server::reach::Far;
-use tenure_server::wire::VERSION;
+use tenure_kernel::query::health::HealthReport;
+use tenure_kernel::query::read_through::ReadThrough;
+use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_store::{Store, migrate};
 
 use super::setup::Summary;
@@ -172,7 +176,7 @@ fn server(context: &Context<'_>) -> Vec<Check> {
         Ok(place) => place,
         Err(error) => return vec![fault("place", &error)],
     };
-    let hello = match context.reach().and_then(|reach| reach.server().map(Far::hello).transpose()) {
+    let hello = match context.client().and_then(|client| client.remote().map(Remote::hello).transpose()) {
         Ok(Some(hello)) => hello,
         Ok(None) => return Vec::new(),
         Err(error) => return vec![fault("server", &error)],
@@ -186,7 +190,7 @@ fn server(context: &Context<'_>) -> Vec<Check> {
         Ok(()) => ok("pin", "this project is used with this store"),
         Err(error) => fault("pin", &error),
     });
-    checks.push(match context.ask(|reach, call| reach.switched_on(call)) {
+    checks.push(match context.ask(&SwitchedOn {}) {
         Ok(true) => ok("access", "the token is let in, and something has happened in this project"),
         Ok(false) => remark("access", "the token is let in; nothing has happened in this project yet", None),
         Err(error) => fault("access", &error),
@@ -229,7 +233,7 @@ fn hooks(context: &Context<'_>) -> Vec<Check> {
         Ok(found) => found,
         Err(error) => return vec![remark("hooks", error.message(), error.advice())],
     };
-    let fired = context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
+    let fired = context.ask(&Fired {}).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);
     let last = last.map(|fired| format!("{} {} fired {} ago", fired.tool, fired.event, span(fired.ago_s)));
     let mut checks = vec![match (tools.is_empty(), last) {
@@ -253,7 +257,7 @@ fn hooks(context: &Context<'_>) -> Vec<Check> {
 }
 
 fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
-    let health = match context.ask(|reach, call| reach.health(call)) {
+    let health = match context.ask(&Health {}) {
         Ok(health) => health,
         Err(error) => return vec![fault("rows", &error)],
     };
@@ -262,7 +266,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
     }
     let keep = context.place().ok().and_then(|place| place.config.keep_events);
     let mut checks = vec![clock(&health, store), retention(&health, keep)];
-    checks.push(match context.ask(|reach, call| reach.read_through(call)) {
+    checks.push(match context.ask(&ReadThrough {}) {
         Ok(()) => ok("rows", "all can be read"),
         Err(error) => wrong("rows", error.message(), "Restore a backup, and please report this."),
     });
@@ -282,7 +286,7 @@ fn rows(context: &Context<'_>, store: &Store) -> Vec<Check> {
 }
 
 /// What is kept of the log, and whether it is what the project's row says.
-fn retention(health: &Health, keep: Option<Span>) -> Check {
+fn retention(health: &HealthReport, keep: Option<Span>) -> Check {
     if !health.events_fit {
         return wrong(
             "retention",
@@ -302,7 +306,7 @@ fn retention(health: &Health, keep: Option<Span>) -> Check {
     )
 }
 
-fn clock(health: &Health, store: &Store) -> Check {
+fn clock(health: &HealthReport, store: &Store) -> Check {
     if health.clock_behind_s > 60 {
         return remark(
             "clock",

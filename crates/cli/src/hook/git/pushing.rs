@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Read;
 
 use tenure_core::{Error, Kind, Result, Stage};
+use tenure_kernel::query::may_push::MayPush;
 
 use super::{Manner, Outcome, ask, manner, words};
 use crate::context::Context;
@@ -33,7 +34,7 @@ pub(super) fn act(context: &Context<'_>, arguments: &[OsString]) -> Result<Outco
         return Ok(Outcome::Fine);
     }
     let fold_case = folds_case(context)?;
-    let Some(found) = context.ask_who_holds(|reach, call| reach.may_push(call, &made, fold_case))? else {
+    let Some(found) = context.ask_who_holds(&MayPush { commits: made.clone(), fold_case })? else {
         return Ok(Outcome::Fine);
     };
     if found.late.is_empty() {

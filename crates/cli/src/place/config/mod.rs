@@ -12,9 +12,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use tenure_client::Address;
 use tenure_core::pattern::Pattern;
 use tenure_core::{Error, Kind, Result, Span, Stage, hold, text};
-use tenure_server::reach::Address;
 use toml::Spanned;
 
 pub(crate) use self::guard::{Fail, People, guard_fail};

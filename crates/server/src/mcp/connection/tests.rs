@@ -11,7 +11,7 @@ use tenure_kernel::shape::Resumed;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 use super::*;
-use crate::mcp::desk::{Defaults, OnPaths, Query};
+use crate::mcp::desk::{Ask, Defaults, OnPaths};
 
 /// Writes down what is asked of it, and answers an op only when it is let through.
 struct Clerk {
@@ -70,7 +70,7 @@ impl Desk for Clerk {
         Err(Error::bug("not asked for"))
     }
 
-    fn ask(&self, _: &Who, _: &Query<'_>) -> Result<Value> {
+    fn ask(&self, _: &Who, _: &Ask<'_>) -> Result<()> {
         Err(Error::bug("not asked for"))
     }
 

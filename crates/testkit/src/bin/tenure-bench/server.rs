@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tenure_client::socket_path::{file_identity, socket_path};
+use tenure_client::wire::Request;
+use tenure_client::{Expected, Socket};
 use tenure_kernel::{Kernel, Order, Ready};
 use tenure_server::http::{Limits, Proxies};
 use tenure_server::log::Log;
-use tenure_server::reach::place::{file_identity, socket_path};
-use tenure_server::reach::{Expected, Socket};
 use tenure_server::serve::{Running, Settings, Snapshot};
-use tenure_server::wire::Request;
 use tenure_store::{Location, Options};
 use tenure_testkit::power;
 
