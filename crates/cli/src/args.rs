@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 
 use crate::command::{self, Group, Spec};
 use crate::context::Context;
@@ -77,7 +77,7 @@ fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> 
         // Help is the answer to a person who left the rest away; a program gets the error.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if out.is_json() => {
             let name = spec.map_or("tenure", |spec| spec.name);
-            return Err(Error::usage("bad_arguments", format!("`{name}` needs to be told what to do"))
+            return Err(Error::usage(Code::BadArguments, format!("`{name}` needs to be told what to do"))
                 .attempt(format!("tenure {name} --help")));
         }
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -98,7 +98,7 @@ fn usage(out: &Printer, error: &clap::Error, spec: Option<&Spec>) -> Result<u8> 
         _ => None,
     };
     let help = spec.map_or("tenure --help".to_owned(), |spec| format!("tenure {} --help", spec.name));
-    let refusal = Error::usage("bad_arguments", message).attempt(help);
+    let refusal = Error::usage(Code::BadArguments, message).attempt(help);
     Err(match suggested {
         Some(flag) => refusal.hint(format!("Did you mean {flag}?")),
         None => refusal,
@@ -203,8 +203,10 @@ fn find(name: &OsStr) -> Result<&'static Spec> {
         .map(|(typed, meant)| (strsim::jaro_winkler(typed, &name), meant))
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let error =
-        Error::usage("unknown_command", format!("`{}` is not a command of tenure", tenure_core::text::excerpt(&name)));
+    let error = Error::usage(
+        Code::UnknownCommand,
+        format!("`{}` is not a command of tenure", tenure_core::text::excerpt(&name)),
+    );
     Err(match nearest {
         Some((_, meant)) => error.hint(format!("Did you mean `{meant}`?")).attempt(format!("tenure {meant} --help")),
         None => error,

@@ -46,10 +46,11 @@ pub(crate) fn text(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tenure_core::Code;
 
     #[test]
     fn a_refusal_has_its_four_parts_in_order() {
-        let error = Error::refused(Kind::Conflict, "task_held", "t-1 is held by b")
+        let error = Error::new(Code::TaskHeld, "t-1 is held by b")
             .who("b: alive, until noon")
             .attempt("tenure claim")
             .person("A person can end the hold.");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Code, Error, Result};
 use crate::time::{Span, Time};
 
 /// Shortest time to live.
@@ -63,7 +63,7 @@ pub fn ttl(span: Span) -> Result<Span> {
     if (TTL_MIN..=TTL_MAX).contains(&span) {
         return Ok(span);
     }
-    Err(Error::usage("bad_ttl", format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
+    Err(Error::usage(Code::BadTtl, format!("a time to live of {} seconds is outside the limits", span.as_seconds()))
         .hint("Give 1s to 24h; a holder's own calls renew its hold."))
 }
 
@@ -156,7 +156,7 @@ pub enum Right {
 /// the actor *should* have. So a holder that lapsed and was replaced, even by itself in another process, is stale.
 pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
     let stale = |text: String| {
-        Err(Error::refused(Kind::Stale, "stale_fence", text)
+        Err(Error::new(Code::StaleFence, text)
             .entity(claim.task)
             .attempt(format!("tenure show {}", claim.task))
             .attempt("tenure next")
@@ -174,8 +174,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
         },
         (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
         (Some(live), None) => {
-            Err(Error::refused(Kind::Conflict, "task_held", format!("{} is held by {}", claim.task, live.holder))
-                .entity(claim.task))
+            Err(Error::new(Code::TaskHeld, format!("{} is held by {}", claim.task, live.holder)).entity(claim.task))
         }
         // No fence was ever granted on a task that came from elsewhere: 0 is nobody's.
         (None, Some(fence)) if fence == claim.last_fence && fence > 0 && claim.last_holder == actor => {
@@ -189,6 +188,7 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
 
     #[test]
     fn inv_l4_nobody_holds_under_a_fence_that_was_never_granted() {

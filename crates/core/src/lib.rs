@@ -37,5 +37,5 @@ pub mod time;
 pub mod tool;
 pub mod words;
 
-pub use error::{Error, Kind, Result, Stage};
+pub use error::{Code, Error, Kind, Result, Stage};
 pub use time::{Span, Time};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::access::Grants;
 use tenure_core::agent::Process;
-use tenure_core::{Error, Kind, Result, Span, Stage, id, name};
+use tenure_core::{Code, Error, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
 
@@ -131,7 +131,7 @@ impl Call {
         if longest <= LIST_MAX && texts.iter().all(is_fit) {
             return Ok(());
         }
-        Err(Error::usage("bad_call", "the call has a text or a list in it that is too long, or a NUL"))
+        Err(Error::usage(Code::BadCall, "the call has a text or a list in it that is too long, or a NUL"))
     }
 }
 
@@ -183,7 +183,7 @@ impl RequestId {
         if (1..=128).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(RequestId { value: value.to_owned(), given: true });
         }
-        Err(Error::usage("bad_request_id", "the request id is not 1 to 128 visible ASCII characters")
+        Err(Error::usage(Code::BadRequestId, "the request id is not 1 to 128 visible ASCII characters")
             .hint("Give the unique id of your own call, or leave it out: one is drawn then."))
     }
 
@@ -249,7 +249,8 @@ pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
             serde_json::json!({ "path": row.common_path, "device": row.common_device, "inode": row.common_inode })
         })
         .collect();
-    Error::new(Kind::Conflict, "place_differs", Stage::Resolve, "this project was seen in another repository")
+    Error::new(Code::PlaceDiffers, "this project was seen in another repository")
+        .at(Stage::Resolve)
         .detail("places", places)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Kind, Result, Span, Stage};
+use tenure_core::{Code, Error, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
@@ -384,15 +384,14 @@ fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
 pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
-        Some(_) if entered.identity.id.is_empty() => Err(Error::new(
-            Kind::Storage,
-            "no_store",
-            Stage::Open,
-            "the store that this project is pinned to is not here",
-        )
-        .hint("Put it back, or name the right place for the store.")),
+        Some(_) if entered.identity.id.is_empty() => {
+            Err(Error::new(Code::NoStore, "the store that this project is pinned to is not here")
+                .at(Stage::Open)
+                .hint("Put it back, or name the right place for the store."))
+        }
         Some(pinned) if *pinned != entered.identity.id => {
-            Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
+            Err(Error::new(Code::OtherStore, "this project is pinned to another store")
+                .at(Stage::Resolve)
                 .hint("Use the store it is pinned to; a person changes the pin with `tenure project pin`.")
                 .detail("found", entered.identity.id.clone())
                 .detail("pinned", pinned.clone()))
@@ -402,14 +401,10 @@ pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
 }
 
 fn mismatch(request_id: &str) -> Error {
-    Error::new(
-        Kind::Mismatch,
-        "request_mismatch",
-        Stage::Idempotency,
-        "this request id was used before with another request",
-    )
-    .entity(request_id)
-    .hint("Nothing was changed. Use a new request id for a new request.")
+    Error::new(Code::RequestMismatch, "this request id was used before with another request")
+        .at(Stage::Idempotency)
+        .entity(request_id)
+        .hint("Nothing was changed. Use a new request id for a new request.")
 }
 
 /// SHA-256 of the request as sent, with the op's name.

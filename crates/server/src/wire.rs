@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Call, Op, Query, Reply};
 
 /// The version of this program: over a socket both sides are of the same.
@@ -17,7 +17,7 @@ pub const ANSWER_MAX: usize = 160 * 1024 * 1024;
 pub const HELLO_MAX: usize = 4 * 1024;
 /// The code of an answer that says that the request was not carried out and never will be: its peer seemed to have hung
 /// up, its deadline had passed, or the server is about to stop. A client that can goes direct then.
-pub const NOT_RUN: &str = "not_run";
+pub const NOT_RUN: Code = Code::NotRun;
 
 /// The first line of a socket: who speaks, and for which store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ impl Request {
             return Err(too_large(document.len()));
         }
         serde_json::from_slice(document)
-            .map_err(|error| Error::usage("bad_request", format!("this is not a request: {error}")))
+            .map_err(|error| Error::usage(Code::BadRequest, format!("this is not a request: {error}")))
     }
 
     /// What is asked for, once the call was looked at.
@@ -132,7 +132,7 @@ impl Request {
                 query.set_lines(&self.lines);
                 Ok(Asked::Query(query))
             }
-            _ => Err(Error::usage("bad_request", "a request names an op or a query, one of them")),
+            _ => Err(Error::usage(Code::BadRequest, "a request names an op or a query, one of them")),
         }
     }
 }
@@ -167,7 +167,8 @@ fn refusal(error: Error) -> Answer {
 /// Reads the document of an answer. The outer result says whether it is one, the inner one is what was answered.
 pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
     let broken = |what: String| {
-        Error::new(Kind::Internal, "bad_answer", Stage::Reply, format!("the server's answer cannot be read: {what}"))
+        Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {what}"))
+            .at(Stage::Reply)
             .hint("Client and server may be of different versions: use the same.")
     };
     let answer: Answer = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
@@ -212,7 +213,7 @@ fn unwritable(error: &serde_json::Error) -> Error {
 
 fn too_large(bytes: usize) -> Error {
     let most = REQUEST_MAX / (1024 * 1024);
-    Error::usage("request_too_large", format!("the request has {bytes} bytes, a server takes at most {most} MiB"))
+    Error::usage(Code::RequestTooLarge, format!("the request has {bytes} bytes, a server takes at most {most} MiB"))
         .hint("Send it in pieces, or run the command where the store is.")
 }
 
@@ -225,6 +226,7 @@ impl Hello {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Kind;
     use tenure_kernel::op::claim;
     use tenure_kernel::query::asked;
     use tenure_kernel::{Actor, RequestId};
@@ -275,7 +277,7 @@ mod tests {
             let reply = Reply { body: body.to_owned(), replayed: true };
             assert_eq!(read_answer(answer(Ok(reply.clone())).as_bytes()).unwrap().unwrap(), reply);
         }
-        let error = Error::refused(Kind::Conflict, "task_held", "t-1 is held").who("b").attempt("tenure next");
+        let error = Error::new(Code::TaskHeld, "t-1 is held").who("b").attempt("tenure next");
         let told = error.to_json();
         let read = read_answer(answer(Err(error)).as_bytes()).unwrap().unwrap_err();
         assert_eq!(read.to_json(), told);

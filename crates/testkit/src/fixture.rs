@@ -297,7 +297,7 @@ pub fn kind_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
 pub fn code_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     match result {
         Ok(value) => panic!("expected a refusal, got {value:?}"),
-        Err(error) => error.code(),
+        Err(error) => error.code().as_str(),
     }
 }
 

@@ -175,7 +175,7 @@ fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
                     let hold = won.get("hold").unwrap_or(&won["holds"][0]);
                     Outcome::Won { fence: hold["fence"].as_i64().unwrap() }
                 }
-                Err(error) if matches!(error.code(), "task_held" | "path_held") => {
+                Err(error) if matches!(error.code().as_str(), "task_held" | "path_held") => {
                     let holder = error.get("blockers").and_then(|blockers| blockers[0]["holder"].as_str());
                     Outcome::Lost { holder: holder.unwrap_or_default().to_owned() }
                 }

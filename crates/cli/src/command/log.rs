@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args as _;
-use tenure_core::{Kind, Result, Time, name};
+use tenure_core::{Code, Kind, Result, Time, name};
 use tenure_kernel::Call;
 use tenure_kernel::query::log::{Filter, Since};
 use tenure_kernel::shape::Event;
@@ -147,7 +147,7 @@ fn follow(context: &Context<'_>, mut filter: Filter) -> Result<u8> {
                 continue;
             }
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if begun && !reopened && error.code() == "store_moved" => {
+            Err(error) if begun && !reopened && error.code() == Code::StoreMoved => {
                 (renewed, reopened) = (Some(context.anew()), true);
                 continue;
             }

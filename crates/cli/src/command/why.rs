@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args as _;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind};
+use tenure_core::{Code, Error};
 use tenure_kernel::query::check::Question;
 
 use super::thing::{Thing, find};
@@ -29,8 +29,7 @@ pub(super) const SPEC: Spec = Spec {
                 let story = context.ask_who_holds(|kernel, call| kernel.why_path(call, &question))?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
-                    let nothing =
-                        || Error::refused(Kind::NotFound, "nothing_known", format!("nothing is known about {shown}"));
+                    let nothing = || Error::new(Code::NothingKnown, format!("nothing is known about {shown}"));
                     return Err(unknown.unwrap_or_else(|| {
                         nothing()
                             .entity(shown.clone())

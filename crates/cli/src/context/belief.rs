@@ -1,6 +1,6 @@
 //! What a command believes of the repository it is in: which store it opens, and which project it shows.
 
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::{Actor, Condition};
 use tenure_server::reach::Reach;
 
@@ -9,7 +9,7 @@ use crate::place::{Location, tracking};
 
 /// Whether a call was refused because only a repository names its store or its project. Hooks are silent then.
 pub(crate) fn is_unconfirmed(error: &Error) -> bool {
-    matches!(error.code(), "unconfirmed_store" | "unconfirmed_project")
+    matches!(error.code(), Code::UnconfirmedStore | Code::UnconfirmedProject)
 }
 
 impl Context<'_> {
@@ -76,7 +76,7 @@ impl Context<'_> {
             return Ok(());
         }
         match self.ask(|reach, call| reach.switched_on(call)) {
-            Err(error) if error.code() == "unconfirmed_store" => Err(error),
+            Err(error) if error.code() == Code::UnconfirmedStore => Err(error),
             _ => Ok(()),
         }
     }

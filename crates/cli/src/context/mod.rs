@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure_core::session::Whose;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::op::{Input, confirm};
 use tenure_kernel::{
     Actor, Answered, Call, Checkout, Condition, Evidence, Op, Operation, Reply, RequestId, Tree, Trust,
@@ -432,17 +432,17 @@ impl<'a> Context<'a> {
     fn answered_in_place<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         match make(call) {
-            Err(error) if error.code() == "other_store" => {
+            Err(error) if error.code() == Code::OtherStore => {
                 let found = error.get("found").and_then(|id| id.as_str()).unwrap_or_default().to_owned();
                 place.check_pin(&found)?;
                 Err(error)
             }
-            Err(error) if error.code() == "no_store" => {
+            Err(error) if error.code() == Code::NoStore => {
                 place.check_no_pin()?;
                 Err(error)
             }
             // The first write from this clone may just have made the project, and the pin.
-            Err(error) if error.code() == "unconfirmed_project" => {
+            Err(error) if error.code() == Code::UnconfirmedProject => {
                 let is_stale = call.condition == Condition::NewProject && place.pin()?.is_some();
                 if !is_stale {
                     return Err(error);
@@ -450,8 +450,8 @@ impl<'a> Context<'a> {
                 call.condition = place.condition_of_name(self.env)?;
                 make(call)
             }
-            Err(error) if error.code() == "unconfirmed_store" => Err(place.unconfirmed()),
-            Err(error) if error.code() == "place_differs" => {
+            Err(error) if error.code() == Code::UnconfirmedStore => Err(place.unconfirmed()),
+            Err(error) if error.code() == Code::PlaceDiffers => {
                 let mut gone = Vec::new();
                 for recorded in recorded(&error) {
                     if place.is_copy_of(&recorded, &call.project.key)? {
@@ -497,11 +497,10 @@ fn recorded(error: &Error) -> Vec<RecordedPlace> {
 fn copied(place: &Place, other: &RecordedPlace) -> Error {
     let here = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.common).display().to_string();
     Error::new(
-        Kind::Conflict,
-        "copied_project",
-        Stage::Resolve,
+        Code::CopiedProject,
         format!("this repository ({here}) has the project id of {}, which is still there: it is a copy", other.path),
     )
+    .at(Stage::Resolve)
     .entity(here.clone())
     .hint("A copy is a project of its own, or one more checkout of the first: a person says which.")
     .attempt("tenure project new")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_server::reach::{Http, Near, Reach, needs_store, place as sockets};
 use tenure_store::{Clock, Durability, Options, SystemClock};
@@ -82,7 +82,7 @@ impl Context<'_> {
             .and_then(|_| Silence::of(self.env, &place.store))
             .is_some_and(|it| it.is_recent(SystemClock.now()))
         {
-            return Err(Error::new(Kind::Busy, "unreachable", Stage::Open, "the store did not answer a moment ago"));
+            return Err(Error::new(Code::Unreachable, "the store did not answer a moment ago").at(Stage::Open));
         }
         let direct = |location, options| Kernel::new(location, options).map(|kernel| Reach::Direct(Box::new(kernel)));
         match &place.store {

@@ -2,7 +2,7 @@
 
 use tenure_core::agent::{Judgement, Process};
 use tenure_core::session::Whose;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Actor, Call, Door, Evidence};
 use tenure_server::reach::Reach;
 use tenure_store::table::project;
@@ -82,7 +82,8 @@ impl Context<'_> {
         if identity.kind == identity::Who::Person {
             return Ok(identity);
         }
-        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+        Err(Error::new(Code::PeopleOnly, format!("{what} is for people"))
+            .at(Stage::Resolve)
             .hint("Ask a person to run it."))
     }
 

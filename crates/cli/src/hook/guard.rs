@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use tenure_core::guard::Treatment;
 use tenure_core::pattern::Pattern;
 use tenure_core::session::Start;
-use tenure_core::{Error, Result, name};
+use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::op::{guard as op, release, tool_used};
 use tenure_kernel::query::session::{Depth, Standing};
 use tenure_kernel::shape::Guarded;
@@ -90,7 +90,7 @@ fn present(door: &Door<'_>) {
 
 fn heard(door: &Door<'_>, said: Result<()>) {
     if let Err(error) = said {
-        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code());
+        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code().as_str());
     }
 }
 
@@ -98,7 +98,7 @@ fn heard(door: &Door<'_>, said: Result<()>) {
 fn unclear(door: &Door<'_>) -> Result<()> {
     match door.standing(&door.presence(), Depth::News)? {
         Some(standing) if !standing.guards.off => {
-            Err(Error::usage("bad_tool_path", "the event does not say which file is edited"))
+            Err(Error::usage(Code::BadToolPath, "the event does not say which file is edited"))
         }
         _ => Ok(()),
     }

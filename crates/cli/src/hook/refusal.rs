@@ -113,7 +113,7 @@ fn whole(what: &str, who: &str, helps: &[String], person: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tenure_core::Kind;
+    use tenure_core::Code;
 
     use super::*;
 
@@ -122,7 +122,7 @@ mod tests {
             "id": "h-1", "state": "held", "holder": "b", "pattern": "a", "mode": "exclusive", "reason": "x", "age_s": 60,
             "expires_in_s": 60, "last_seen_s": 5, "liveness": "alive", "place": null,
         });
-        Error::refused(Kind::Conflict, "path_held", message).who("b is alive").detail("blockers", json!([blocker]))
+        Error::new(Code::PathHeld, message).who("b is alive").detail("blockers", json!([blocker]))
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind};
+use tenure_core::{Code, Error, Kind};
 
 use super::Seen;
 use crate::agent_tool::{AgentTool, HookEventKind};
@@ -29,11 +29,11 @@ pub(super) fn because(error: &Error) -> String {
     };
     let why = match error.code() {
         // File and line; what stands there is nobody's business.
-        "config_invalid" => format!("{} is wrong", error.message().split(": ").next().unwrap_or_default()),
-        "config_unreadable" => error.message().split(": ").next().unwrap_or_default().to_owned(),
-        "bad_name" => "TENURE_AGENT is not the name of an agent".to_owned(),
+        Code::ConfigInvalid => format!("{} is wrong", error.message().split(": ").next().unwrap_or_default()),
+        Code::ConfigUnreadable => error.message().split(": ").next().unwrap_or_default().to_owned(),
+        Code::BadName => "TENURE_AGENT is not the name of an agent".to_owned(),
         _ if error.kind() == Kind::Busy => format!("the store is busy{nobody}"),
-        "not_writable" => format!("the store cannot be written{nobody}"),
+        Code::NotWritable => format!("the store cannot be written{nobody}"),
         _ => return String::new(),
     };
     format!(" ({})", cut(&why, WHY_MOST))

@@ -27,7 +27,7 @@ pub(crate) mod fixture;
 use std::path::{Path, PathBuf};
 
 pub(crate) use tenure_core::name::fnv1a;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
 use crate::globals::Globals;
@@ -206,7 +206,8 @@ impl Place {
             return Err(self.pinned_elsewhere(&pin));
         }
         let message = format!("the store that project {} is pinned to is gone: {}", self.project.label, pin.location);
-        Err(Error::new(Kind::Storage, "pinned_store_gone", Stage::Resolve, message)
+        Err(Error::new(Code::PinnedStoreGone, message)
+            .at(Stage::Resolve)
             .entity(pin.location)
             .hint("Put it back from a backup or a move.")
             .person("If it is lost for good, a person starts anew with `tenure project pin`."))
@@ -249,7 +250,8 @@ impl Place {
             )
         };
         let file = self.checkout.as_ref().map(|checkout| pin::pin_file(&checkout.common).display().to_string());
-        Error::new(Kind::Conflict, "pinned_elsewhere", Stage::Resolve, message)
+        Error::new(Code::PinnedElsewhere, message)
+            .at(Stage::Resolve)
             .entity(self.project.key.clone().unwrap_or_else(|| self.project.label.clone()))
             .hint("Check --store, TENURE_STORE, HOME and tenure.toml: all sessions of a project share one store.")
             .attempt("tenure whoami")

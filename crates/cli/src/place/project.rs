@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage, path_text, text};
+use tenure_core::{Code, Error, Result, Stage, path_text, text};
 
 use super::git::Checkout;
 use super::pin;
@@ -92,7 +92,7 @@ impl ProjectRef {
         let Some(kind) = kind else {
             let file = pin::pin_file(&checkout.common).display().to_string();
             let message = format!("{file} holds a key that is none: `{}`", text::excerpt(key));
-            return Err(Error::new(Kind::Storage, "project_file_corrupt", Stage::Resolve, message).entity(file).hint(
+            return Err(Error::new(Code::ProjectFileCorrupt, message).at(Stage::Resolve).entity(file).hint(
                 "Put the file back from a backup; without one, a person can set it anew with `tenure project pin`.",
             ));
         };
@@ -145,7 +145,8 @@ pub(crate) fn is_copy(recorded: &RecordedPlace, ours: &RecordedPlace, key: &str)
         Err(error) => {
             let message =
                 format!("{} cannot be looked at, where this project was seen before: {error}", there.display());
-            Err(Error::new(Kind::Storage, "path_unreadable", Stage::Resolve, message)
+            Err(Error::new(Code::PathUnreadable, message)
+                .at(Stage::Resolve)
                 .entity(recorded.path.clone())
                 .hint("Check the permissions of the directories above it.")
                 .cause(error))
@@ -172,6 +173,7 @@ fn decode(text: &str) -> PathBuf {
 mod tests {
     use std::ffi::OsStr;
     use std::fs;
+    use tenure_core::Kind;
 
     use super::super::fixture::Area;
     use super::*;

@@ -3,6 +3,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
+use tenure_core::Kind;
+
 use super::fixture::{Area, git};
 use super::project::KeyKind;
 use super::*;
@@ -86,7 +88,7 @@ fn inv_i5_another_home_or_store_is_refused_naming_both() {
         elsewhere.ensure_pin("s-2", &key).unwrap_err(),
         elsewhere.check_no_pin().unwrap_err(),
     ] {
-        assert_eq!((error.kind(), error.code()), (Kind::Conflict, "pinned_elsewhere"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "pinned_elsewhere"));
         let home = area.path("home/.local/share/tenure/tenure.db").display().to_string();
         assert!(error.message().contains(&home), "{error}");
         assert!(error.message().contains("/elsewhere/.local/share/tenure/tenure.db"), "{error}");
@@ -144,7 +146,7 @@ fn names_come_from_the_flag_the_variable_or_the_file() {
     assert_eq!(name(&Globals::default(), &plain), "name:file");
     assert_eq!(name(&Globals::default(), &env(&area, &side)), "name:file", "the main checkout's file counts");
     let bad = resolve(&Globals { project: Some("No Name".into()), ..Globals::default() }, &plain).unwrap_err();
-    assert_eq!((bad.kind(), bad.code()), (Kind::Usage, "bad_project_name"));
+    assert_eq!((bad.kind(), bad.code().as_str()), (Kind::Usage, "bad_project_name"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, event, text};
+use tenure_core::{Code, Error, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -283,12 +283,8 @@ pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
         return Ok(String::new());
     }
     if unit.checkout.is_empty() {
-        return Err(Error::refused(
-            Kind::Usage,
-            "no_checkout",
-            "the request comes from no checkout, and paths are relative to one",
-        )
-        .hint("Call from inside a checkout, or ask for all of them."));
+        return Err(Error::new(Code::NoCheckout, "the request comes from no checkout, and paths are relative to one")
+            .hint("Call from inside a checkout, or ask for all of them."));
     }
     Ok(unit.checkout.clone())
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure_core::line::Thing;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, text};
+use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::Tx;
 use tenure_store::table::{agent, hold};
 
@@ -181,7 +181,7 @@ pub(crate) fn held_by(
             Span::seconds(first.expires_in_s)
         ),
     };
-    let refusal = Error::refused(Kind::Conflict, "path_held", message)
+    let refusal = Error::new(Code::PathHeld, message)
         .entity(held)
         .who(format!(
             "{} is {} (last seen {} ago), {does}{why}",

@@ -1,7 +1,7 @@
 //! Answers as JSON.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::asked;
 use super::export::Sink;
@@ -112,7 +112,7 @@ impl Sink for Lines {
     fn line(&mut self, line: &str) -> Result<()> {
         if self.text.len() + line.len() >= self.most {
             let most = self.most / (1024 * 1024);
-            return Err(Error::usage("export_too_large", format!("the export has more than {most} MiB"))
+            return Err(Error::usage(Code::ExportTooLarge, format!("the export has more than {most} MiB"))
                 .hint("Run `tenure export` where the store is: on the server, or with TENURE_STORE."));
         }
         self.text.push_str(line);

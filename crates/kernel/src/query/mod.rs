@@ -29,7 +29,7 @@ pub mod thing;
 pub mod why;
 pub mod why_path;
 
-use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
+use tenure_core::{Code, Error, Result, Stage, Time, hold as rule};
 use tenure_store::table::{hold, project, task};
 use tenure_store::{Identity, Tx};
 
@@ -116,16 +116,12 @@ pub fn limit(rows: usize) -> Result<usize> {
     if (1..=LIMIT_MAX).contains(&rows) {
         return Ok(rows);
     }
-    Err(Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+    Err(Error::usage(Code::BadLimit, format!("{rows} is not a page size")).hint("Give 1 to 1000."))
 }
 
 /// The refusal of a cursor that this program did not make.
 pub(crate) fn bad_cursor(text: &str) -> Error {
-    Error::new(
-        Kind::Usage,
-        "bad_cursor",
-        Stage::Arguments,
-        format!("`{}` is not a cursor", tenure_core::text::excerpt(text)),
-    )
-    .hint("Take `next` of the page before.")
+    Error::new(Code::BadCursor, format!("`{}` is not a cursor", tenure_core::text::excerpt(text)))
+        .at(Stage::Arguments)
+        .hint("Take `next` of the page before.")
 }

@@ -2,7 +2,7 @@
 
 use tenure_core::access::unknown_project;
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_store::Tx;
 use tenure_store::table::project;
 
@@ -47,7 +47,7 @@ impl Kernel {
             (None, 0) => Err(unknown_project(name)),
             (None, _) => {
                 let keys: Vec<String> = found.into_iter().take(CANDIDATES).map(|row| row.key).collect();
-                Err(Error::usage("ambiguous_project", format!("several projects are called `{}`", excerpt(name)))
+                Err(Error::usage(Code::AmbiguousProject, format!("several projects are called `{}`", excerpt(name)))
                     .entity(excerpt(name))
                     .hint("Give the key instead.")
                     .detail("candidates", keys))

@@ -3,7 +3,7 @@
 
 use schemars::{Schema, schema_for};
 use serde_json::Value;
-use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_core::{Code, Error, Result, Stage, text};
 
 use super::{asked, check, commit, list, log, memory};
 use crate::op::{Operation, import, resume};
@@ -388,7 +388,7 @@ fn refuse_nul(json: &str) -> Result<()> {
     }
     let has_nul = serde_json::from_str::<Value>(json).is_ok_and(|value| text_with_nul(&value));
     match has_nul {
-        true => Err(Error::usage("control_character", "the request has a control character in it: NUL")),
+        true => Err(Error::usage(Code::ControlCharacter, "the request has a control character in it: NUL")),
         false => Ok(()),
     }
 }
@@ -404,7 +404,7 @@ fn text_with_nul(value: &Value) -> bool {
 
 fn unknown(name: &str) -> Error {
     let shown = text::excerpt(name);
-    let error = Error::new(Kind::NotFound, "unknown_query", Stage::Arguments, format!("there is no query `{shown}`"));
+    let error = Error::new(Code::UnknownQuery, format!("there is no query `{shown}`")).at(Stage::Arguments);
     let known = ALL.map(|about| about.name);
     match tenure_core::name::nearest(name, known) {
         Some(near) => error.entity(shown).hint(format!("The nearest is `{near}`.")),
@@ -414,6 +414,8 @@ fn unknown(name: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Kind;
+
     use super::*;
 
     #[test]
@@ -425,7 +427,7 @@ mod tests {
                     let again = Query::read(about.name, &query.to_json().unwrap()).unwrap();
                     assert_eq!(again.to_json().unwrap(), query.to_json().unwrap());
                 }
-                Err(error) => assert_eq!((about.name, error.code()), (about.name, "bad_arguments")),
+                Err(error) => assert_eq!((about.name, error.code().as_str()), (about.name, "bad_arguments")),
             }
             assert!((about.schema)().as_object().is_some(), "{}", about.name);
         }
@@ -434,9 +436,9 @@ mod tests {
     #[test]
     fn what_a_query_does_not_know_is_refused_by_name() {
         let error = Query::read("list", r#"{"stats":[]}"#).unwrap_err();
-        assert_eq!((error.kind(), error.code(), error.about()), (Kind::Usage, "bad_arguments", Some("stats")));
+        assert_eq!((error.kind(), error.code().as_str(), error.about()), (Kind::Usage, "bad_arguments", Some("stats")));
         let error = Query::read("lst", "{}").unwrap_err();
-        assert_eq!((error.kind(), error.code()), (Kind::NotFound, "unknown_query"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::NotFound, "unknown_query"));
         let error = Query::read("task_id", r#"{"typed":"a\u0000"}"#).unwrap_err();
         assert_eq!(error.code(), "control_character");
         assert!(Query::read("task_id", r#"{"typed":"a\\u0000"}"#).is_ok(), "that is a backslash");

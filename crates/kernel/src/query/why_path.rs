@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Result, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{event, hold, note, path, touched};
 
@@ -36,7 +36,7 @@ impl Kernel {
     pub fn why_path(&self, call: &Call, question: &Question) -> Result<Story> {
         let patterns = paths::read(&question.paths, question.fold_case)?;
         let [pattern] = patterns.as_slice() else {
-            return Err(tenure_core::Error::usage("one_path", "a story is about one path").hint("Ask for each."));
+            return Err(Error::usage(Code::OnePath, "a story is about one path").hint("Ask for each."));
         };
         self.ask(call, |tx, scene| tell(tx, scene, pattern))
     }

@@ -5,7 +5,7 @@ mod of_task;
 use serde_json::{Value, json};
 use tenure_core::choice::Rank;
 use tenure_core::hold::Ending;
-use tenure_core::{Error, Kind, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, event, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };
@@ -342,7 +342,7 @@ impl<'a> Unit<'a> {
         let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
         let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
         let meant = nearest.map_or(String::new(), |nearest| format!("Did you mean `{nearest}`? "));
-        Ok(Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
+        Ok(Error::new(Code::UnknownAgent, format!("no agent `{name}` has been seen in this project"))
             .entity(name)
             .attempt("tenure agent list")
             .hint(format!("{meant}An agent is known from its first call on.")))
@@ -376,7 +376,7 @@ fn told(op: &str, how: Ending) -> &'static str {
 
 /// The refusal of an op that only people may run.
 pub(crate) fn people_only(what: &str) -> Error {
-    Error::refused(Kind::Denied, "people_only", format!("{what} is for people"))
+    Error::new(Code::PeopleOnly, format!("{what} is for people"))
         .hint("Ask a person, or work on another task.")
         .attempt("tenure next")
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
-use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
 
@@ -37,7 +37,7 @@ impl Unit<'_> {
         }
         let focus = self.focus();
         if focus.is_empty() {
-            return Err(Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
+            return Err(Error::new(Code::NoFocus, "no task is named and you have none in focus")
                 .attempt("tenure claim")
                 .attempt("tenure list"));
         }
@@ -273,7 +273,7 @@ impl Unit<'_> {
 /// The four-part refusal of a task that another holds.
 pub(crate) fn held_by(now: Time, task: &str, held: &task::Held) -> Error {
     let blocker = shape::Blocker::of(held, now);
-    Error::refused(Kind::Conflict, "task_held", format!("{task} is held by {}", held.holder))
+    Error::new(Code::TaskHeld, format!("{task} is held by {}", held.holder))
         .entity(task)
         .who(format!(
             "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed, for “{}”",

@@ -107,7 +107,7 @@ fn as_tool(command: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::Kind;
+    use tenure_core::Code;
 
     use super::*;
 
@@ -139,16 +139,15 @@ mod tests {
         for command in ["tenure why t-1", "tenure holds", "tenure release --lock=x", "tenure reopen t-1", "tenure"] {
             assert_eq!(as_tool(command), None, "{command}");
         }
-        let error = Error::refused(Kind::Conflict, "held", "it is held").hint("Take another.");
+        let error = Error::new(Code::TaskHeld, "it is held").hint("Take another.");
         let plain = for_tools(&error);
         assert_eq!((plain, error.to_json()["hint"].as_str()), (error.to_json(), Some("Take another.")));
         let error = error.attempt("tenure claim").attempt("tenure next").attempt("tenure holds").person("Ask.");
         let value = for_tools(&error);
         assert_eq!(value["hint"], "Take another. Try: the tool `resume`. Ask.");
         assert_eq!(value["details"]["try"], serde_json::json!(["the tool `resume`"]));
-        assert_eq!(value["code"], "held");
-        let error =
-            Error::refused(Kind::Conflict, "held", "it is held").hint("Take another.").attempt("tenure why h-1");
+        assert_eq!(value["code"], "task_held");
+        let error = Error::new(Code::TaskHeld, "it is held").hint("Take another.").attempt("tenure why h-1");
         let value = for_tools(&error);
         assert_eq!((value["hint"].as_str(), value["details"].get("try")), (Some("Take another."), None));
     }

@@ -10,7 +10,7 @@ mod socket;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tenure_store::{Bell, Identity};
 
@@ -137,14 +137,16 @@ impl Reach {
 /// The refusal of what cannot be done from far away.
 pub fn needs_store(what: &str, server: &str) -> Error {
     let message = format!("{what} works on the store itself, and this project is on the server {server}");
-    Error::new(Kind::Denied, "needs_store", Stage::Resolve, message)
+    Error::new(Code::NeedsStore, message)
+        .at(Stage::Resolve)
         .hint("Run it on the machine of the server, with the store that the server uses.")
 }
 
 /// Reads the answer to a query.
 fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
     serde_json::from_str(&reply.body).map_err(|error| {
-        Error::new(Kind::Internal, "bad_answer", Stage::Reply, format!("the server's answer cannot be read: {error}"))
+        Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {error}"))
+            .at(Stage::Reply)
             .hint("Client and server may be of different versions: use the same.")
     })
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tenure_store::{Location, Options};
 
@@ -145,12 +145,8 @@ impl Near {
 
 fn undecided(call: &Call) -> Error {
     let id = call.request_id.as_str();
-    Error::new(
-        Kind::Busy,
-        "undecided",
-        Stage::Commit,
-        "the server stands still in the middle of a commit: this may yet be done",
-    )
-    .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
-    .detail("request_id", id)
+    Error::new(Code::Undecided, "the server stands still in the middle of a commit: this may yet be done")
+        .at(Stage::Commit)
+        .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
+        .detail("request_id", id)
 }

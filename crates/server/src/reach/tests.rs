@@ -12,6 +12,8 @@ use tenure_kernel::{Actor, Condition, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, migrate};
 
+use tenure_core::{Code, Kind};
+
 use super::*;
 use crate::wire::{self, Asked, VERSION};
 
@@ -115,7 +117,7 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
                 take(Duration::from_millis(request.call.deadline_ms.unwrap() * 3));
                 answer
             }
-            Manner::Declines => wire::answer(Err(Error::new(Kind::Busy, "not_run", Stage::Lock, "about to stop"))),
+            Manner::Declines => wire::answer(Err(Error::new(Code::NotRun, "about to stop").at(Stage::Lock))),
             Manner::Babbles => "<html>".to_owned(),
             Manner::Silent => return,
             Manner::Deaf => continue,
@@ -228,7 +230,7 @@ fn inv_s11_whoever_is_refused_beside_a_stopped_server_knows_what_became_of_its_o
                 lock.lock().unwrap();
             }
             let error = area.reach(SHORT, false).run(&call("r1"), &adding()).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Busy, code));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Busy, code));
         }
     }
 }

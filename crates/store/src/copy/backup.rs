@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::{counts, layout, plain};
 use crate::error;
@@ -32,7 +32,7 @@ impl Backup {
     pub fn open(path: &Path) -> Result<Backup> {
         look_over(path).map_err(|error| match error.code() {
             // What went wrong with our own copy of the file says nothing about the file.
-            "newer_schema" | "bad_backup" | "disk_full" | "io_failure" => error,
+            Code::NewerSchema | Code::BadBackup | Code::DiskFull | Code::IoFailure => error,
             _ => bad("it cannot be read as one").cause(error),
         })
     }
@@ -55,7 +55,8 @@ impl Backup {
 
 /// The refusal of a file that is not a backup, or is a damaged one.
 pub fn bad(why: impl std::fmt::Display) -> Error {
-    Error::new(Kind::Storage, "bad_backup", Stage::Read, format!("this is not a sound backup of a Tenure store: {why}"))
+    Error::new(Code::BadBackup, format!("this is not a sound backup of a Tenure store: {why}"))
+        .at(Stage::Read)
         .hint("Nothing was changed. Give a file that `tenure backup` made, as it was made.")
 }
 

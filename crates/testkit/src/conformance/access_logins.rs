@@ -48,7 +48,7 @@ fn twenty_takes(world: &World) {
         let call = Call { project: project::whole_store(), ..world.call("service:tenure") };
         kernel.run(&call, &taking("link", &format!("cookie {n}"))).map(drop)
     });
-    let codes: Vec<_> = answers.into_iter().filter_map(Result::err).map(|error| error.code()).collect();
+    let codes: Vec<_> = answers.into_iter().filter_map(Result::err).map(|error| error.code().as_str()).collect();
     assert_eq!(codes, ["login_refused"; 19]);
     assert_eq!((0..20).filter(|n| signed_in(world, &format!("cookie {n}"))).count(), 1);
     // Twenty that are one request are one session, and all get the answer.

@@ -118,7 +118,7 @@ fn ops(_: &World) {
                 let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
                 let place = project::Name { key: key.into(), label: "p".into() };
                 let call = Call { project: place, actor, ..world.call("person:ann") };
-                let code = world.kernel.run(&call, &op).err().map(|error| error.code());
+                let code = world.kernel.run(&call, &op).err().map(|error| error.code().as_str());
                 let expected = match (role, needed) {
                     (None, _) => Some("unknown_project"),
                     (Some(_), None) => Some("not_offered"),

@@ -165,7 +165,7 @@ fn stranger(world: &World) {
     ops.push(claiming(&task));
     for op in ops {
         let error = refusal(world.unchanged(&task, || world.run("b", op.clone())));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "task_held"), "{op:?}");
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "task_held"), "{op:?}");
         let blockers = error.get("blockers").unwrap();
         assert_eq!(blockers[0]["holder"], "a");
         assert_eq!(blockers[0]["liveness"], "idle");
@@ -225,7 +225,7 @@ fn force_by_an_agent(world: &World) {
     for agent in ["a", "b"] {
         for op in acting(Some(&task), None, true) {
             let error = refusal(world.unchanged(&task, || world.run(agent, op.clone())));
-            assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"), "{agent} {op:?}");
+            assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"), "{agent} {op:?}");
         }
         let hand = transfer::Transfer { task: Some(task.clone()), to: "a".into(), fence: None, force: true };
         assert_eq!(kind_of(world.unchanged(&task, || world.run(agent, Op::new(hand)))), "denied");

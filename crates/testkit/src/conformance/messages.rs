@@ -241,7 +241,7 @@ fn recipients(world: &World) {
     let task = meet(world, &["codex-1", "codex-2", "b"]);
     let before = dump(&world.kernel);
     let unknown = refusal(post(world, "b", to(&["codex-1", "codex2"], "x")));
-    assert_eq!((unknown.code(), &unknown.to_json()["details"]["entity"]), ("unknown_agent", &json!("codex2")));
+    assert_eq!((unknown.code().as_str(), &unknown.to_json()["details"]["entity"]), ("unknown_agent", &json!("codex2")));
     assert!(unknown.advice().unwrap().contains("codex-2"), "{unknown:?}");
     let many: Vec<String> = (0..21).map(|n| format!("a-{n}")).collect();
     for (request, code) in [

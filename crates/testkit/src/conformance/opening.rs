@@ -124,7 +124,10 @@ fn newer_schema(world: &World) {
         // In the project that is there, and in one that would be made.
         for call in [world.call("a"), Call { project: elsewhere.clone(), ..world.call("a") }] {
             let error = refusal(kernel.run(&call, &add));
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("storage", "newer_schema", false));
+            assert_eq!(
+                (error.kind().as_str(), error.code().as_str(), error.retryable()),
+                ("storage", "newer_schema", false)
+            );
             assert_eq!((error.get("found").unwrap(), error.get("known").unwrap()), (&newer.into(), &VERSION.into()));
             assert!(error.advice().is_some());
         }

@@ -140,7 +140,7 @@ fn one_holder(world: &World) {
 
 /// What, who, at most three commands that help now, and how a person overrides it.
 fn four_parts(error: &Error) {
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "path_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     assert!(error.message().contains("held by a") && error.blocker().unwrap().contains("for “the index”"), "{error:?}");
     assert!((1..=3).contains(&error.attempts().len()) && error.override_by_person().is_some(), "{error:?}");
 }

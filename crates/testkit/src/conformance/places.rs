@@ -69,7 +69,10 @@ fn a_copy(world: &World) {
             world.kernel.log(&from(world, copy), &tenure_kernel::query::log::Filter { limit: 1, ..Default::default() }),
         ),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "place_differs", Stage::Resolve));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.stage()),
+            ("conflict", "place_differs", Stage::Resolve)
+        );
         let places = error.get("places").unwrap();
         assert_eq!(*places, json!([{ "path": "/repo/.git", "device": 1, "inode": 100 }]));
     }
@@ -175,7 +178,10 @@ fn pinned(world: &World) {
         refusal(world.kernel.status(&pin("s-other"))),
         refusal(world.kernel.task_id(&pin("s-other"), "t")),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "other_store", Stage::Resolve));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.stage()),
+            ("conflict", "other_store", Stage::Resolve)
+        );
         assert_eq!((error.get("pinned").unwrap(), error.get("found").unwrap()), (&json!("s-other"), &json!(own)));
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -201,7 +207,7 @@ fn nothing_for(world: &World, call: &Call, code: &str) {
     let before = dump(&world.kernel);
     for error in [refusal(world.kernel.run(call, &Op::new(add::Add::titled("x")))), refusal(world.kernel.status(call))]
     {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", code, Stage::Resolve));
+        assert_eq!((error.kind().as_str(), error.code().as_str(), error.stage()), ("conflict", code, Stage::Resolve));
         assert!(error.advice().is_some());
     }
     assert!(differing(&before, &dump(&world.kernel)).is_empty());

@@ -222,7 +222,7 @@ fn cannot_write(world: &World) {
     if world.engine != Engine::Memory {
         let write = Sql::same("UPDATE task SET title = 'changed by a query'");
         let error = world.kernel.store().read("name:p", |tx, _| tx.execute(write, &[])).unwrap_err();
-        assert_eq!((error.code(), error.stage()), ("not_writable", Stage::Write));
+        assert_eq!((error.code().as_str(), error.stage()), ("not_writable", Stage::Write));
     }
     assert_eq!(dump(&world.kernel), before);
 }

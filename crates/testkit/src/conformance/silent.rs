@@ -57,7 +57,7 @@ fn stop_session(kernel: &Kernel) -> Stopped {
 }
 
 fn is_silence(error: &Error) {
-    assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", "connection_lost", true));
+    assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", "connection_lost", true));
     assert!(error.message().contains("did not answer"), "{error:?}");
 }
 

@@ -168,7 +168,7 @@ fn make_busy() -> Duration {
         for (call, task) in [(&call_p, &task), (&call_q, &other)] {
             let (answer, waited) = timed(|| kernel.run(call, &claiming(task)));
             let error = answer.unwrap_err();
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("busy", code, true));
+            assert_eq!((error.kind().as_str(), error.code().as_str(), error.retryable()), ("busy", code, true));
             longest = longest.max(waited);
         }
     }

@@ -322,5 +322,5 @@ fn request_id(call: &Call) -> RequestId {
 
 /// The code of an answer, `ok` for none.
 pub(super) fn code(answer: &Result<Reply>) -> (&'static str, &'static str) {
-    answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code()), |_| ("ok", "ok"))
+    answer.as_ref().map_or_else(|error: &Error| (error.kind().as_str(), error.code().as_str()), |_| ("ok", "ok"))
 }

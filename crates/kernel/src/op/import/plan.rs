@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tenure_core::task::Status;
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{agent, note, task};
 
@@ -129,9 +129,8 @@ fn differs(differing: &[Value]) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Error::refused(
-        Kind::Conflict,
-        "import_differs",
+    Error::new(
+        Code::ImportDiffers,
         format!("{} here with other content: {}{more}", are(differing.len()), named.join(", ")),
     )
     .hint("Nothing was imported. Import into a project that has none of these, or take their lines out.")

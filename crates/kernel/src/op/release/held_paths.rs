@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure_core::hold::{Ending, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{hold, place};
 
 use super::Release;
@@ -175,15 +175,13 @@ pub(super) fn over(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
 }
 
 pub(super) fn not_held(shown: &str) -> Error {
-    Error::refused(Kind::Conflict, "not_held", format!("{shown} is not held by you"))
-        .entity(shown)
-        .attempt("tenure holds --mine")
+    Error::new(Code::NotHeld, format!("{shown} is not held by you")).entity(shown).attempt("tenure holds --mine")
 }
 
 /// The refusal of a fence that is not that of the hold.
 pub(crate) fn stale_fence(row: &hold::Row, given: Option<i64>) -> Error {
     let message = format!("the hold on {} has another fence", cut(&row.subject, 120));
-    Error::refused(Kind::Stale, "stale_fence", message)
+    Error::new(Code::StaleFence, message)
         .entity(&row.id)
         .attempt(format!("tenure show {}", row.id))
         .detail("fence", given)

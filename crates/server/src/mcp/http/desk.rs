@@ -7,7 +7,7 @@ use rmcp::model::Extensions;
 use serde_json::Value;
 use tenure_core::access::Grants;
 use tenure_core::session::agent_name;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::shape::Resumed;
@@ -88,7 +88,7 @@ impl Desk for HttpDesk {
 
     fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
         if self.visitor()?.call.checkout.is_none() {
-            return Err(Error::usage("no_checkout", "paths belong to a working tree, and the session names none")
+            return Err(Error::usage(Code::NoCheckout, "paths belong to a working tree, and the session names none")
                 .hint(
                     "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
                 ));
@@ -112,7 +112,7 @@ impl Desk for HttpDesk {
     }
 
     fn artifact(&self, _path: &str) -> Result<Artifact> {
-        Err(Error::usage("no_files", "the server does not see the files of your working tree")
+        Err(Error::usage(Code::NoFiles, "the server does not see the files of your working tree")
             .hint("Note artifacts with `tenure note --artifact`, or with `tenure mcp`, where the files are."))
     }
 

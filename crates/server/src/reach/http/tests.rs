@@ -6,6 +6,8 @@ use std::thread::JoinHandle;
 use tenure_kernel::query::asked;
 use tenure_kernel::{Call, Query};
 
+use tenure_core::{Code, Kind};
+
 use super::*;
 
 /// What a server does with one request: hangs up, or answers with a status and a body.
@@ -87,7 +89,7 @@ fn a_request_is_sent_again_with_the_same_bytes_until_it_is_answered() {
 
 #[test]
 fn what_a_server_refuses_is_said_as_it_says_it() {
-    let error = Error::refused(Kind::Conflict, "task_held", "t-1 is held").who("b, alive").attempt("tenure next");
+    let error = Error::new(Code::TaskHeld, "t-1 is held").who("b, alive").attempt("tenure next");
     let told = error.to_json();
     let server = server(vec![Some((409, wire::answer(Err(error))))]);
     assert_eq!(client(&server).send(&request()).unwrap().unwrap_err().to_json(), told);
@@ -105,7 +107,7 @@ fn what_will_not_be_better_is_tried_once() {
     ] {
         let server = server(vec![Some((status, "no".into()))]);
         let error = client(&server).send(&request()).unwrap_err();
-        assert_eq!((error.code(), error.kind()), (code, kind), "{status}");
+        assert_eq!((error.code().as_str(), error.kind()), (code, kind), "{status}");
         assert!(!error.to_json().to_string().contains("s3cret"));
         server.thread.join().unwrap();
     }
@@ -114,7 +116,7 @@ fn what_will_not_be_better_is_tried_once() {
 #[test]
 fn what_a_server_says_without_the_answer_of_a_call_is_read() {
     let error = || {
-        Error::usage("bad_request", "this is not a request: recursion limit exceeded")
+        Error::usage(Code::BadRequest, "this is not a request: recursion limit exceeded")
             .hint("Send less deep.")
             .entity("x")
             .detail("most", 128)
@@ -132,7 +134,7 @@ fn what_a_server_says_without_the_answer_of_a_call_is_read() {
     let bad = server(vec![problem(&error(), 400)]);
     assert_eq!(client(&bad).hello().unwrap_err().code(), "bad_request");
     // What may be better in a moment is tried again, whatever is said.
-    let full = Error::new(Kind::Busy, "overloaded", Stage::Lock, "full").hint("Ask again.");
+    let full = Error::new(Code::Overloaded, "full").at(Stage::Lock).hint("Ask again.");
     let server = server(vec![problem(&full, 503), problem(&full, 429), answer("1")]);
     assert_eq!(client(&server).send(&request()).unwrap().unwrap().body, "1");
 }
@@ -143,13 +145,13 @@ fn a_server_that_is_not_there_is_busy_once_the_patience_is_over() {
     let address = Address::parse(&format!("http://{free}"), false).unwrap();
     let client = Http::new(address, "t", Duration::from_millis(120), &Connections::default()).unwrap();
     let error = client.send(&request()).unwrap_err();
-    assert_eq!((error.code(), error.kind(), error.retryable()), ("unreachable", Kind::Busy, true));
+    assert_eq!((error.code().as_str(), error.kind(), error.retryable()), ("unreachable", Kind::Busy, true));
     assert_eq!(client.hello().unwrap_err().code(), "unreachable");
 }
 
 #[test]
 fn a_request_that_was_not_run_is_sent_again() {
-    let not_run = Error::new(Kind::Busy, "not_run", Stage::Lock, "the server is about to stop");
+    let not_run = Error::new(Code::NotRun, "the server is about to stop").at(Stage::Lock);
     let server = server(vec![Some((503, wire::answer(Err(not_run)))), answer("1")]);
     assert_eq!(client(&server).send(&request()).unwrap().unwrap().body, "1");
 }

@@ -1,11 +1,15 @@
-//! The one error type and the one table that maps a kind of error to exit code, HTTP status and retry advice.
+//! The error type, the table of codes, and the table that maps a kind to exit code, HTTP status and retry advice.
 
-mod whole;
+mod code;
+mod table;
+mod wire;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+pub use code::Code;
 
 /// What every fallible function of Tenure returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -119,7 +123,7 @@ pub struct Error(Box<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    code: &'static str,
+    code: Code,
     kind: Kind,
     stage: Stage,
     entity: Option<String>,
@@ -134,12 +138,12 @@ struct Parts {
 }
 
 impl Error {
-    /// A new error. `code` is a stable snake_case word that has a page in `docs/errors`.
-    pub fn new(kind: Kind, code: &'static str, stage: Stage, message: impl Into<String>) -> Error {
+    /// A new error: its kind is the one of the table, its stage [`Stage::Decide`].
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error(Box::new(Parts {
             code,
-            kind,
-            stage,
+            kind: code.kind(),
+            stage: Stage::Decide,
             entity: None,
             message: message.into(),
             who: None,
@@ -147,24 +151,26 @@ impl Error {
             person: None,
             hint: None,
             details: Map::new(),
-            retryable: kind.retryable(),
+            retryable: code.kind().retryable(),
             source: None,
         }))
     }
 
-    /// A usage error found while reading the request.
-    pub fn usage(code: &'static str, message: impl Into<String>) -> Error {
-        Error::new(Kind::Usage, code, Stage::Arguments, message)
+    /// An error found while reading the request.
+    pub fn usage(code: Code, message: impl Into<String>) -> Error {
+        Error::new(code, message).at(Stage::Arguments)
     }
 
-    /// A refusal decided on rows that were read under the lock.
-    pub fn refused(kind: Kind, code: &'static str, message: impl Into<String>) -> Error {
-        Error::new(kind, code, Stage::Decide, message)
+    /// Another kind than the one of the table: `no_socket` and `not_held` have two.
+    pub fn with_kind(mut self, kind: Kind) -> Error {
+        self.0.kind = kind;
+        self.0.retryable = kind.retryable();
+        self
     }
 
     /// A state that the code promises cannot be reached.
     pub fn bug(message: impl Into<String>) -> Error {
-        Error::new(Kind::Internal, "internal", Stage::Decide, message)
+        Error::new(Code::Internal, message)
             .hint("This is a defect in Tenure. Please report it with the command that led here.")
     }
 
@@ -252,7 +258,7 @@ impl Error {
     }
 
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         self.0.code
     }
 
@@ -357,7 +363,7 @@ mod tests {
 
     #[test]
     fn inv_t8_an_error_carries_code_kind_stage_entity_retryable_and_hint() {
-        let error = Error::refused(Kind::Conflict, "task_held", "task t-1 is held")
+        let error = Error::new(Code::TaskHeld, "task t-1 is held")
             .entity("t-1")
             .who("b, alive")
             .attempt("tenure next")
@@ -373,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_at_most_three_commands() {
-        let error = (0..9).fold(Error::usage("x", "y"), |error, n| error.attempt(format!("c{n}")));
+        let error = (0..9).fold(Error::usage(Code::BadId, "y"), |error, n| error.attempt(format!("c{n}")));
         assert_eq!(error.attempts().len(), 3);
     }
 

@@ -2,19 +2,11 @@
 //! word as if it had happened there.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-use super::{Error, Kind, Parts, Stage};
-
-/// Longest code that is read.
-const CODE_MAX: usize = 64;
-/// Most different codes that are read in the life of a process. There are fewer than 300; a server that sends more is
-/// none of ours, and must not make a client grow.
-const CODES_MAX: usize = 1_000;
+use super::{Code, Error, Kind, Parts, Stage};
 
 /// The parts as they travel.
 #[derive(Serialize, Deserialize)]
@@ -45,7 +37,7 @@ impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let parts = &self.0;
         Whole {
-            code: parts.code.into(),
+            code: parts.code.as_str().into(),
             kind: parts.kind,
             stage: parts.stage,
             message: (&*parts.message).into(),
@@ -65,7 +57,7 @@ impl Serialize for Error {
 impl<'de> Deserialize<'de> for Error {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Error, D::Error> {
         let whole = Whole::deserialize(deserializer)?;
-        let code = kept(&whole.code).ok_or_else(|| de::Error::custom("not the code of an error"))?;
+        let code = Code::read(&whole.code).ok_or_else(|| de::Error::custom("not the code of an error"))?;
         let mut tries = whole.tries.into_owned();
         tries.truncate(3);
         Ok(Error(Box::new(Parts {
@@ -85,26 +77,6 @@ impl<'de> Deserialize<'de> for Error {
     }
 }
 
-/// A code that was read, for as long as the process lives: codes are words of the program, and compared as such.
-fn kept(code: &str) -> Option<&'static str> {
-    static READ: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let is_code = (1..=CODE_MAX).contains(&code.len())
-        && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    if !is_code {
-        return None;
-    }
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = read.get(code) {
-        return Some(known);
-    }
-    if read.len() >= CODES_MAX {
-        return None;
-    }
-    let code: &'static str = Box::leak(code.to_owned().into_boxed_str());
-    read.insert(code);
-    Some(code)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -122,7 +94,7 @@ mod tests {
         (parts, words, details).prop_map(|((kind, code, message, at_reply), words, details)| {
             let (entity, who, tries, person, hint, cause) = words;
             let kind = Kind::ALL[kind];
-            let mut error = Error::new(kind, kept(&code).unwrap(), Stage::Decide, message);
+            let mut error = Error::new(Code::read(&code).unwrap(), message).with_kind(kind);
             error.0.entity = entity;
             error.0.who = who;
             error.0.person = person;
@@ -142,8 +114,8 @@ mod tests {
             prop_assert_eq!(read.to_json().to_string(), error.to_json().to_string());
             prop_assert_eq!(serde_json::to_string(&read).unwrap(), sent);
             prop_assert_eq!(
-                (read.code(), read.kind(), read.stage(), read.blocker(), read.override_by_person(), read.advice()),
-                (error.code(), error.kind(), error.stage(), error.blocker(), error.override_by_person(), error.advice())
+                (read.code().as_str(), read.kind(), read.stage(), read.blocker(), read.override_by_person(), read.advice()),
+                (error.code().as_str(), error.kind(), error.stage(), error.blocker(), error.override_by_person(), error.advice())
             );
             prop_assert_eq!(read.attempts(), error.attempts());
             prop_assert_eq!(read.is_refusal(), error.is_refusal());
@@ -156,7 +128,7 @@ mod tests {
     fn what_is_no_code_is_not_read() {
         let sent = |code: &str| serde_json::json!({ "code": code, "kind": "busy", "stage": "lock", "message": "m", "retryable": true });
         let read = |code: &str| serde_json::from_value::<Error>(sent(code));
-        assert_eq!(read("task_held").unwrap().code(), "task_held");
+        assert_eq!(read("task_held").unwrap().code(), Code::TaskHeld);
         for bad in ["", "Task", "a b", "a\n", &"a".repeat(65)] {
             assert!(read(bad).is_err(), "{bad:?}");
         }
