@@ -6,6 +6,7 @@
 //! variable alone names it. A tool that is recognised without either has no name of its own: its queries are answered,
 //! its ops refused, because two sessions under one name would not be fenced from each other.
 
+use tenure_core::action::Action;
 use tenure_core::session::{Whose, agent_name};
 use tenure_core::{Code, Error, Result, Stage, name};
 use tenure_server::mcp::Thread;
@@ -92,7 +93,7 @@ impl Caller {
         Err(Error::new(Code::IdentityMissing, message)
             .at(Stage::Resolve)
             .hint("Pass `--agent NAME` or set TENURE_AGENT, with a name that no other session uses.")
-            .attempt("tenure whoami")
+            .attempt(Action::Whoami)
             .detail("tools", tools))
     }
 
@@ -274,6 +275,7 @@ fn user(env: &Env) -> String {
 mod tests {
     use std::path::Path;
     use tenure_core::Kind;
+    use tenure_server::phrasing::Commands;
 
     use super::*;
 
@@ -334,7 +336,7 @@ mod tests {
             let env = env([(variable, "1"), ("CLAUDE_CODE_SESSION_ID", "")]);
             let error = who(None, &env).unwrap_err();
             assert_eq!((error.kind(), error.code().as_str()), (Kind::Denied, "identity_missing"), "{variable}");
-            assert!(error.message().contains(tool) && error.advice().unwrap().contains("--agent NAME"));
+            assert!(error.message().contains(tool) && error.advice().unwrap().say(&Commands).contains("--agent NAME"));
             assert_eq!(resolve(&Globals::default(), &env).unwrap().for_query(), None);
             assert_eq!(who(Some("named"), &env).unwrap().tool, Some(tool));
         }

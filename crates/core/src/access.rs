@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::action::{Action, Advice};
 use crate::error::{Code, Error, Result, Stage};
 use crate::name;
 use crate::text::{cut, excerpt};
@@ -129,8 +130,9 @@ pub fn outsider(name: &str) -> Result<&str> {
 /// no key of its own: it is for whoever is admin of every project.
 pub fn project(key: &str) -> Result<&str> {
     let bad = |why: &str| {
-        Err(Error::usage(Code::BadProjectKey, format!("`{}` is not a project: {why}", excerpt(key)))
-            .hint("Give the key as `tenure project list` shows it, or `*` for every project."))
+        Err(Error::usage(Code::BadProjectKey, format!("`{}` is not a project: {why}", excerpt(key))).hint(
+            Advice::from("Give the key as ").action(Action::ListProjects).text(" shows it, or `*` for every project."),
+        ))
     };
     match key {
         "" => bad("it is empty"),
@@ -230,7 +232,7 @@ pub fn unknown_project(name: &str) -> Error {
     Error::new(Code::UnknownProject, format!("no project of this store is called `{}`", excerpt(name)))
         .at(Stage::Read)
         .entity(excerpt(name))
-        .attempt("tenure project list")
+        .attempt(Action::ListProjects)
 }
 
 /// The refusal of whoever has not shown who it is: no secret, one that nobody knows, one that has expired or was revoked,
@@ -238,7 +240,7 @@ pub fn unknown_project(name: &str) -> Error {
 pub fn not_known() -> Error {
     Error::new(Code::NotSignedIn, "no token or session that is valid was shown")
         .at(Stage::Resolve)
-        .hint("Show a token: a person makes one with `tenure token add`.")
+        .hint(Advice::from("Show a token: a person makes one with ").action(Action::AddToken).text("."))
 }
 
 /// The refusal of a name that belongs to somebody else.
@@ -252,6 +254,7 @@ pub fn not_yours(name: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use crate::action::Plain;
     use proptest::prelude::*;
 
     use super::*;
@@ -290,8 +293,11 @@ mod tests {
     fn inv_s2_no_role_reads_as_no_project() {
         let none = grants(&[], None, None);
         let denied = none.check("name:p", "add", Some(Role::Viewer)).unwrap_err();
-        assert_eq!(denied.to_json(), unknown_project("name:p").to_json());
-        assert_eq!(none.check("name:p", "add", None).unwrap_err().to_json(), unknown_project("name:p").to_json());
+        assert_eq!(denied.to_json(&Plain), unknown_project("name:p").to_json(&Plain));
+        assert_eq!(
+            none.check("name:p", "add", None).unwrap_err().to_json(&Plain),
+            unknown_project("name:p").to_json(&Plain)
+        );
         let viewer = grants(&[("name:p", Role::Viewer)], None, None);
         assert_eq!(viewer.check("name:p", "add", Some(Role::Worker)).unwrap_err().code(), "role_too_low");
         assert_eq!(viewer.check("name:p", "x", None).unwrap_err().code(), "not_offered");
@@ -303,7 +309,7 @@ mod tests {
         let secret = format!("{SECRET}{}", "ab".repeat(32));
         for bad in ["", secret.as_str(), &"AB".repeat(32), &"a".repeat(63), &"g".repeat(64)] {
             let error = hash(bad).unwrap_err();
-            assert!(bad.is_empty() || !error.to_json().to_string().contains(bad));
+            assert!(bad.is_empty() || !error.to_json(&Plain).to_string().contains(bad));
         }
         assert!(hash(&"0f".repeat(32)).is_ok());
     }

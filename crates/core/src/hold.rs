@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::action::{Action, Advice};
 use crate::error::{Code, Error, Result};
 use crate::time::{Span, Time};
 
@@ -158,8 +159,8 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
     let stale = |text: String| {
         Err(Error::new(Code::StaleFence, text)
             .entity(claim.task)
-            .attempt(format!("tenure show {}", claim.task))
-            .attempt("tenure next")
+            .attempt(Action::show(&claim.task))
+            .attempt(Action::NextTask)
             .detail("fence", claim.shown)
             .detail("current_fence", claim.last_fence))
     };
@@ -167,10 +168,10 @@ pub fn right(actor: &str, claim: &Claim<'_>) -> Result<Right> {
         (Some(live), shown) if live.holder == actor => match shown {
             Some(fence) if fence == live.fence => Ok(Right::Holder),
             Some(_) => stale(format!("your hold on {} was replaced by a newer one", claim.task)).map_err(|error| {
-                error.hint(format!("`tenure claim {}` shows the fence of the one you have now.", claim.task))
+                error.hint(Advice::from(Action::claim(&claim.task)).text(" shows the fence of the one you have now."))
             }),
             None => stale(format!("{} is held in your name, but you have not been shown its fence", claim.task))
-                .map_err(|error| error.hint(format!("`tenure claim {}` shows it.", claim.task))),
+                .map_err(|error| error.hint(Advice::from(Action::claim(&claim.task)).text(" shows it."))),
         },
         (Some(live), Some(_)) => stale(format!("your hold on {} is over and {} has it now", claim.task, live.holder)),
         (Some(live), None) => {

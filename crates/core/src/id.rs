@@ -3,6 +3,7 @@
 //! An id is drawn at random and checked against what exists inside the transaction that issues it. It is short while
 //! few have been issued and grows with their number, so that a collision stays rarer than one in a thousand draws.
 
+use crate::action::{Action, Tasks};
 use crate::error::{Code, Error, Result, Stage};
 
 /// Digits and lowercase letters without i, l, o and u.
@@ -154,8 +155,8 @@ pub fn unknown(typed: &str, sort: Sort) -> Error {
     let shown = crate::text::excerpt(typed);
     Error::new(Code::NotFound, format!("there is no {} `{shown}` in this project", sort.word()))
         .entity(shown)
-        .attempt("tenure list --all")
-        .attempt("tenure whoami")
+        .attempt(Action::ListTasks { which: Tasks::All })
+        .attempt(Action::Whoami)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod action;
 pub mod agent;
 pub mod brief;
 pub mod checkout;

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::action::Action;
 use crate::error::{Code, Error, Result};
 
 /// First priority.
@@ -193,10 +194,10 @@ pub fn transition(task: &str, status: Status, verb: Verb) -> Result<Status> {
                 .detail("status", status.as_str());
         match status {
             Status::Done | Status::Cancelled => {
-                error.attempt(format!("tenure why {task}")).attempt(format!("tenure reopen {task}"))
+                error.attempt(Action::why(task)).attempt(Action::Reopen { task: task.to_string() })
             }
-            Status::Blocked => error.attempt(format!("tenure show {task}")).attempt(format!("tenure unblock {task}")),
-            Status::Open | Status::Started => error.attempt(format!("tenure show {task}")),
+            Status::Blocked => error.attempt(Action::show(task)).attempt(Action::Unblock { task: task.to_string() }),
+            Status::Open | Status::Started => error.attempt(Action::show(task)),
         }
     })
 }

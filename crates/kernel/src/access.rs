@@ -5,6 +5,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
+use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result, Stage, Time, event, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
@@ -211,7 +212,7 @@ pub(crate) fn known(unit: &mut Unit<'_>, name: &str) -> Result<principal::Row> {
 pub(crate) fn unknown_principal(name: &str) -> Error {
     Error::new(Code::UnknownPrincipal, format!("nobody called `{name}` has any access"))
         .entity(name)
-        .attempt("tenure member list")
+        .attempt(Action::ListMembers)
 }
 
 /// Refuses what only an operator may do, where that turns out inside an op.

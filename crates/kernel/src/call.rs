@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use tenure_core::access::Grants;
+use tenure_core::action::Phrasing;
 use tenure_core::agent::Process;
+use tenure_core::error::detail::{RecordedPlace, RecordedPlaces};
 use tenure_core::{Code, Error, Result, Span, Stage, id, name};
 use tenure_store::table::{agent, checkout, project, session};
 use tenure_store::{Entropy, Tx};
@@ -80,6 +82,9 @@ pub enum Door {
     /// A request over HTTP.
     Http,
 }
+
+/// The words of each door, for the texts that the kernel makes.
+pub type Words = fn(Door) -> &'static dyn Phrasing;
 
 /// Longest text in a call: paths and keys that are made of them.
 const TEXT_MAX: usize = 8 * 1024;
@@ -243,15 +248,14 @@ pub enum Trust {
 
 /// Where a project was seen, for a door that must find out whether a repository moved or was copied.
 pub(crate) fn place_differs(recorded: &[&checkout::Row]) -> Error {
-    let places: Vec<_> = recorded
-        .iter()
-        .map(|row| {
-            serde_json::json!({ "path": row.common_path, "device": row.common_device, "inode": row.common_inode })
-        })
-        .collect();
+    let places = recorded.iter().map(|row| RecordedPlace {
+        path: row.common_path.clone(),
+        device: row.common_device,
+        inode: row.common_inode,
+    });
     Error::new(Code::PlaceDiffers, "this project was seen in another repository")
         .at(Stage::Resolve)
-        .detail("places", places)
+        .with(&RecordedPlaces(places.collect()))
 }
 
 /// The agents of whom the evidence of a call still holds: each still is that process, and lives in no other. A program on

@@ -37,10 +37,10 @@ pub(crate) fn on_line(line: usize, nothing: &'static str) -> impl Fn(Error) -> E
             .with_kind(error.kind())
             .at(error.stage())
             .entity(error.about().map_or_else(|| format!("line {line}"), ToOwned::to_owned))
-            .hint(error.advice().map_or_else(
-                || format!("{nothing} Correct the line and send all again."),
-                |advice| format!("{advice} {nothing}"),
-            ))
+            .hint(match error.advice() {
+                Some(advice) => advice.clone().text(format!(" {nothing}")),
+                None => format!("{nothing} Correct the line and send all again.").into(),
+            })
             .detail("line", line)
     }
 }

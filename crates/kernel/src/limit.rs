@@ -1,6 +1,7 @@
 //! How much an agent and a project may hold at a time. A grant past a limit is refused; what others hand on or offer is not
 //! counted anew.
 
+use tenure_core::action::Action;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{self, LIVE_AGENT, Step, UNANCHORED_AGENT, UNANCHORED_PROJECT};
 use tenure_core::{Code, Error, Result, lock as rule};
@@ -26,7 +27,7 @@ pub(crate) fn patterns(unit: &mut Unit<'_>, patterns: &[Pattern], steps: &[Step]
                 ),
             )
             .hint("Begin the pattern with a directory, or release others first.")
-            .attempt("tenure holds --mine"));
+            .attempt(Action::own_holds()));
         }
     }
     let new = number(granted().count());
@@ -65,6 +66,6 @@ fn within(what: &str, (all, own): (i64, i64), new: i64, (agent, project): (i64, 
         ),
     )
     .hint("Nothing was taken. Release what is no longer needed, or hold a directory in place of its files.")
-    .attempt("tenure holds --mine")
-    .attempt("tenure release PATH"))
+    .attempt(Action::own_holds())
+    .attempt(Action::ReleasePath))
 }

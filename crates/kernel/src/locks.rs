@@ -1,6 +1,6 @@
 //! Named locks: the live one of a name, and how it is told to whom it blocks.
 
-use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Renewal, lapsed};
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Span};
@@ -8,7 +8,7 @@ use tenure_store::table::{agent, hold, lock};
 
 use crate::line::InTheWay;
 use crate::paths;
-use crate::shape::Blocker;
+use crate::shape::{Blocker, Blockers};
 use crate::unit::Unit;
 
 /// Whether a hold goes on when its holder is gone: a runner's lock is as alive as its command, whatever became of the
@@ -47,10 +47,10 @@ pub(crate) fn waited_for(unit: &mut Unit<'_>, name: &str, in_the_way: &InTheWay)
             Span::seconds(first.last_seen_s),
             Span::seconds(first.age_s),
         ))
-        .attempt("tenure holds --kind name")
+        .attempt(Action::holds_of("name"))
         .person("A person can take it over: `lock` with --force.")
         .detail("total", blockers.len())
-        .detail("blockers", json!(blockers)))
+        .with(&Blockers(blockers)))
 }
 
 /// The four-part refusal of a lock that somebody has.
@@ -71,10 +71,10 @@ pub(crate) fn held_by(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
             span(blocker.age_s),
             span(blocker.expires_in_s),
         ))
-        .attempt(format!("tenure why {}", row.id))
-        .attempt("tenure holds --kind name")
+        .attempt(Action::why(&row.id))
+        .attempt(Action::holds_of("name"))
         .person("A person can take it over: `lock` with --force, or `release` with the id and --force.")
-        .detail("blockers", json!([blocker]))
+        .with(&Blockers(vec![blocker]))
         .detail("total", 1);
     Ok(if own {
         error.hint(

@@ -158,7 +158,7 @@ impl Kernel {
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
-        let mut unit = Unit::new(tx, self.entropy(), call, "restore", (now, present.clock), row, None);
+        let mut unit = Unit::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
         let data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
         let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
         if let Some(back) = stepped {

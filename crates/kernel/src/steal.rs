@@ -1,6 +1,7 @@
 //! Taking what another holds: people may, agents only from a holder that is gone.
 
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
 use tenure_core::hold::Ending;
 use tenure_core::text::cut;
@@ -48,6 +49,6 @@ fn not_gone(row: &hold::Row) -> Error {
     Error::new(Code::NotGone, format!("{} holds {shown} and is not gone: only a person may take it over", row.holder))
         .entity(&row.id)
         .hint("Ask its holder, or a person. What nobody renews ends by itself.")
-        .attempt(format!("tenure send --about {} \"…\" --request", row.id))
-        .attempt(format!("tenure why {}", row.id))
+        .attempt(Action::SendAbout { about: row.id.to_string() })
+        .attempt(Action::why(&row.id))
 }

@@ -8,6 +8,7 @@ pub mod log;
 pub mod mcp;
 pub mod metrics;
 mod percent;
+pub mod phrasing;
 pub mod queue;
 pub mod reach;
 pub mod serve;

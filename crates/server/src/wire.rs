@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Call, Op, Query, Reply};
 
+use crate::phrasing::Commands;
+
 /// The version of this program: over a socket both sides are of the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Most bytes of a request.
@@ -139,29 +141,26 @@ impl Request {
 
 /// An answer as it travels.
 #[derive(Serialize, Deserialize)]
-struct Answer {
+#[serde(bound(deserialize = "E: Deserialize<'de>"))]
+struct Answer<E> {
     ok: bool,
     #[serde(default)]
     replayed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<Error>,
+    error: Option<E>,
 }
 
 /// The document of an answer, on one line.
 pub fn answer(answered: Result<Reply>) -> String {
-    let answer = match answered {
-        Ok(reply) => raw(reply.body)
-            .map(|data| Answer { ok: true, replayed: reply.replayed, data: Some(data), error: None })
-            .unwrap_or_else(refusal),
-        Err(error) => refusal(error),
+    let (data, replayed, error) = match answered.and_then(|reply| Ok((raw(reply.body)?, reply.replayed))) {
+        Ok((data, replayed)) => (Some(data), replayed, None),
+        Err(error) => (None, false, Some(error)),
     };
+    let error = error.as_ref().map(|error| error.to_wire(&Commands));
+    let answer = Answer { ok: error.is_none(), replayed, data, error };
     one_line(serde_json::to_string(&answer).unwrap_or_else(|_| r#"{"ok":false}"#.to_owned()))
-}
-
-fn refusal(error: Error) -> Answer {
-    Answer { ok: false, replayed: false, data: None, error: Some(error) }
 }
 
 /// Reads the document of an answer. The outer result says whether it is one, the inner one is what was answered.
@@ -171,7 +170,7 @@ pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
             .at(Stage::Reply)
             .hint("Client and server may be of different versions: use the same.")
     };
-    let answer: Answer = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
+    let answer: Answer<Error> = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
     match (answer.ok, answer.data, answer.error) {
         (true, Some(data), None) => Ok(Ok(Reply { body: data.get().to_owned(), replayed: answer.replayed })),
         // `null` is an answer, and reads as none.
@@ -227,6 +226,7 @@ impl Hello {
 #[cfg(test)]
 mod tests {
     use tenure_core::Kind;
+    use tenure_core::action::Action;
     use tenure_kernel::op::claim;
     use tenure_kernel::query::asked;
     use tenure_kernel::{Actor, RequestId};
@@ -277,10 +277,10 @@ mod tests {
             let reply = Reply { body: body.to_owned(), replayed: true };
             assert_eq!(read_answer(answer(Ok(reply.clone())).as_bytes()).unwrap().unwrap(), reply);
         }
-        let error = Error::new(Code::TaskHeld, "t-1 is held").who("b").attempt("tenure next");
-        let told = error.to_json();
+        let error = Error::new(Code::TaskHeld, "t-1 is held").who("b").attempt(Action::NextTask);
+        let told = error.to_json(&Commands);
         let read = read_answer(answer(Err(error)).as_bytes()).unwrap().unwrap_err();
-        assert_eq!(read.to_json(), told);
+        assert_eq!(read.to_json(&Commands), told);
         let spread = Reply { body: "{\n\"a\":\r\n1}".to_owned(), replayed: false };
         assert!(!answer(Ok(spread)).contains(['\n', '\r']));
         for bad in ["", "{}", r#"{"ok":true,"error":{}}"#, r#"{"ok":false}"#, "<html>"] {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
+use tenure_core::action::{Action, Advice};
 use tenure_core::{Code, Error, Stage};
 use tokio_postgres::error::SqlState;
 
@@ -23,7 +24,7 @@ pub(crate) fn corrupt_row(column: usize, wanted: &str, found: Option<&Value>) ->
 pub fn corrupt(message: impl Into<String>) -> Error {
     Error::new(Code::CorruptStore, message)
         .at(Stage::Read)
-        .hint("Nothing was changed. `tenure doctor` checks the whole store.")
+        .hint(Advice::from("Nothing was changed. ").action(Action::Doctor).text(" checks the whole store."))
 }
 
 /// The answer of a store that a newer program has migrated.
@@ -55,9 +56,11 @@ pub(crate) fn older_schema() -> Error {
 
 /// A backup that was named as a store.
 pub(crate) fn is_backup() -> Error {
-    Error::new(Code::IsBackup, "this file is a backup, not a store")
-        .at(Stage::Open)
-        .hint("Nothing was changed. Bring it into a place of its own: `tenure restore FILE --store PLACE`.")
+    Error::new(Code::IsBackup, "this file is a backup, not a store").at(Stage::Open).hint(
+        Advice::from("Nothing was changed. Bring it into a place of its own: ")
+            .action(Action::Restore { named: true })
+            .text("."),
+    )
 }
 
 /// A COMMIT was sent, its answer was lost, and the same request could not be made again.
@@ -97,8 +100,12 @@ pub(crate) fn busy(code: Code, message: impl Into<String>) -> Error {
 /// A directory or file that this process may not write.
 pub(crate) fn not_writable(what: &str) -> Error {
     Error::new(Code::NotWritable, format!("{what} cannot be written")).at(Stage::Open).hint(
-        "Nothing was changed. If this shell runs in a sandbox, use the MCP tools of tenure, which run outside it, or let a \
-         person run `tenure setup`; else check the permissions and whether the file system is read-only.",
+        Advice::from(
+            "Nothing was changed. If this shell runs in a sandbox, use the MCP tools of tenure, which run outside it, or let \
+             a person run ",
+        )
+        .action(Action::Setup { tool: None })
+        .text("; else check the permissions and whether the file system is read-only."),
     )
 }
 

@@ -20,6 +20,7 @@ use tenure_kernel::op::{add_many, claim, reserve};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Call, Checkout, Condition, Kernel, Op, RequestId, Tree, Trust};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::project;
 use tenure_store::{Durability, Location, Options, OsEntropy};
 
@@ -159,7 +160,7 @@ fn racer_name(racer: usize) -> String {
 fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
     // A race is about who wins, not about what a power cut leaves: most of a round would be waiting for the disk.
     let options = Options { durability: Durability::Fast, ..Options::default() };
-    let kernel = Kernel::new(location(store), options).unwrap();
+    let kernel = Kernel::new(location(store), options, tenure_server::phrasing::of).unwrap();
     let mut out = std::io::stdout().lock();
     loop {
         let tasks: Vec<String> = heard(input);
@@ -179,7 +180,7 @@ fn race(input: &mut impl BufRead, store: &str, racer: usize) -> i32 {
                     let holder = error.get("blockers").and_then(|blockers| blockers[0]["holder"].as_str());
                     Outcome::Lost { holder: holder.unwrap_or_default().to_owned() }
                 }
-                Err(error) => Outcome::Odd { error: error.to_json().to_string() },
+                Err(error) => Outcome::Odd { error: error.to_json(&Commands).to_string() },
             };
             say(&mut out, &outcome);
         }
@@ -218,7 +219,7 @@ struct Found {
 
 /// Races until enough rounds are run and the time is over, then compares what was told with the log.
 fn run(store: &str, prize: Prize, least: usize, time: Duration) -> Found {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_server::phrasing::of).unwrap();
     let mut racers: Vec<Racer> = Vec::new();
     for racer in 0..RACERS {
         racers.push(Racer::start(store, racer, racers.first()));

@@ -1,6 +1,7 @@
 //! `tenure add`
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::{Code, Error, task};
 use tenure_kernel::op::add::Add;
 
@@ -24,7 +25,8 @@ pub(super) const SPEC: Spec = Spec {
             return bulk::add(context);
         }
         let title = args.title.ok_or_else(|| {
-            Error::usage(Code::TitleEmpty, "no title was given").attempt("tenure add \"Fix the login\"")
+            Error::usage(Code::TitleEmpty, "no title was given")
+                .attempt(Action::AddTask { title: "Fix the login".to_owned() })
         })?;
         let after = args.after.iter().map(|typed| context.task_id(typed)).collect::<Result<_, _>>()?;
         let request = Add {

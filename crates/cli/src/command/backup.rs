@@ -7,6 +7,7 @@ use clap::Args as _;
 use serde_json::json;
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::backup::Taken;
+use tenure_server::phrasing::Commands;
 use tenure_store::copy::Existing;
 use tenure_store::{Clock, SystemClock};
 
@@ -103,7 +104,7 @@ fn to_stdout(context: &Context<'_>, force: bool) -> Result<u8> {
                 .at(Stage::Reply)
                 .hint("What was written so far is not a backup.");
             context.out.complain(&match context.out.is_json() {
-                true => json!({ "ok": false, "error": error.to_json() }).to_string(),
+                true => json!({ "ok": false, "error": error.to_json(&Commands) }).to_string(),
                 false => format!("tenure: {}\n  What was written so far is not a backup.", error.message()),
             });
             Ok(error.kind().exit())

@@ -108,7 +108,7 @@ impl Drop for Fleet {
 }
 
 fn kernel(file: &Path) -> Result<Kernel> {
-    Kernel::new(Location::File(file.to_owned()), Options::default())
+    Kernel::new(Location::File(file.to_owned()), Options::default(), tenure_server::phrasing::of)
 }
 
 fn call(name: &str) -> Call {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as _;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result, Stage, id};
 use tenure_kernel::op::note::{Artifact, Note};
 use tenure_kernel::op::remember::Item;
@@ -34,9 +35,7 @@ pub(super) const SPEC: Spec = Spec {
             (first, Some(text)) => (Some(first), text),
             // A lone id is a note without words, not words.
             (first, None) if first.starts_with("t-") && id::is_prefix(&first) => {
-                return Err(
-                    Error::usage(Code::TextEmpty, "no text was given").attempt(format!("tenure note {first} \"…\""))
-                );
+                return Err(Error::usage(Code::TextEmpty, "no text was given").attempt(Action::note(first)));
             }
             (text, None) => (None, text),
         };

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::{Code, Error, Kind, Result, Stage, shell};
 use tenure_kernel::op::OPS;
 use tenure_server::mcp;
@@ -36,7 +37,7 @@ pub(super) const SPEC: Spec = Spec {
         }
         Err(Error::new(Code::StaleReference, format!("not up to date: {}", stale.join(", ")))
             .at(Stage::Arguments)
-            .attempt("tenure reference --write"))
+            .attempt(Action::WriteReference))
     },
 };
 
@@ -182,6 +183,8 @@ Every error has a stable **code** and a **kind**. With `--json` an error is one 
 - `message` is one sentence for people; it may change. Programs read `code`, `kind` and `details`.
 - `hint` joins the advice, the commands that help now and how a person overrides. `details.try` has those commands,
   at most three, one by one; `details.who` says who stands in the way; `details.cause` is what the system said.
+- `actions` has the same as data, such as `{"action":"show","id":"t-1"}`: what `details.try` says in words. It is left out
+  where nothing helps now.
 - `details.stage` says where it failed: `arguments`, `resolve`, `open`, `lock`, `idempotency`, `decide`, `read`,
   `write`, `commit`, `reply`. `details.entity` is what it is about.
 - `retryable` is true for the kind `busy` alone: the same call, with the same request id, may succeed later.

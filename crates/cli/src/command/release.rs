@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::text::{cut, shell_word};
 use tenure_core::{Code, Error, Kind, Result, id};
@@ -107,11 +108,8 @@ fn both(word: &str) -> Error {
         .entity(shown)
         .hint("`./` before it means the path, `--lock` the lock.");
     match shell_word(word) {
-        Some(word) if word.starts_with('\'') => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock {word}"))
-        }
-        Some(word) => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock={word}"))
+        Some(_) => {
+            error.attempt(Action::release(format!("./{word}"))).attempt(Action::ReleaseLock { name: word.to_owned() })
         }
         None => error,
     }

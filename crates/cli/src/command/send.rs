@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
 use tenure_core::{Code, Error, Kind, Result};
@@ -75,10 +76,10 @@ fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
         [one] => Ok(one.clone()),
         [] => Err(Error::new(Code::NotHeld, format!("nobody else holds {shown}"))
             .with_kind(Kind::NotFound)
-            .attempt("tenure holds")),
+            .attempt(Action::holds())),
         several => Err(Error::new(Code::SeveralHolds, format!("{} holds of others are on {shown}", several.len()))
             .hint("Say which one by its id.")
-            .attempt(format!("tenure holds {shown}"))
+            .attempt(Action::holds_around(&shown))
             .detail("candidates", several)),
     }
 }

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args as _;
 use serde_json::{Value, json};
+use tenure_core::action::Action;
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{Op, op};
+use tenure_server::phrasing::Commands;
 
 use super::{Agreement, Group, Spec, confirm, read};
 use crate::agent_tool;
@@ -154,7 +156,7 @@ fn targets(given: &[String], ground: &Ground, everything: bool) -> Result<Vec<Ta
                 "no agent tool was found: no configuration of one, and no program on PATH",
             )
             .hint(format!("Name the tools: {}.", Target::names()))
-            .attempt("tenure setup claude"));
+            .attempt(Action::Setup { tool: Some("claude".to_owned()) }));
         }
         return Ok(targets);
     }
@@ -302,7 +304,7 @@ impl Job<'_> {
                     })
                 })
                 .collect();
-            let of = |(target, error): &(Target, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice() });
+            let of = |(target, error): &(Target, Error)| json!({ "tool": target.name(), "code": error.code(), "message": error.message(), "hint": error.advice().map(|advice| advice.say(&Commands)) });
             let failed: Vec<Value> = failed.iter().map(of).collect();
             out.data(&json!({
                 "files": files, "failed": failed, "switched_on": switched_on, "findings": found, "notes": notes,
@@ -338,7 +340,7 @@ impl Job<'_> {
             let what = if way == Way::Set { "is not set up" } else { "is not removed" };
             let label = out.ink(Ink::Red, "FAILED:");
             text.push_str(&format!("{label} {} {what}: {}\n", target.name(), error.message()));
-            text.extend(error.advice().map(|advice| format!("  {advice}\n")));
+            text.extend(error.advice().map(|advice| format!("  {}\n", advice.say(&Commands))));
         }
         out.text(&text);
         Ok(code)

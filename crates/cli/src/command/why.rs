@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error};
 use tenure_kernel::query::check::Question;
@@ -34,7 +35,7 @@ pub(super) const SPEC: Spec = Spec {
                         nothing()
                             .entity(shown.clone())
                             .hint("Nobody has held it or changed it with a tool that says so.")
-                            .attempt("tenure holds")
+                            .attempt(Action::holds())
                     }));
                 }
                 story

@@ -57,10 +57,14 @@ impl Context<'_> {
         self.will_write();
         let options = Options { one_connection: false, one_shot: false, ..self.options()? };
         match &self.place()?.store {
-            Location::Postgres(url) => {
-                Kernel::new(tenure_store::Location::Postgres(url.clone()), self.as_user(options)?)
+            Location::Postgres(url) => Kernel::new(
+                tenure_store::Location::Postgres(url.clone()),
+                self.as_user(options)?,
+                tenure_server::phrasing::of,
+            ),
+            Location::Sqlite(path) => {
+                Kernel::new(tenure_store::Location::File(path.clone()), options, tenure_server::phrasing::of)
             }
-            Location::Sqlite(path) => Kernel::new(tenure_store::Location::File(path.clone()), options),
             Location::Server(address) => Err(needs_store(what, &address.to_string())),
         }
     }
@@ -84,7 +88,9 @@ impl Context<'_> {
         {
             return Err(Error::new(Code::Unreachable, "the store did not answer a moment ago").at(Stage::Open));
         }
-        let direct = |location, options| Kernel::new(location, options).map(|kernel| Reach::Direct(Box::new(kernel)));
+        let direct = |location, options| {
+            Kernel::new(location, options, tenure_server::phrasing::of).map(|kernel| Reach::Direct(Box::new(kernel)))
+        };
         match &place.store {
             Location::Server(address) => {
                 let token = server::token(self.env, address, place.store_from)?;

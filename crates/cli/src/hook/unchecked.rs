@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
+use tenure_core::error::detail::NobodySeen;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Kind};
 
@@ -23,7 +24,7 @@ const WHY_MOST: usize = 240;
 
 /// Why a guard could not do its work, for whoever is told of it; empty where the log alone says it.
 pub(super) fn because(error: &Error) -> String {
-    let nobody = match error.get("nobody_seen") {
+    let nobody = match error.read::<NobodySeen>() {
         Some(_) => ": nobody else is seen at these files, but they could not be reserved for you",
         None => "",
     };

@@ -117,9 +117,11 @@ fn no_home() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Kind;
+    use tenure_server::phrasing::Commands;
+
     use super::super::fixture::Area;
     use super::*;
-    use tenure_core::Kind;
 
     #[test]
     fn paths_are_seen_from_the_base_and_directories_hold_a_database() {
@@ -150,12 +152,15 @@ mod tests {
         for given in ["postgres:/u:secret@h/d", "postgres:u:secret@h/d", "host=h password=secret"] {
             let error = parse(given).unwrap_err();
             assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "bad_store"));
-            assert!(!error.to_json().to_string().contains("secret"));
+            assert!(!error.to_json(&Commands).to_string().contains("secret"));
         }
         for given in ["mysql://h/d", "http://u:secret@h", "file:///x"] {
             let error = parse(given).unwrap_err();
             assert_eq!((error.kind(), error.code().as_str()), (Kind::Usage, "unknown_store_scheme"));
-            assert!(error.advice().unwrap().contains("postgres://") && !error.to_json().to_string().contains("secret"));
+            assert!(
+                error.advice().unwrap().say(&Commands).contains("postgres://")
+                    && !error.to_json(&Commands).to_string().contains("secret")
+            );
         }
         for given in ["", "sqlite:", "sqlite://"] {
             assert_eq!(parse(given).unwrap_err().code(), "bad_store");

@@ -26,6 +26,8 @@ pub(crate) mod fixture;
 
 use std::path::{Path, PathBuf};
 
+use tenure_core::action::Action;
+use tenure_core::error::detail::RecordedPlace;
 pub(crate) use tenure_core::name::fnv1a;
 use tenure_core::{Code, Error, Result, Stage};
 
@@ -35,7 +37,7 @@ use crate::globals::Globals;
 use config::{Config, Level};
 pub(crate) use location::Location;
 use pin::Pin;
-use project::{KeyKind, ProjectRef, RecordedPlace};
+use project::{KeyKind, ProjectRef};
 
 /// The directory that a project keeps its own store in.
 const STORE_DIR: &str = ".tenure";
@@ -228,7 +230,7 @@ impl Place {
 
     /// Path, device and inode of the common git directory; None without git.
     pub(crate) fn common_identity(&self) -> Option<RecordedPlace> {
-        RecordedPlace::of(&self.checkout.as_ref()?.common).ok()
+        project::place_of(&self.checkout.as_ref()?.common).ok()
     }
 
     /// Whether this repository is a copy of the one at a recorded place; false also where nothing can be compared.
@@ -254,7 +256,7 @@ impl Place {
             .at(Stage::Resolve)
             .entity(self.project.key.clone().unwrap_or_else(|| self.project.label.clone()))
             .hint("Check --store, TENURE_STORE, HOME and tenure.toml: all sessions of a project share one store.")
-            .attempt("tenure whoami")
+            .attempt(Action::Whoami)
             .person("If the project is meant to use the other store, a person changes that with `tenure project pin`.")
             .detail("pinned", pin.location.clone())
             .detail("resolved", here)

@@ -9,6 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tenure_core::error::detail::RecordedPlace;
 use tenure_core::{Code, Error, Result, Stage, path_text, text};
 
 use super::git::Checkout;
@@ -107,22 +108,11 @@ pub(crate) fn id_key(id: &str) -> String {
     format!("{}{id}", KeyKind::Id.prefix())
 }
 
-/// A place where a project's common git directory was seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RecordedPlace {
-    /// As text; bytes that are not UTF-8 as `%XX`.
-    pub(crate) path: String,
-    pub(crate) device: i64,
-    pub(crate) inode: i64,
-}
-
-impl RecordedPlace {
-    /// The place that a directory is now.
-    pub(crate) fn of(dir: &Path) -> std::io::Result<RecordedPlace> {
-        let meta = std::fs::metadata(dir)?;
-        let (device, inode) = (meta.dev().cast_signed(), meta.ino().cast_signed());
-        Ok(RecordedPlace { path: encode(dir), device, inode })
-    }
+/// The place that a directory is now, as it is recorded for a project's common git directory.
+pub(crate) fn place_of(dir: &Path) -> std::io::Result<RecordedPlace> {
+    let meta = std::fs::metadata(dir)?;
+    let (device, inode) = (meta.dev().cast_signed(), meta.ino().cast_signed());
+    Ok(RecordedPlace { path: encode(dir), device, inode })
 }
 
 /// Whether `ours` is a copy of the repository at a recorded place: that place is still there, is another directory, and
@@ -136,7 +126,7 @@ pub(crate) fn is_copy(recorded: &RecordedPlace, ours: &RecordedPlace, key: &str)
         return Ok(false);
     }
     let there = decode(&recorded.path);
-    match RecordedPlace::of(&there) {
+    match place_of(&there) {
         // The same directory by another name, such as a bind mount.
         Ok(place) if (place.device, place.inode) == (ours.device, ours.inode) => Ok(false),
         Ok(_) => Ok(pin::read_id(&there)?.as_deref() == Some(id)),
@@ -219,7 +209,7 @@ mod tests {
             fs::write(pin::id_file(dir), format!("{}\n", "7".repeat(26))).unwrap();
         }
         let key = id_key(&"7".repeat(26));
-        let (recorded, ours) = (RecordedPlace::of(&old).unwrap(), RecordedPlace::of(&new).unwrap());
+        let (recorded, ours) = (place_of(&old).unwrap(), place_of(&new).unwrap());
         assert!(is_copy(&recorded, &ours, &key).unwrap());
         assert!(!is_copy(&recorded, &ours, "name:shop").unwrap());
         assert!(!is_copy(&recorded, &recorded, &key).unwrap(), "itself");

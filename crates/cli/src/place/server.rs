@@ -98,6 +98,7 @@ fn missing(address: &Address, file: Option<PathBuf>, by_project: bool) -> Error 
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use tenure_core::Kind;
+    use tenure_server::phrasing::Commands;
 
     use super::super::fixture::Area;
     use super::*;
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(find(&env, StoreFrom::UserConfig).unwrap(), "tn_env");
         let refused = find(&env, StoreFrom::ProjectConfig).unwrap_err();
         assert_eq!((refused.kind(), refused.code().as_str()), (Kind::Denied, "token_missing"));
-        assert!(!refused.to_json().to_string().contains("tn_env"));
+        assert!(!refused.to_json(&Commands).to_string().contains("tn_env"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use tenure_core::Kind;
+use tenure_server::phrasing::Commands;
 
 use super::fixture::{Area, git};
 use super::project::KeyKind;
@@ -92,7 +93,7 @@ fn inv_i5_another_home_or_store_is_refused_naming_both() {
         let home = area.path("home/.local/share/tenure/tenure.db").display().to_string();
         assert!(error.message().contains(&home), "{error}");
         assert!(error.message().contains("/elsewhere/.local/share/tenure/tenure.db"), "{error}");
-        assert!(error.override_by_person().unwrap().contains("`tenure project pin`"));
+        assert!(error.override_by_person().unwrap().say(&Commands).contains("`tenure project pin`"));
     }
     assert_eq!(here.check_no_pin().unwrap_err().code(), "pinned_store_gone");
     let replaced = here.check_pin("s-9").unwrap_err();

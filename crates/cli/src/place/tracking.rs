@@ -8,6 +8,8 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use tenure_core::action::Action;
+use tenure_core::error::detail::TrackedFile;
 use tenure_core::{Code, Error, Result, Stage};
 
 use super::git::{self, Checkout};
@@ -169,9 +171,9 @@ pub(crate) fn refused(found: &Tracked, store: &Path) -> Error {
             "Nothing was read or changed. Take the file out of git's index and keep it on the disk (`git rm` with \
              `--cached`), then commit that: the store goes on where it was.",
         )
-        .attempt("tenure doctor")
+        .attempt(Action::Doctor)
         .person("A person decides what of the store was published with the commits that have it.")
-        .detail("file", found.file.display().to_string())
+        .with(&TrackedFile(found.file.display().to_string()))
         .detail("checkout", found.top.display().to_string())
 }
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
+use tenure_core::error::detail::TrackedFile;
 use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::{Condition, Repository, unconfirmed_store};
 
@@ -197,12 +198,12 @@ impl Place {
 fn fresh(refused: &Error) -> Error {
     let error = Error::new(Code::UnconfirmedStore, refused.message())
         .at(Stage::Resolve)
-        .hint(refused.advice().unwrap_or_default())
+        .hint(refused.advice().cloned().unwrap_or_default())
         .person(
             "A store that came with a repository is used after that only if a person says so: `tenure project pin`.",
         );
-    match refused.get("file").and_then(|file| file.as_str()) {
-        Some(file) => error.entity(file.to_owned()).detail("file", file),
+    match refused.read::<TrackedFile>() {
+        Some(file) => error.entity(&*file.0).with(&file),
         None => error,
     }
 }

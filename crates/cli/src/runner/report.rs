@@ -1,6 +1,7 @@
 //! What a runner says about the end of its command.
 
 use serde_json::{Value, json};
+use tenure_core::action::Action;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Stage};
 use tenure_engine::process::{Cause, End, Processes};
@@ -56,8 +57,8 @@ fn ended(context: &Context<'_>, hold: &Hold, error: Error, why: Option<Error>) -
     let error = error
         .entity(cut(&hold.subject, 120))
         .hint("The command did not finish its work. Look at what it left behind before it is run again.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", LOST);
     failure::report(context.out, &caused(error, why));
     LOST
@@ -74,8 +75,8 @@ pub(super) fn surviving(context: &Context<'_>, hold: &Hold, surviving: &Processe
     let error = Error::new(Code::CommandNotEnded, message)
         .entity(shown)
         .hint("They may still change what the lock protects. They wait for a device, or belong to another user.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", NOT_ENDED)
         .detail("survivors", shapes(surviving));
     failure::report(context.out, &caused(error, why));

@@ -1,16 +1,16 @@
-//! An error with all its parts, for a program that hands it on: what a server answered is shown by the client word for
-//! word as if it had happened there.
+//! An error with all its parts, for a program that hands it on: a client reports the error of a server word for word.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-use super::{Code, Error, Kind, Parts, Stage};
+use super::{Code, Error, Kind, MOST_ACTIONS, Parts, Stage};
+use crate::action::{Action, Phrasing, Plain};
 
-/// The parts as they travel.
+/// The parts as they travel; see [`Error::to_wire`].
 #[derive(Serialize, Deserialize)]
-struct Whole<'a> {
+pub struct Wire<'a> {
     code: Cow<'a, str>,
     kind: Kind,
     stage: Stage,
@@ -19,12 +19,15 @@ struct Whole<'a> {
     entity: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     who: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
-    tries: Cow<'a, [String]>,
+    /// The actions in the words of the sender, for a client that does not know one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tries: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    actions: Vec<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    person: Option<Cow<'a, str>>,
+    person: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    hint: Option<Cow<'a, str>>,
+    hint: Option<String>,
     #[serde(default)]
     details: Cow<'a, Map<String, Value>>,
     retryable: bool,
@@ -32,49 +35,68 @@ struct Whole<'a> {
     cause: Option<String>,
 }
 
-impl Serialize for Error {
-    /// All parts; [`Error::to_json`] is what people and agents are shown.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Error {
+    /// All parts, with the words of the sender for what helps now; [`Error::to_json`] is what people and agents are shown.
+    pub fn to_wire(&self, phrasing: &dyn Phrasing) -> Wire<'_> {
+        let (actions, tries): (Vec<&Action>, Vec<String>) = self.attempted(phrasing).into_iter().unzip();
+        self.parts(phrasing, actions, tries)
+    }
+
+    fn parts(&self, phrasing: &dyn Phrasing, actions: Vec<&Action>, tries: Vec<String>) -> Wire<'_> {
         let parts = &self.0;
-        Whole {
+        Wire {
             code: parts.code.as_str().into(),
             kind: parts.kind,
             stage: parts.stage,
             message: (&*parts.message).into(),
             entity: parts.entity.as_deref().map(Cow::from),
             who: parts.who.as_deref().map(Cow::from),
-            tries: (&*parts.tries).into(),
-            person: parts.person.as_deref().map(Cow::from),
-            hint: parts.hint.as_deref().map(Cow::from),
+            tries,
+            actions: actions.into_iter().filter_map(|action| serde_json::to_value(action).ok()).collect(),
+            person: parts.person.as_ref().map(|how| how.say(phrasing)),
+            hint: parts.hint.as_ref().map(|hint| hint.say(phrasing)),
             details: Cow::Borrowed(&parts.details),
             retryable: parts.retryable,
             cause: parts.source.as_ref().map(ToString::to_string),
         }
-        .serialize(serializer)
+    }
+}
+
+impl Serialize for Error {
+    /// All parts of an error that is part of an answer. Its actions are data alone: no door says them there.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.parts(&Plain, self.actions().iter().collect(), Vec::new()).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Error {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Error, D::Error> {
-        let whole = Whole::deserialize(deserializer)?;
-        let code = Code::read(&whole.code).ok_or_else(|| de::Error::custom("not the code of an error"))?;
-        let mut tries = whole.tries.into_owned();
-        tries.truncate(3);
+        let wire = Wire::deserialize(deserializer)?;
+        let code = Code::read(&wire.code).ok_or_else(|| de::Error::custom("not the code of an error"))?;
         Ok(Error(Box::new(Parts {
             code,
-            kind: whole.kind,
-            stage: whole.stage,
-            entity: whole.entity.map(Cow::into_owned),
-            message: whole.message.into_owned(),
-            who: whole.who.map(Cow::into_owned),
-            tries,
-            person: whole.person.map(Cow::into_owned),
-            hint: whole.hint.map(Cow::into_owned),
-            details: whole.details.into_owned(),
-            retryable: whole.retryable,
-            source: whole.cause.map(Into::into),
+            kind: wire.kind,
+            stage: wire.stage,
+            entity: wire.entity.map(Cow::into_owned),
+            message: wire.message.into_owned(),
+            who: wire.who.map(Cow::into_owned),
+            actions: actions(&wire.actions, &wire.tries),
+            person: wire.person.map(Into::into),
+            hint: wire.hint.map(Into::into),
+            details: wire.details.into_owned(),
+            retryable: wire.retryable,
+            source: wire.cause.map(Into::into),
         })))
     }
+}
+
+/// The actions that were sent; one that this version does not know is kept in the words of the sender.
+fn actions(sent: &[Value], tries: &[String]) -> Vec<Action> {
+    let one = |index: usize| {
+        let known = sent.get(index).and_then(|action| Action::deserialize(action).ok());
+        known.or_else(|| tries.get(index).map(|text| Action::Said { text: text.clone() }))
+    };
+    (0..sent.len().max(tries.len()).min(MOST_ACTIONS)).filter_map(one).collect()
 }
 
 #[cfg(test)]
@@ -89,7 +111,7 @@ mod tests {
 
     fn error() -> impl Strategy<Value = Error> {
         let parts = (0..Kind::ALL.len(), "[a-f_]{1,2}", any::<String>(), any::<bool>());
-        let words = (text(), text(), proptest::collection::vec(any::<String>(), 0..5), text(), text(), text());
+        let words = (text(), text(), proptest::collection::vec(any::<(String, bool)>(), 0..5), text(), text(), text());
         let details = proptest::collection::btree_map(any::<String>(), any::<i64>(), 0..4);
         (parts, words, details).prop_map(|((kind, code, message, at_reply), words, details)| {
             let (entity, who, tries, person, hint, cause) = words;
@@ -97,10 +119,12 @@ mod tests {
             let mut error = Error::new(Code::read(&code).unwrap(), message).with_kind(kind);
             error.0.entity = entity;
             error.0.who = who;
-            error.0.person = person;
-            error.0.hint = hint;
+            error.0.person = person.map(Into::into);
+            error.0.hint = hint.map(Into::into);
             error.0.source = cause.map(Into::into);
-            error = tries.into_iter().fold(error, Error::attempt);
+            error = tries.into_iter().fold(error, |error, (text, is_known)| {
+                error.attempt(if is_known { Action::show(text) } else { Action::Said { text } })
+            });
             error = details.into_iter().fold(error, |error, (key, value)| error.detail(&key, value));
             if at_reply { error.at(Stage::Reply) } else { error }
         })
@@ -109,19 +133,40 @@ mod tests {
     proptest! {
         #[test]
         fn an_error_that_was_sent_says_the_same(error in error()) {
-            let sent = serde_json::to_string(&error).unwrap();
+            let sent = serde_json::to_string(&error.to_wire(&Plain)).unwrap();
             let read: Error = serde_json::from_str(&sent).unwrap();
-            prop_assert_eq!(read.to_json().to_string(), error.to_json().to_string());
-            prop_assert_eq!(serde_json::to_string(&read).unwrap(), sent);
+            prop_assert_eq!(read.to_json(&Plain).to_string(), error.to_json(&Plain).to_string());
+            prop_assert_eq!(serde_json::to_string(&read.to_wire(&Plain)).unwrap(), sent);
+            let nested: Error = serde_json::from_str(&serde_json::to_string(&error).unwrap()).unwrap();
+            prop_assert_eq!(nested.to_json(&Plain).to_string(), error.to_json(&Plain).to_string());
             prop_assert_eq!(
                 (read.code().as_str(), read.kind(), read.stage(), read.blocker(), read.override_by_person(), read.advice()),
                 (error.code().as_str(), error.kind(), error.stage(), error.blocker(), error.override_by_person(), error.advice())
             );
-            prop_assert_eq!(read.attempts(), error.attempts());
+            prop_assert_eq!(read.attempts(&Plain), error.attempts(&Plain));
             prop_assert_eq!(read.is_refusal(), error.is_refusal());
             let cause = |error: &Error| std::error::Error::source(error).map(ToString::to_string);
             prop_assert_eq!(cause(&read), cause(&error));
         }
+    }
+
+    #[test]
+    fn an_action_of_another_version_is_said_in_the_words_of_its_sender() {
+        let read = |sent: Value| serde_json::from_value::<Error>(sent).unwrap().actions().to_vec();
+        let sent = |parts: Value| {
+            let mut error =
+                serde_json::json!({ "code": "x", "kind": "busy", "stage": "lock", "message": "m", "retryable": true });
+            parts.as_object().unwrap().iter().for_each(|(name, part)| error[name] = part.clone());
+            error
+        };
+        let said = |text: &str| Action::Said { text: text.to_owned() };
+        assert_eq!(read(sent(serde_json::json!({ "tries": ["a", "b"] }))), [said("a"), said("b")]);
+        let both = serde_json::json!({ "tries": ["a", "b"], "actions": [{ "action": "of_tomorrow" }, { "action": "doctor" }] });
+        assert_eq!(read(sent(both)), [said("a"), Action::Doctor]);
+        assert_eq!(
+            read(sent(serde_json::json!({ "actions": [{ "action": "of_tomorrow" }, { "action": "doctor" }] }))),
+            [Action::Doctor]
+        );
     }
 
     #[test]

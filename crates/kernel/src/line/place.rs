@@ -1,6 +1,7 @@
 //! Places: how they are taken, renewed, served and left.
 
 use serde_json::{Value, json};
+use tenure_core::action::Action;
 use tenure_core::hold::{Renewal, lapsed};
 use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
 use tenure_core::pattern::Pattern;
@@ -94,7 +95,7 @@ fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Ro
                 unit.project.waiting
             ))
         .hint("Ask for several paths at once, or leave the line somewhere else first.")
-        .attempt("tenure holds"));
+        .attempt(Action::holds()));
     }
     let mut place = Row {
         id: unit.redraw(id::Sort::Place)?,
@@ -120,8 +121,8 @@ fn in_a_circle(circle: &[String]) -> Error {
     let first = circle.get(1).map_or("", String::as_str);
     Error::new(Code::WaitsInCircle, format!("you would wait for {chain}: nobody would ever go on"))
         .hint("You are not in the line. Give back what the others wait for, then ask again.")
-        .attempt("tenure holds --mine")
-        .attempt(format!("tenure send --to {first} \"…\""))
+        .attempt(Action::own_holds())
+        .attempt(Action::SendTo { to: first.to_string() })
         .person("A person can end a hold of the circle: `release` with its id and --force.")
         .detail("circle", json!(circle))
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
 use tenure_core::{Code, Error, Result, event, graph, id, text};
@@ -105,7 +106,7 @@ fn refuse_circle(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
             format!("{task} cannot be blocked on {on}: these wait for each other: {}", way.join(" waits for ")),
         )
         .entity(task)
-        .attempt(format!("tenure show {on} --graph"))
+        .attempt(Action::show_graph(on))
         .detail("cycle", way)),
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
 use tenure_core::task::{State, Status, Verb, transition, view};
 use tenure_core::{Code, Error, Result, Span, event, hold as rule, id, text};
@@ -252,8 +253,8 @@ fn not_ready(task: &task::Row, state: State, edges: &[dep::Edge]) -> Error {
     };
     Error::new(Code::NotReady, message)
         .entity(&task.id)
-        .attempt("tenure claim")
-        .attempt(format!("tenure show {} --graph", task.id))
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::show_graph(&task.id))
         .person("A person can change what it comes after with `edit` and --after.")
         .detail("unmet", unmet)
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tenure_core::action::Action;
 use tenure_core::task::{Status, priority};
 use tenure_core::{Code, Error, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
@@ -90,7 +91,7 @@ impl Operation for Edit {
                 format!("{} has version {} and not {expected}", old.id, old.version),
             )
             .entity(&old.id)
-            .attempt(format!("tenure show {}", old.id))
+            .attempt(Action::show(&old.id))
             .detail("version", old.version));
         }
         let mut changes = Map::new();
@@ -167,7 +168,7 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> 
         let shown = format!("{} after {}", row.id, way.join(" after "));
         return Err(Error::new(Code::Cycle, format!("these tasks would wait for each other: {shown}"))
             .entity(&row.id)
-            .attempt(format!("tenure show {} --graph", row.id))
+            .attempt(Action::show_graph(&row.id))
             .detail("cycle", way));
     }
     dep::clear(unit.tx, &project, &row.id)?;

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::text::excerpt;
 use tenure_core::{Code, Error, Result, Time};
 use tenure_store::table::{hold, project};
@@ -57,7 +58,7 @@ impl Operation for Forget {
             )
             .entity(&self.key)
             .who(format!("{} {}", named.join(", "), if held > 3 { "and others" } else { "at work" }))
-            .attempt("tenure project list")
+            .attempt(Action::ListProjects)
             .person("A person may say --force: what is held is forgotten with the rest.")
             .detail("blockers", json!(blockers))
             .detail("total", held));

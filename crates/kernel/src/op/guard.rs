@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::error::detail::UsesTools;
 use tenure_core::hold::{GUARD_TTL, Mode};
 use tenure_core::pattern::GLOB;
 use tenure_core::{Code, Error, Result};
@@ -68,7 +69,7 @@ impl Operation for Guard {
             Ok(taken) => taken,
             Err(in_the_way) => {
                 let refusal = reserve::refusal(unit, &patterns, &taking, &in_the_way)?;
-                return Err(refusal.detail("uses_tools", unit.uses_tools()));
+                return Err(refusal.with(&UsesTools(unit.uses_tools())));
             }
         };
         let granted = taken.into_iter().filter(|row| row.fence > first).map(|row| row.id).collect();

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
 use tenure_core::task::{Status, priority};
 use tenure_core::{Code, Error, Result, Time, event, graph, id, name, text};
@@ -29,9 +30,6 @@ pub const TASKS_MAX: usize = 200_000;
 pub const NOTES_MAX: usize = 1_000_000;
 /// Most grants, and the highest version, that anything comes with.
 const COUNT_MAX: i64 = 1_000_000_000;
-/// What helps against too many.
-const SPLIT: &str = "Nothing was imported. Take a part of it, with the tasks that the others come after first; \
-                     a whole store moves by `tenure backup` and `tenure restore`.";
 /// How many rows go into one statement.
 const ROWS: usize = 5_000;
 
@@ -131,9 +129,20 @@ pub(crate) struct Batch {
     events: usize,
 }
 
+/// What helps against too many.
+fn split() -> Advice {
+    let part = "Nothing was imported. Take a part of it, with the tasks that the others come after first; ";
+    Advice::from(part)
+        .text("a whole store moves by ")
+        .action(Action::Backup { named: false })
+        .text(" and ")
+        .action(Action::Restore { named: false })
+        .text(".")
+}
+
 fn too_many(count: usize, what: &str, most: usize) -> Error {
     Error::usage(Code::TooManyItems, format!("{count} {what} given, at most {most} fit into one import"))
-        .hint(SPLIT)
+        .hint(split())
         .detail("given", count)
         .detail("limit", most)
 }

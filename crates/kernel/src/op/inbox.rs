@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::message::{self, ACKS_MAX};
 use tenure_core::{Code, Error, Result, Time, event, id};
 use tenure_store::table::{delivery, mail};
@@ -90,5 +91,5 @@ fn unknown(typed: &str) -> Error {
     let shown = tenure_core::text::excerpt(typed);
     Error::new(Code::NotFound, format!("there is no message `{shown}` in your mail"))
         .entity(shown)
-        .attempt("tenure inbox --peek")
+        .attempt(Action::ReadMail { peek: true })
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold as rule;
 use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
 use tenure_core::text::{self, cut};
@@ -208,7 +209,7 @@ fn stale(unit: &mut Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Resul
     let error = Error::new(Code::Lapsed, format!("the lock {shown} is not held under that fence any more"))
         .entity(shown)
         .hint("What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.")
-        .attempt("tenure holds --kind name")
+        .attempt(Action::holds_of("name"))
         .detail("fence", request.fence);
     Ok(match newest.first() {
         Some(row) => error.detail("current_fence", row.fence),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::memory::PINS_MAX;
 use tenure_core::{Code, Error, Result, event};
 use tenure_store::table::memory as table;
@@ -48,7 +49,7 @@ impl Operation for MemoryPin {
                     format!("{most} memories are pinned there, and no more fit"),
                 )
                 .entity(&row.id)
-                .attempt("tenure memory list --pinned")
+                .attempt(Action::ListMemories { pinned: true })
                 .hint("Take another pin out first."));
             }
             row.pinned = self.pinned;

@@ -6,6 +6,7 @@ mod named_lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
 use tenure_core::{Code, Error, Result, event, lock, text};
@@ -99,13 +100,13 @@ fn is_held(task: &str, right: Right, full: &task::Full) -> Result<()> {
     if right == Right::Late {
         return Err(Error::new(Code::Lapsed, format!("your hold on {task} has lapsed: there is nothing to give back"))
             .entity(task)
-            .attempt(format!("tenure claim {task}"))
-            .attempt("tenure next"));
+            .attempt(Action::claim(task))
+            .attempt(Action::NextTask));
     }
     if full.held.is_none() && full.task.status == Status::Open {
         return Err(Error::new(Code::NotHeld, format!("{task} is not held by anyone"))
             .entity(task)
-            .attempt(format!("tenure show {task}")));
+            .attempt(Action::show(task)));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::action::{Action, Advice};
 use tenure_core::hold::Ending;
 use tenure_core::session::{self as rule, Answer, Asking, Seen, Start};
 use tenure_core::{Code, Error, Result, Time, event};
@@ -142,6 +143,9 @@ fn other_session(agent: &str) -> Error {
 
 /// A hook never creates a project.
 pub(crate) fn not_switched_on() -> Error {
-    Error::new(Code::NotSwitchedOn, "nothing has happened in this project yet")
-        .hint("A hook does nothing here until a first `tenure` command or `tenure setup`.")
+    Error::new(Code::NotSwitchedOn, "nothing has happened in this project yet").hint(
+        Advice::from("A hook does nothing here until a first `tenure` command or ")
+            .action(Action::Setup { tool: None })
+            .text("."),
+    )
 }

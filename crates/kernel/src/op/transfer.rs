@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::{Code, Error, Result, event, id, name};
 
@@ -53,7 +54,7 @@ impl Operation for Transfer {
                 format!("your hold on {task} has lapsed: there is nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         }
         let Some(held) = loaded.full.held.clone() else {
             return Err(Error::new(
@@ -61,13 +62,13 @@ impl Operation for Transfer {
                 format!("{task} is not held by anyone: nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         };
         let to = unit.known_agent(&self.to)?.name;
         if to == held.holder {
             return Err(Error::new(Code::SameHolder, format!("{to} holds {task} already"))
                 .entity(&task)
-                .attempt(format!("tenure show {task}")));
+                .attempt(Action::show(task)));
         }
         paths::refuse_split(unit, &task, &loaded.bound, &to)?;
         let full = &mut loaded.full;

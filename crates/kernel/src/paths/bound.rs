@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
@@ -125,8 +126,8 @@ pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row],
                 )
                 .entity(task)
                 .hint("Nothing was handed over. Release the one that stays, or reserve it for the task.")
-                .attempt(format!("tenure release {}", other.id))
-                .attempt("tenure holds --mine"));
+                .attempt(Action::release(&other.id))
+                .attempt(Action::own_holds()));
             }
         }
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::Ending;
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
@@ -70,8 +71,8 @@ pub(crate) fn stale(unit: &mut Unit<'_>, row: &hold::Row) -> Result<Error> {
     let message = format!("your hold on {shown} is over: {how}, and {since}; there is nothing to give back");
     let error = Error::new(Code::Lapsed, message)
         .entity(shown)
-        .attempt("tenure holds --mine")
-        .attempt(format!("tenure why {}", row.id))
+        .attempt(Action::own_holds())
+        .attempt(Action::why(&row.id))
         .detail("hold", row.id.clone())
         .detail("fence", row.fence)
         .detail("ended_at", ended_at.to_string())

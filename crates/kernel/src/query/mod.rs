@@ -33,7 +33,7 @@ use tenure_core::{Code, Error, Result, Stage, Time, hold as rule};
 use tenure_store::table::{hold, project, task};
 use tenure_store::{Identity, Tx};
 
-use crate::call::Call;
+use crate::call::{Call, Words};
 use crate::checkouts::Checkouts;
 use crate::line::Sight;
 use crate::locks;
@@ -52,6 +52,8 @@ pub struct Scene<'a> {
     pub clock: Time,
     /// Agents whom the door has proven dead: what they hold is over, as it is for a claim.
     pub dead: Vec<String>,
+    /// The words of the doors.
+    pub words: Words,
 }
 
 impl Scene<'_> {

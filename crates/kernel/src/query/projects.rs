@@ -1,6 +1,7 @@
 //! The projects of a store.
 
 use tenure_core::access::unknown_project;
+use tenure_core::error::detail::Candidates;
 use tenure_core::text::excerpt;
 use tenure_core::{Code, Error, Result};
 use tenure_store::Tx;
@@ -50,7 +51,7 @@ impl Kernel {
                 Err(Error::usage(Code::AmbiguousProject, format!("several projects are called `{}`", excerpt(name)))
                     .entity(excerpt(name))
                     .hint("Give the key instead.")
-                    .detail("candidates", keys))
+                    .with(&Candidates(keys)))
             }
         }
     }

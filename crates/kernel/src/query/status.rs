@@ -1,5 +1,6 @@
 //! `status`: why nothing, or what, is happening.
 
+use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::{Counts, Rank, nothing};
 use tenure_core::task::{State, Status};
 use tenure_core::{Result, Span, hold as rule};
@@ -8,7 +9,7 @@ use tenure_store::table::{agent, dep, hold, path, task};
 
 use super::Scene;
 use super::list::{Filter, select};
-use crate::call::Call;
+use crate::call::{Call, Door};
 use crate::kernel::Kernel;
 use crate::op::claim;
 use crate::shape::{Guards, Hindered, Overview, span};
@@ -85,7 +86,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         cancelled: counts.cancelled,
         next_expiry: next_expiry.map(|at| at.to_string()),
         next_expiry_s,
-        summary: summary(&counts, next_expiry_s),
+        summary: summary(&counts, next_expiry_s, (scene.words)(Door::Cli)),
         blocked_by,
         stuck_by,
         holds,
@@ -114,7 +115,7 @@ fn over_with_task(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<i64> {
     Ok(i64::try_from(over.count()).unwrap_or(i64::MAX))
 }
 
-fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
+fn summary(counts: &Counts, next_expiry_s: Option<i64>, phrasing: &dyn Phrasing) -> String {
     match (counts.ready, counts.held) {
         (0, 0) => nothing(counts, false),
         (0, held) => {
@@ -122,7 +123,10 @@ fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
                 next_expiry_s.map_or(String::new(), |seconds| format!("; the next hold ends in {}", span(seconds)));
             format!("{held} under way, nothing else is ready{until}")
         }
-        (ready, 0) => format!("{ready} ready and nobody is working: `tenure claim` takes one"),
+        (ready, 0) => {
+            let claim = phrasing.advise(&Action::ClaimTask { task: None });
+            format!("{ready} ready and nobody is working: {claim} takes one")
+        }
         (ready, held) => format!("{held} under way, {ready} ready"),
     }
 }

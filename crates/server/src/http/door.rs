@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use axum::http::{HeaderMap, Method, header, request};
 use tenure_core::access::{self, Grants, Role};
+use tenure_core::error::detail::Candidates;
 use tenure_core::{Code, Error, Kind, Result, Stage, text};
 use tenure_kernel::access as secret;
 use tenure_kernel::op::access_denied;
@@ -215,9 +216,12 @@ impl Server {
             Ok(found) => found,
             // One that several are called is told to those only who may see one of them.
             Err(error) if error.code() == Code::AmbiguousProject => {
-                let keys = error.get("candidates").and_then(|keys| keys.as_array()).cloned().unwrap_or_default();
-                let sees = |key: &serde_json::Value| key.as_str().is_some_and(|key| caller.grants.role(key).is_some());
-                return Err(if keys.iter().all(sees) { error } else { access::unknown_project(named) });
+                let keys = error.read::<Candidates>().map_or_else(Vec::new, |candidates| candidates.0);
+                return Err(if keys.iter().all(|key| caller.grants.role(key).is_some()) {
+                    error
+                } else {
+                    access::unknown_project(named)
+                });
             }
             Err(error) if error.kind() == Kind::NotFound && makes => project_to_make(named)?,
             Err(error) if error.kind() == Kind::NotFound => return Err(access::unknown_project(named)),

@@ -23,6 +23,7 @@ use super::reads::Given;
 use super::revocation::{self, Over};
 use super::{Answer, HEARTBEAT, Server, Shared, json};
 use crate::feed::{Listening, Places, Told};
+use crate::phrasing::Commands;
 
 /// How many events may wait in this process for one listener; the rest waits in the store.
 const AHEAD: usize = 32;
@@ -147,7 +148,7 @@ async fn listen(
                         next = Some(event(&places.encode(), &line.kind, &named(&key, &line.json)));
                     }
                     Some((key, Told::Over(error))) => {
-                        let problem = named(&key, &error.to_json().to_string());
+                        let problem = named(&key, &error.to_json(&Commands).to_string());
                         let _ = out.send(event(&places.encode(), "over", &problem)).await;
                         return;
                     }

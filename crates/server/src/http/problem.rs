@@ -5,6 +5,8 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 use tenure_core::{Code, Error, Kind};
 
+use crate::phrasing::Commands;
+
 /// The media type.
 pub(crate) const TYPE: &str = "application/problem+json";
 
@@ -60,7 +62,7 @@ pub(crate) fn status(error: &Error) -> StatusCode {
 }
 
 pub(super) fn document(error: &Error, status: StatusCode, request: &str) -> Value {
-    let mut document = error.to_json();
+    let mut document = error.to_json(&Commands);
     if let Value::Object(fields) = &mut document {
         let title = fields.get("message").cloned().unwrap_or_default();
         fields.insert("type".into(), json!(format!("urn:tenure:error:{}", error.code())));
@@ -86,7 +88,10 @@ mod tests {
             let error = Error::new(code, "no space left in /srv/secret").at(Stage::Write).cause("at /srv/secret");
             let told = outward(&error.entity("/srv/secret").detail("path", "/srv/secret"));
             assert_eq!((told.code(), told.kind()), (code, Kind::Storage));
-            assert!(told.message().contains(words) && !told.to_json().to_string().contains("secret"), "{told:?}");
+            assert!(
+                told.message().contains(words) && !told.to_json(&Commands).to_string().contains("secret"),
+                "{told:?}"
+            );
         }
     }
 }

@@ -23,6 +23,7 @@ use super::desk::{Desk, Thread, Who};
 use super::tool::{self, Tool, Visit};
 use super::{BRIEF, INSTRUCTIONS, guest};
 use crate::delivery::Pending;
+use crate::phrasing::Commands;
 use crate::shares::Bounds;
 
 /// The id that the client would repeat a call under.
@@ -249,7 +250,9 @@ impl ServerHandler for Connection {
                 let contents = ResourceContents::text(seen.brief.text, BRIEF).with_mime_type(MARKDOWN);
                 Ok(ReadResourceResult::new(vec![contents]).into())
             }
-            Some((_, Err(error))) => Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json()))),
+            Some((_, Err(error))) => {
+                Err(ErrorData::internal_error(error.message().to_owned(), Some(error.to_json(&Commands))))
+            }
             None => Err(ErrorData::internal_error("cancelled", None)),
         }
     }

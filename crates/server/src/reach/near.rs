@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use tenure_core::error::detail::SentAs;
 use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tenure_store::{Location, Options};
@@ -45,7 +46,7 @@ impl Near {
     pub fn new(database: PathBuf, options: Options, path: PathBuf, store: Option<String>, asks: bool) -> Result<Near> {
         let expected = Expected { store, file: place::file_identity(&database) };
         let location = Location::File(database);
-        let kernel = Kernel::new(location.clone(), options.clone())?;
+        let kernel = Kernel::new(location.clone(), options.clone(), crate::phrasing::of)?;
         let (socket, closed) = (OnceCell::new(), Cell::new(false));
         Ok(Near { kernel, location, options, path, expected, asks, socket, closed })
     }
@@ -104,7 +105,7 @@ impl Near {
             Some(answer) => answer,
             None => {
                 let options = Options { patience: self.half(), ..self.options.clone() };
-                let answer = Kernel::new(self.location.clone(), options)?.run(call, op);
+                let answer = Kernel::new(self.location.clone(), options, crate::phrasing::of)?.run(call, op);
                 self.found_out(call, op, answer)
             }
         }
@@ -148,5 +149,5 @@ fn undecided(call: &Call) -> Error {
     Error::new(Code::Undecided, "the server stands still in the middle of a commit: this may yet be done")
         .at(Stage::Commit)
         .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
-        .detail("request_id", id)
+        .with(&SentAs(id.to_owned()))
 }

@@ -15,6 +15,7 @@ use tenure_store::{Location, Options, migrate};
 use tenure_core::{Code, Kind};
 
 use super::*;
+use crate::phrasing::Commands;
 use crate::wire::{self, Asked, VERSION};
 
 /// How a server treats the requests of a connection.
@@ -61,7 +62,7 @@ impl Area {
     }
 
     fn kernel(&self) -> Kernel {
-        Kernel::new(Location::File(self.database()), Options::default()).unwrap()
+        Kernel::new(Location::File(self.database()), Options::default(), crate::phrasing::of).unwrap()
     }
 
     fn hello(&self) -> Hello {
@@ -171,7 +172,7 @@ fn ops_go_through_the_server_and_queries_too_where_one_writes() {
     let listed = reach.list(&call("q"), &list::Filter::default()).unwrap();
     assert_eq!(listed.items.len(), 1);
     let error = reach.show(&call("q"), "t-00000").unwrap_err();
-    assert_eq!(error.to_json(), area.kernel().show(&call("q"), "t-00000").unwrap_err().to_json());
+    assert_eq!(error.to_json(&Commands), area.kernel().show(&call("q"), "t-00000").unwrap_err().to_json(&Commands));
     drop(reach);
     let names: Vec<Saw> = seen.iter().take(5).collect();
     let request = |name: &str| Saw::Request(name.to_owned());

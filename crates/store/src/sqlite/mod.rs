@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use tenure_core::error::detail::Directory;
 use tenure_core::{Code, Error, Result, Stage, id};
 
 use self::moved::Opened;
@@ -234,7 +235,7 @@ impl Sqlite {
     /// An error about a store that cannot be written, with the place and the reason, which SQLite does not give.
     fn placed(&self, error: Error) -> Error {
         match &self.path {
-            Some(path) if error.code() == Code::NotWritable && error.get("directory").is_none() => {
+            Some(path) if error.code() == Code::NotWritable && error.read::<Directory>().is_none() => {
                 place::read_only(path).at(error.stage())
             }
             _ => error,

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Access;
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::Directory;
 use tenure_core::{Code, Error, Result, Stage};
 
 /// Held while the file is made, and by everyone who looks whether it is there.
@@ -371,19 +373,21 @@ fn denied(path: &Path, error: io::Error) -> Error {
         format!("{} cannot be written ({error}): permissions are missing", path.display())
     };
     let hint = if sandboxed {
-        format!(
+        Advice::from(
             "Nothing was changed, and queries still answer. Use the MCP tools of tenure, which run outside the sandbox; \
-             or let a person run `tenure setup` outside it, which allows writing {dir}."
+             or let a person run ",
         )
+        .action(Action::Setup { tool: None })
+        .text(format!(" outside it, which allows writing {dir}."))
     } else {
-        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.")
+        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.").into()
     };
     Error::new(Code::NotWritable, message)
         .at(Stage::Open)
         .entity(path.display().to_string())
         .hint(hint)
         .detail("sandbox", sandboxed)
-        .detail("directory", dir)
+        .with(&Directory(dir))
         .cause(error)
 }
 

@@ -13,6 +13,7 @@ use tenure_kernel::query::access::Of;
 use tenure_kernel::query::log;
 use tenure_kernel::restore::{Ledger, Replace};
 use tenure_kernel::{Actor, Call, Op};
+use tenure_server::phrasing::Commands;
 use tenure_store::Sql;
 use tenure_store::copy::{Backup, Existing};
 use tenure_store::table::project;
@@ -172,11 +173,23 @@ fn no_role(world: &World) {
     let there = call(world, "person:bob", &bob);
     let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
     for op in [adding(), Op::new(claim::Claim { task: Some(task.clone()), ..Default::default() })] {
-        assert_eq!(refusal(run(world, &there, op.clone())).to_json(), unknown_project("name:p").to_json());
-        assert_eq!(refusal(run(world, &nowhere, op)).to_json(), unknown_project("name:none").to_json());
+        assert_eq!(
+            refusal(run(world, &there, op.clone())).to_json(&Commands),
+            unknown_project("name:p").to_json(&Commands)
+        );
+        assert_eq!(
+            refusal(run(world, &nowhere, op)).to_json(&Commands),
+            unknown_project("name:none").to_json(&Commands)
+        );
     }
-    assert_eq!(refusal(world.kernel.show(&there, &task)).to_json(), unknown_project("name:p").to_json());
-    assert_eq!(refusal(world.kernel.show(&nowhere, &task)).to_json(), unknown_project("name:none").to_json());
+    assert_eq!(
+        refusal(world.kernel.show(&there, &task)).to_json(&Commands),
+        unknown_project("name:p").to_json(&Commands)
+    );
+    assert_eq!(
+        refusal(world.kernel.show(&nowhere, &task)).to_json(&Commands),
+        unknown_project("name:none").to_json(&Commands)
+    );
     assert_eq!(code_of(world.kernel.log(&there, &log::Filter { limit: 5, ..Default::default() })), "unknown_project");
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "nothing is made, nobody is registered");
     member(world, "person:bob", "name:p", Some(Role::Viewer));
@@ -298,7 +311,10 @@ fn others_projects(world: &World) {
     let own = call(world, ANN, &grants(&[("name:b", Role::Viewer)], None));
     assert_eq!(world.kernel.project_called(&own, "b", false).unwrap().key, "name:b");
     for name in ["c", "name:c", "no such"] {
-        assert_eq!(refusal(world.kernel.project_called(&own, name, true)).to_json(), unknown_project(name).to_json());
+        assert_eq!(
+            refusal(world.kernel.project_called(&own, name, true)).to_json(&Commands),
+            unknown_project(name).to_json(&Commands)
+        );
     }
 }
 
@@ -325,7 +341,7 @@ fn secrets(world: &World) {
     let request =
         token_add::TokenAdd { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
     let error = refusal(world.in_store(ANN, Op::new(request)));
-    assert!(!format!("{}{error:?}", error.to_json()).contains(token_secret.expose()));
+    assert!(!format!("{}{error:?}", error.to_json(&Commands)).contains(token_secret.expose()));
 }
 
 fn restored(world: &World) {

@@ -6,6 +6,7 @@ use tenure_core::{Result, Span};
 use tenure_kernel::access::{hash, is_secret_of};
 use tenure_kernel::op::{login_close, login_offer, login_take};
 use tenure_kernel::{Call, Op};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::project;
 
 use super::Case;
@@ -68,7 +69,7 @@ fn links(world: &World) {
     take(world, "second", "b").unwrap();
     let used = refusal(take(world, "second", "c"));
     for error in [&over, &used] {
-        assert_eq!(error.to_json(), never.to_json(), "nobody learns which");
+        assert_eq!(error.to_json(&Commands), never.to_json(&Commands), "nobody learns which");
     }
     assert_eq!(never.code(), "login_refused");
     assert!(!signed_in(world, "a") && signed_in(world, "b") && !signed_in(world, "c"));
@@ -81,7 +82,7 @@ fn links(world: &World) {
     world.advance(Span::days(8));
     offer(world, ANN, "fourth");
     assert_eq!(number(&world.kernel, "SELECT COUNT(*) FROM login", &[]), 1);
-    assert_eq!(refusal(take(world, "second", "d")).to_json(), never.to_json());
+    assert_eq!(refusal(take(world, "second", "d")).to_json(&Commands), never.to_json(&Commands));
 }
 
 fn sessions(world: &World) {

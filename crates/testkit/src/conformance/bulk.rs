@@ -8,6 +8,7 @@ use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many::{self, AddMany, Item};
 use tenure_kernel::query::list;
+use tenure_server::phrasing::Commands;
 use tenure_store::Location;
 
 use super::Case;
@@ -98,7 +99,7 @@ fn one_bad_item(world: &World) {
             let line = if code == "duplicate_key" { at.max(10) + 1 } else { at + 1 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
             assert!(error.message().starts_with(&format!("line {line}: ")), "{}", error.message());
-            assert!(error.advice().unwrap().contains("Nothing was added"));
+            assert!(error.advice().unwrap().say(&Commands).contains("Nothing was added"));
         }
     }
     assert_eq!(world.in_state(State::Ready), [exists.as_str()]);
@@ -128,7 +129,7 @@ fn too_many(world: &World) {
     let (given, limit) = (add_many::AT_MOST + 1, add_many::AT_MOST);
     assert_eq!(error.message(), format!("{given} tasks given, at most {limit} fit into one call"));
     assert_eq!((error.get("given"), error.get("limit")), (Some(&json!(given)), Some(&json!(limit))));
-    assert!(error.advice().unwrap().contains("Split the input"), "{error:?}");
+    assert!(error.advice().unwrap().say(&Commands).contains("Split the input"), "{error:?}");
     let lines = "{\"title\":\"one of many\"}\n".repeat(given);
     assert_eq!(AddMany::parse(lines.as_bytes()).unwrap_err().message(), error.message());
     assert_eq!(world.kernel.store().round_trips(), trips);

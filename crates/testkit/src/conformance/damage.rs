@@ -102,7 +102,7 @@ fn damaged_answers(world: &World) {
 }
 
 fn open(path: &Path) -> Kernel {
-    Kernel::new(Location::File(path.to_owned()), Options::default()).unwrap()
+    Kernel::new(Location::File(path.to_owned()), Options::default(), tenure_server::phrasing::of).unwrap()
 }
 
 /// Neither a query nor an op takes what is at this place for a store, and its bytes stay.

@@ -6,6 +6,7 @@ use tenure_core::{Error, Kind, Result};
 use tenure_kernel::op::{add, block, claim, done, edit, note, transfer};
 use tenure_kernel::query::{list, log};
 use tenure_kernel::{Call, Op, RequestId};
+use tenure_server::phrasing::Commands;
 
 use super::Case;
 use super::shorthand::{claiming, words};
@@ -121,7 +122,7 @@ fn refusals(world: &World) {
     codes.dedup();
     assert!(codes.len() > 22, "{codes:?}");
     for error in errors {
-        let json = error.to_json();
+        let json = error.to_json(&Commands);
         let code = error.code().as_str();
         assert!(code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{code}");
         assert_eq!((json["code"].as_str(), json["kind"].as_str()), (Some(code), Some(error.kind().as_str())));
@@ -134,7 +135,7 @@ fn refusals(world: &World) {
         if matches!(error.kind(), Kind::NotFound | Kind::Mismatch) {
             assert!(error.about().is_some(), "{code} is about something");
         }
-        assert!(error.attempts().iter().all(|command| !command.contains("--force")), "{code}");
+        assert!(error.attempts(&Commands).iter().all(|command| !command.contains("--force")), "{code}");
     }
 }
 

@@ -7,6 +7,7 @@ use tenure_core::task::Status;
 use tenure_kernel::Op;
 use tenure_kernel::op::import::Import;
 use tenure_kernel::shape::export::{Note, Task};
+use tenure_server::phrasing::Commands;
 
 use super::Case;
 use super::export::{exported, furnish};
@@ -103,7 +104,7 @@ fn one_bad_line(world: &World) {
             // Of two equal ids it is the second that is one too many.
             let line = if *code == "duplicate_id" { at.max(10) + 2 } else { at + 2 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
-            assert!(error.advice().unwrap().contains("Nothing was imported"), "{code}");
+            assert!(error.advice().unwrap().say(&Commands).contains("Nothing was imported"), "{code}");
         }
     }
     bad_notes(world, &exists);

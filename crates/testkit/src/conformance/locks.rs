@@ -8,6 +8,7 @@ use tenure_kernel::op::lock::{self, Renewal};
 use tenure_kernel::op::{release, reserve, send};
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::{Call, Op};
+use tenure_server::phrasing::Commands;
 
 use super::Case;
 use super::restoring::{again, take};
@@ -85,7 +86,7 @@ fn reentrant(world: &World) {
     let blocker = &error.get("blockers").unwrap()[0];
     assert_eq!((&blocker["id"], &blocker["holder"], &blocker["age_s"]), (&hold["id"], &json!("a"), &json!(100)));
     assert_eq!((&blocker["pattern"], &blocker["state"]), (&json!(null), &json!("held")));
-    assert!(error.blocker().is_some() && !error.attempts().is_empty() && error.override_by_person().is_some());
+    assert!(error.blocker().is_some() && !error.attempts(&Commands).is_empty() && error.override_by_person().is_some());
     // In its own name, without the fence.
     let error = refusal(world.lock("a", "deploy"));
     assert_eq!((error.code().as_str(), error.advice().is_some()), ("lock_held", true));

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tenure_core::Stage;
 use tenure_kernel::op::note;
 use tenure_kernel::{Kernel, Op};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::project;
 use tenure_store::{Location, Options, Sql, Verdict};
 
@@ -100,7 +101,8 @@ fn killed_between(world: &World) {
 fn answer_lost(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
-    let kernel = Kernel::new(relay.location(), Options { ..world.options.clone() }).unwrap();
+    let kernel =
+        Kernel::new(relay.location(), Options { ..world.options.clone() }, tenure_server::phrasing::of).unwrap();
     kernel.run(&world.call("a"), &noting(&task)).unwrap();
     let last = world.last_event();
     relay.swallow_next_commit();
@@ -118,7 +120,8 @@ fn answer_lost(world: &World) {
 fn stays_lost(world: &World) {
     let task = world.add("first");
     let relay = Relay::to(&world.location);
-    let kernel = Kernel::new(relay.location(), Options { ..world.options.clone() }).unwrap();
+    let kernel =
+        Kernel::new(relay.location(), Options { ..world.options.clone() }, tenure_server::phrasing::of).unwrap();
     kernel.run(&world.call("a"), &noting(&task)).unwrap();
     let last = world.last_event();
     relay.swallow_next_commit_and_stay_cut();
@@ -131,7 +134,7 @@ fn stays_lost(world: &World) {
         (error.kind().as_str(), error.code().as_str(), error.stage()),
         ("busy", "connection_lost", Stage::Commit)
     );
-    assert!(error.retryable() && error.advice().unwrap().contains("not known"), "{error:?}");
+    assert!(error.retryable() && error.advice().unwrap().say(&Commands).contains("not known"), "{error:?}");
     assert_eq!(code_of(kernel.run(&world.call("a"), &noting(&task))), "unreachable", "this one never got there");
     relay.mend();
     let reply = kernel.run(&call, &noting(&task)).unwrap();
@@ -186,7 +189,7 @@ fn ungranted_table(world: &World) {
     reader.show(&call, &task).unwrap();
     let error = refusal(reader.run(&call, &claiming(&task)));
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("storage", "not_writable"));
-    let advice = error.advice().unwrap_or_default();
+    let advice = error.advice().map(|advice| advice.say(&Commands)).unwrap_or_default();
     assert!(advice.contains("GRANT") && !advice.contains("sandbox"), "{advice}");
     server().batch(&format!("DROP OWNED BY {login}; DROP ROLE {login}"));
 }
@@ -194,7 +197,9 @@ fn ungranted_table(world: &World) {
 fn waits_too_long(world: &World) {
     let task = world.add("first");
     let patience = Duration::from_millis(30);
-    let hasty = Kernel::new(world.location.clone(), Options { patience, ..world.options.clone() }).unwrap();
+    let hasty =
+        Kernel::new(world.location.clone(), Options { patience, ..world.options.clone() }, tenure_server::phrasing::of)
+            .unwrap();
     let name = project::Name { key: "name:p".into(), label: "p".into() };
     let before = dump(&world.kernel);
     let call = world.call("b");
@@ -237,7 +242,7 @@ fn stopped_writer(world: &World) {
 }
 
 fn open(url: &str) -> Kernel {
-    Kernel::new(Location::Postgres(url.to_owned()), Options::default()).unwrap()
+    Kernel::new(Location::Postgres(url.to_owned()), Options::default(), tenure_server::phrasing::of).unwrap()
 }
 
 fn not_there(world: &World) {

@@ -6,6 +6,7 @@ use tenure_core::{Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::op::{cancel, inbox, release, send, transfer};
 use tenure_kernel::shape::Message;
+use tenure_server::phrasing::Commands;
 
 use super::Case;
 use super::mail::{inbox as look, meet, read_all, send as post, to};
@@ -241,8 +242,11 @@ fn recipients(world: &World) {
     let task = meet(world, &["codex-1", "codex-2", "b"]);
     let before = dump(&world.kernel);
     let unknown = refusal(post(world, "b", to(&["codex-1", "codex2"], "x")));
-    assert_eq!((unknown.code().as_str(), &unknown.to_json()["details"]["entity"]), ("unknown_agent", &json!("codex2")));
-    assert!(unknown.advice().unwrap().contains("codex-2"), "{unknown:?}");
+    assert_eq!(
+        (unknown.code().as_str(), &unknown.to_json(&Commands)["details"]["entity"]),
+        ("unknown_agent", &json!("codex2"))
+    );
+    assert!(unknown.advice().unwrap().say(&Commands).contains("codex-2"), "{unknown:?}");
     let many: Vec<String> = (0..21).map(|n| format!("a-{n}")).collect();
     for (request, code) in [
         (to(&["b"], "x"), "to_yourself"),

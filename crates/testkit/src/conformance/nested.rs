@@ -10,6 +10,7 @@ use tenure_kernel::query::check::Question;
 use tenure_kernel::query::commit;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::project;
 
 use super::Case;
@@ -55,7 +56,7 @@ pub(super) fn request(paths: &[&str]) -> reserve::Reserve {
 
 /// What a refusal says of itself.
 pub(super) fn details(answer: Result<Value>) -> Value {
-    refusal(answer).to_json()["details"].clone()
+    refusal(answer).to_json(&Commands)["details"].clone()
 }
 
 pub(super) fn take_on(

@@ -59,7 +59,7 @@ fn opening_writes_nothing(world: &World) {
                 dir.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
             };
             let before = (bytes(path), meta(), names());
-            open_all_ways(&Kernel::new(location.clone(), options).unwrap());
+            open_all_ways(&Kernel::new(location.clone(), options, tenure_server::phrasing::of).unwrap());
             assert_eq!((bytes(path), meta(), names()), before);
         }
     }
@@ -156,8 +156,14 @@ fn older_store(world: &World) {
             Ok(Verdict::Commit(()))
         })
     };
-    let pinned =
-        || Kernel::new(world.location.clone(), Options { may_create: false, ..world.options.clone() }).unwrap();
+    let pinned = || {
+        Kernel::new(
+            world.location.clone(),
+            Options { may_create: false, ..world.options.clone() },
+            tenure_server::phrasing::of,
+        )
+        .unwrap()
+    };
     let call = world.call("a");
     age().unwrap();
     assert_eq!(pinned().log(&call, &log::Filter { limit: 1, ..log::Filter::default() }).unwrap().total, Some(3));

@@ -8,6 +8,7 @@ use tenure_kernel::query::check::Question;
 use tenure_kernel::query::holds::Filter;
 use tenure_kernel::shape::Checked;
 use tenure_kernel::{Call, Checkout, Kernel, Op, Tree, Trust};
+use tenure_server::phrasing::Commands;
 use tenure_store::Location;
 
 use super::Case;
@@ -142,7 +143,7 @@ fn one_holder(world: &World) {
 fn four_parts(error: &Error) {
     assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     assert!(error.message().contains("held by a") && error.blocker().unwrap().contains("for “the index”"), "{error:?}");
-    assert!((1..=3).contains(&error.attempts().len()) && error.override_by_person().is_some(), "{error:?}");
+    assert!((1..=3).contains(&error.attempts(&Commands).len()) && error.override_by_person().is_some(), "{error:?}");
 }
 
 fn modes(world: &World) {
@@ -213,7 +214,7 @@ fn check_agrees(world: &World) {
 
 fn before_the_store(world: &World) {
     let nowhere = Location::File(world.dir.path().join("no/such/directory/tenure.db"));
-    let kernel = Kernel::new(nowhere, world.options.clone()).unwrap();
+    let kernel = Kernel::new(nowhere, world.options.clone(), tenure_server::phrasing::of).unwrap();
     let call = world.from("main", "a");
     let too_many: Vec<String> = (0..257).map(|n| format!("p{n}")).collect();
     for (paths, code) in [

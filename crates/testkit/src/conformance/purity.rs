@@ -130,7 +130,7 @@ fn files_stay(world: &World) {
     let modified = || std::fs::metadata(path).unwrap().modified().unwrap();
     let (before, at) = (bytes(path), modified());
     assert!(before.0.len() > 4_096 && before.1.is_empty());
-    let open = || Kernel::new(location.clone(), options.clone()).unwrap();
+    let open = || Kernel::new(location.clone(), options.clone(), tenure_server::phrasing::of).unwrap();
     // Half of them over connections that stay open, half by kernels that come and go.
     ask_many(world, &open(), 5_000);
     for _ in 0..60 {

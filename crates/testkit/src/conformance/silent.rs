@@ -8,6 +8,7 @@ use std::time::Duration;
 use tenure_core::{Error, Stage};
 use tenure_kernel::op::note;
 use tenure_kernel::{Kernel, Op};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::project;
 use tenure_store::{Location, Options, Sql, Tx, Verdict};
 
@@ -39,7 +40,7 @@ fn noting(task: &str) -> Op {
 /// A kernel that gives the server little time.
 fn hasty(location: &Location, world: &World, patience: Duration) -> Kernel {
     let options = Options { patience, answer: Duration::from_secs(1), ..world.options.clone() };
-    Kernel::new(location.clone(), options).unwrap()
+    Kernel::new(location.clone(), options, tenure_server::phrasing::of).unwrap()
 }
 
 fn project() -> project::Name {
@@ -69,7 +70,10 @@ fn left_behind(world: &World) {
     let read = stop_session(&kernel);
     let error = refusal(kernel.show(&call, &task));
     is_silence(&error);
-    assert!(error.stage() == Stage::Read && error.advice().unwrap().contains("Nothing was changed"), "{error:?}");
+    assert!(
+        error.stage() == Stage::Read && error.advice().unwrap().say(&Commands).contains("Nothing was changed"),
+        "{error:?}"
+    );
     // The session stands still as before, and nobody asks it any more.
     assert_eq!(kernel.show(&call, &task).unwrap().task.title, "first");
     let written = stop_session(&kernel);
@@ -125,7 +129,10 @@ fn unknown(world: &World) {
     let call = world.call("a");
     let error = refusal(kernel.run(&call, &noting(&task)));
     is_silence(&error);
-    assert!(error.stage() == Stage::Commit && error.advice().unwrap().contains("not known"), "{error:?}");
+    assert!(
+        error.stage() == Stage::Commit && error.advice().unwrap().say(&Commands).contains("not known"),
+        "{error:?}"
+    );
     assert_eq!(world.last_event(), last + 1);
     let reply = kernel.run(&call, &noting(&task)).unwrap();
     assert!(reply.replayed, "the same call finds out");
@@ -137,7 +144,7 @@ fn stopped_altogether(world: &World) {
     let own = Own::start();
     let location = Location::Postgres(own.url("t"));
     let kernel = hasty(&location, world, Duration::from_secs(1));
-    let made = Kernel::new(location, world.options.clone()).unwrap();
+    let made = Kernel::new(location, world.options.clone(), tenure_server::phrasing::of).unwrap();
     made.store().create().unwrap();
     let everybody = |look: &(dyn Fn() + Sync)| {
         std::thread::scope(|scope| {

@@ -91,7 +91,7 @@ pub(super) fn play() -> i32 {
     let store = std::env::var(STORE).unwrap();
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let dice = Dice::new(seed);
-    let kernel = Kernel::new(location(&store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&store), Options::default(), tenure_server::phrasing::of).unwrap();
     let mut tasks = Vec::new();
     for n in 0_u64.. {
         if n % 4 == 0

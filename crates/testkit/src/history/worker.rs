@@ -9,6 +9,7 @@ use tenure_core::{Error, Kind};
 use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
 use tenure_kernel::query::log;
 use tenure_kernel::{Actor, Call, Condition, Kernel, Op, RequestId};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::project;
 use tenure_store::{Location, Options};
 
@@ -65,7 +66,7 @@ pub(super) fn play() -> i32 {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
     let orders: Orders = serde_json::from_str(&line).unwrap();
-    let kernel = Kernel::new(location(&orders.store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&orders.store), Options::default(), tenure_server::phrasing::of).unwrap();
     let mut process = Process {
         kernel,
         chance: Chance(orders.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (orders.process as u64 + 1)),
@@ -206,7 +207,7 @@ impl Process {
                         break if lost { Got::Unknown } else { Got::Undone };
                     }
                 }
-                Err(error) => break Got::Odd(error.to_json().to_string()),
+                Err(error) => break Got::Odd(error.to_json(&Commands).to_string()),
             }
         };
         let record =

@@ -10,6 +10,7 @@ use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::log;
 use tenure_kernel::shape::Event;
 use tenure_kernel::{Actor, Checkout, Evidence, Op, Reply, RequestId, Tree, Trust};
+use tenure_server::phrasing::Commands;
 use tenure_store::table::checkout;
 use tenure_store::{Clock, Moment, Sql};
 
@@ -274,7 +275,7 @@ impl Run {
             }
             Err(error) => {
                 self.ran.refused += usize::from(error.is_refusal());
-                error.to_json().to_string()
+                error.to_json(&Commands).to_string()
             }
         };
         self.ran.transcript.push(format!("{at} {} {} {:?}: {shown}", call.agent, op.name(), struck));

@@ -5,6 +5,7 @@ mod files;
 use serde::Serialize;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::health::Health;
+use tenure_server::phrasing::Commands;
 use tenure_server::reach::Far;
 use tenure_server::wire::VERSION;
 use tenure_store::{Store, migrate};
@@ -76,7 +77,8 @@ fn remark(name: &'static str, text: impl Into<String>, step: Option<&str>) -> Ch
 }
 
 fn fault(name: &'static str, error: &Error) -> Check {
-    let step = error.advice().map(str::to_owned).or_else(|| error.attempts().first().cloned());
+    let advice = error.advice().map(|advice| advice.say(&Commands));
+    let step = advice.or_else(|| error.attempts(&Commands).into_iter().next());
     Check { name, result: Finding::Fault, text: error.message().to_owned(), step }
 }
 
@@ -227,7 +229,10 @@ fn schema(version: Result<i64>) -> Check {
 fn hooks(context: &Context<'_>) -> Vec<Check> {
     let Summary { hooks: tools, diagnoses } = match super::setup::summary(context) {
         Ok(found) => found,
-        Err(error) => return vec![remark("hooks", error.message(), error.advice())],
+        Err(error) => {
+            let advice = error.advice().map(|advice| advice.say(&Commands));
+            return vec![remark("hooks", error.message(), advice.as_deref())];
+        }
     };
     let fired = context.ask(|reach, call| reach.fired(call)).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);

@@ -317,6 +317,7 @@ fn refuse(path: &Path, text: &str, at: Option<Range<usize>>, what: &str) -> Erro
 mod tests {
     use std::fs;
     use tenure_core::Kind;
+    use tenure_server::phrasing::Commands;
 
     use super::super::fixture::Area;
     use super::*;
@@ -426,7 +427,7 @@ mod tests {
         let area = Area::new();
         for text in ["store = \"postgres://u:secret@h/d\" x\n", "[hold]\nstore = \"postgres://u:secret@h/d\"\n"] {
             let error = with(&area, text, "").unwrap_err();
-            assert!(!error.to_json().to_string().contains("secret"), "{}", error.to_json());
+            assert!(!error.to_json(&Commands).to_string().contains("secret"), "{}", error.to_json(&Commands));
         }
     }
 

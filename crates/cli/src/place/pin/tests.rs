@@ -3,6 +3,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Barrier;
 
 use tenure_core::Kind;
+use tenure_server::phrasing::Commands;
 
 use super::*;
 use crate::place::fixture::Area;
@@ -163,7 +164,7 @@ fn inv_c4_corrupt_files_are_errors_and_stay_as_they_are() {
         fs::write(pin_file(&common), text).unwrap();
         let error = make_pin(&common, &pin("s-1")).unwrap_err();
         assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "project_file_corrupt"));
-        assert!(error.advice().unwrap().contains("tenure project pin"));
+        assert!(error.advice().unwrap().say(&Commands).contains("tenure project pin"));
         assert_eq!(fs::read_to_string(pin_file(&common)).unwrap(), text);
     }
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tenure_core::action::{Action, Advice};
 use tenure_core::{Code, Error, Result, text};
 
 use super::{Import, NOTES_MAX, TASKS_MAX};
@@ -33,7 +34,8 @@ fn bad(line: usize, message: &str) -> Error {
 
 /// Not an export, or not one that this version can read.
 fn bad_file(message: impl Into<String>) -> Error {
-    Error::usage(Code::BadExport, message).hint("Nothing was imported. Give a file that `tenure export` wrote.")
+    Error::usage(Code::BadExport, message)
+        .hint(Advice::from("Nothing was imported. Give a file that ").action(Action::Export).text(" wrote."))
 }
 
 /// It ends too soon, or says another number of lines than it has.
@@ -115,7 +117,7 @@ impl Import {
 
 fn too_many(what: &str, most: usize) -> Error {
     Error::usage(Code::TooManyItems, format!("the file has more than {most} {what}"))
-        .hint(super::SPLIT)
+        .hint(super::split())
         .detail("limit", most)
 }
 
@@ -155,6 +157,8 @@ fn header(number: usize, line: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::action::Plain;
+
     use super::*;
     use crate::op::Operation;
 
@@ -186,7 +190,7 @@ mod tests {
             (error.code().as_str(), error.get("limit").and_then(Value::as_u64)),
             ("too_many_items", Some(200_000))
         );
-        assert!(error.advice().unwrap().contains("Nothing was imported"), "{error:?}");
+        assert!(error.advice().unwrap().say(&Plain).contains("Nothing was imported"), "{error:?}");
         let one = Import::parse([HEADER, TASK, END].join("\n").as_bytes()).unwrap();
         let tasks = vec![one.tasks[0].clone(); TASKS_MAX + 1];
         let error = Import { tasks, ..Import::default() }.check().unwrap_err();

@@ -93,6 +93,7 @@ fn split(authority: &str) -> Option<(&str, Option<&str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phrasing::Commands;
 
     #[test]
     fn addresses_are_read_and_shown_alike() {
@@ -124,7 +125,7 @@ mod tests {
             assert_eq!(Address::parse(bad, true).unwrap_err().code(), "bad_server_url", "{bad}");
         }
         let error = Address::parse("https://ann:secret@h", true).unwrap_err();
-        assert!(error.code() == "bad_server_url" && !error.to_json().to_string().contains("secret"));
+        assert!(error.code() == "bad_server_url" && !error.to_json(&Commands).to_string().contains("secret"));
         assert_eq!(Address::parse("http://10.0.0.1", false).unwrap_err().code(), "unencrypted_server");
         assert_eq!(Address::parse("http://10.0.0.1", true).unwrap().to_string(), "http://10.0.0.1");
     }

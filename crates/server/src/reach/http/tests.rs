@@ -6,9 +6,11 @@ use std::thread::JoinHandle;
 use tenure_kernel::query::asked;
 use tenure_kernel::{Call, Query};
 
+use tenure_core::action::Action;
 use tenure_core::{Code, Kind};
 
 use super::*;
+use crate::phrasing::Commands;
 
 /// What a server does with one request: hangs up, or answers with a status and a body.
 type Step = Option<(u16, String)>;
@@ -89,10 +91,10 @@ fn a_request_is_sent_again_with_the_same_bytes_until_it_is_answered() {
 
 #[test]
 fn what_a_server_refuses_is_said_as_it_says_it() {
-    let error = Error::new(Code::TaskHeld, "t-1 is held").who("b, alive").attempt("tenure next");
-    let told = error.to_json();
+    let error = Error::new(Code::TaskHeld, "t-1 is held").who("b, alive").attempt(Action::NextTask);
+    let told = error.to_json(&Commands);
     let server = server(vec![Some((409, wire::answer(Err(error))))]);
-    assert_eq!(client(&server).send(&request()).unwrap().unwrap_err().to_json(), told);
+    assert_eq!(client(&server).send(&request()).unwrap().unwrap_err().to_json(&Commands), told);
 }
 
 #[test]
@@ -108,7 +110,7 @@ fn what_will_not_be_better_is_tried_once() {
         let server = server(vec![Some((status, "no".into()))]);
         let error = client(&server).send(&request()).unwrap_err();
         assert_eq!((error.code().as_str(), error.kind()), (code, kind), "{status}");
-        assert!(!error.to_json().to_string().contains("s3cret"));
+        assert!(!error.to_json(&Commands).to_string().contains("s3cret"));
         server.thread.join().unwrap();
     }
 }
@@ -122,14 +124,18 @@ fn what_a_server_says_without_the_answer_of_a_call_is_read() {
             .detail("most", 128)
     };
     let problem = |error: &Error, status: u16| {
-        let mut document = error.to_json();
+        let mut document = error.to_json(&Commands);
         document["status"] = status.into();
         document["title"] = "t".into();
         Some((status, document.to_string()))
     };
     for status in [400, 403, 404, 409, 412, 422, 500] {
         let server = server(vec![problem(&error(), status)]);
-        assert_eq!(client(&server).send(&request()).unwrap_err().to_json(), error().to_json(), "{status}");
+        assert_eq!(
+            client(&server).send(&request()).unwrap_err().to_json(&Commands),
+            error().to_json(&Commands),
+            "{status}"
+        );
     }
     let bad = server(vec![problem(&error(), 400)]);
     assert_eq!(client(&bad).hello().unwrap_err().code(), "bad_request");

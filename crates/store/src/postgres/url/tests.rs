@@ -1,4 +1,5 @@
 use tenure_core::Kind;
+use tenure_core::action::Plain;
 
 use super::*;
 
@@ -179,7 +180,7 @@ fn no_error_and_no_display_shows_a_password() {
     ] {
         assert!(!redact(url).contains("geheim"), "{url} → {}", redact(url));
         let error = parse(url).unwrap_err();
-        let all = format!("{error:?} {error} {}", error.to_json());
+        let all = format!("{error:?} {error} {}", error.to_json(&Plain));
         assert!(!all.contains("geheim"), "{url} → {all}");
     }
     // Nor is anything in it obeyed by a terminal.
