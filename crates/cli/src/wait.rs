@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use tenure_core::line::CALL;
-use tenure_core::{Error, Kind, Result, Span, Stage, hold};
+use tenure_core::{Code, Error, Kind, Result, Span, hold};
 use tenure_kernel::query::turn;
 use tenure_kernel::shape::{Reserved, Turn};
 use tenure_kernel::{Op, Reply, RequestId};
@@ -106,19 +106,15 @@ fn outlast<T>(left: impl Fn() -> Duration, ask: impl Fn() -> Result<T>) -> Resul
 fn still_waiting(answer: &Reserved) -> Error {
     let number = answer.place.unwrap_or(1);
     let kept = Span::seconds(answer.expires_in_s.unwrap_or(0));
-    let mut error = Error::new(
-        Kind::Busy,
-        "still_waiting",
-        Stage::Decide,
-        format!("you are number {number} in the line; your place is kept for {kept}"),
-    )
-    .hint("The same command goes on waiting. To leave the line, release what you wait for.")
-    .detail("waiting", true)
-    .detail("place", number)
-    .detail("id", answer.id.clone())
-    .detail("expires_in_s", answer.expires_in_s)
-    .detail("blockers", serde_json::json!(answer.blockers))
-    .detail("total", answer.total);
+    let mut error =
+        Error::new(Code::StillWaiting, format!("you are number {number} in the line; your place is kept for {kept}"))
+            .hint("The same command goes on waiting. To leave the line, release what you wait for.")
+            .detail("waiting", true)
+            .detail("place", number)
+            .detail("id", answer.id.clone())
+            .detail("expires_in_s", answer.expires_in_s)
+            .detail("blockers", serde_json::json!(answer.blockers))
+            .detail("total", answer.total);
     if let Some(first) = answer.blockers.first() {
         let does = if first.state == "waiting" { "waits before you" } else { "has it" };
         let why = if first.reason.is_empty() { String::new() } else { format!(", for “{}”", first.reason) };

@@ -3,6 +3,7 @@
 
 mod http;
 mod local;
+pub mod phrasing;
 mod sidecar;
 mod socket;
 pub mod socket_path;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::Domain;
 use tenure_kernel::query::export::{Export, Sink};
 use tenure_kernel::shape::export::End;
@@ -137,7 +138,8 @@ impl Client {
 /// Reads the answer to a query.
 fn read<T: DeserializeOwned>(reply: &Reply) -> Result<T> {
     serde_json::from_str(&reply.body).map_err(|error| {
-        Error::new(Kind::Internal, "bad_answer", Stage::Reply, format!("the server's answer cannot be read: {error}"))
+        Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {error}"))
+            .at(Stage::Reply)
             .hint("Client and server may be of different versions: use the same.")
     })
 }

@@ -1,6 +1,6 @@
 //! What needs the store itself, and not only its kernel's answers.
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_store::Identity;
 
@@ -40,6 +40,7 @@ impl Client {
 /// The refusal of a command that works on the store itself, where the project is on a server.
 pub fn needs_store(what: &str, server: &str) -> Error {
     let message = format!("{what} works on the store itself, and this project is on the server {server}");
-    Error::new(Kind::Denied, "needs_store", Stage::Resolve, message)
+    Error::new(Code::NeedsStore, message)
+        .at(Stage::Resolve)
         .hint("Run it on the machine of the server, with the store that the server uses.")
 }

@@ -10,7 +10,8 @@ use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::error::detail::SentAs;
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::{Call, Kernel, Op, Query, Reply};
 use tenure_store::{Location, Options};
 
@@ -50,7 +51,7 @@ impl Sidecar {
     ) -> Result<Sidecar> {
         let expected = Expected { store, file: socket_path::file_identity(&database) };
         let location = Location::File(database);
-        let kernel = Kernel::new(location.clone(), options.clone())?;
+        let kernel = Kernel::new(location.clone(), options.clone(), crate::phrasing::of)?;
         let (socket, closed) = (OnceCell::new(), Cell::new(false));
         Ok(Sidecar { kernel, location, options, path, expected, asks, socket, closed })
     }
@@ -109,7 +110,7 @@ impl Sidecar {
             Some(answer) => answer,
             None => {
                 let options = Options { patience: self.half(), ..self.options.clone() };
-                let answer = Kernel::new(self.location.clone(), options)?.run(call, op);
+                let answer = Kernel::new(self.location.clone(), options, crate::phrasing::of)?.run(call, op);
                 self.found_out(call, op, answer)
             }
         }
@@ -145,12 +146,8 @@ impl Sidecar {
 
 fn undecided(call: &Call) -> Error {
     let id = call.request_id.as_str();
-    Error::new(
-        Kind::Busy,
-        "undecided",
-        Stage::Commit,
-        "the server stands still in the middle of a commit: this may yet be done",
-    )
-    .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
-    .detail("request_id", id)
+    Error::new(Code::Undecided, "the server stands still in the middle of a commit: this may yet be done")
+        .at(Stage::Commit)
+        .hint(format!("Ask again with --request-id {id}: it is done once, and you learn what became of it."))
+        .with(&SentAs(id.to_owned()))
 }

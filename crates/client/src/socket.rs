@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Reply;
 use tenure_store::migrate;
 
@@ -88,7 +88,8 @@ impl Socket {
 
     fn lost(&self, error: io::Error) -> Error {
         let path = self.path.display();
-        Error::new(Kind::Busy, "unreachable", Stage::Reply, format!("the server at {path} does not answer"))
+        Error::new(Code::Unreachable, format!("the server at {path} does not answer"))
+            .at(Stage::Reply)
             .entity(path.to_string())
             .cause(error)
     }

@@ -14,7 +14,10 @@ use tenure_kernel::{Actor, Condition, RequestId};
 use tenure_store::table::project;
 use tenure_store::{Location, Options, migrate};
 
+use tenure_core::{Code, Kind};
+
 use super::*;
+use crate::phrasing::{self, Commands};
 use crate::wire::{self, Asked, VERSION};
 
 /// How a server treats the requests of a connection.
@@ -61,7 +64,7 @@ impl Area {
     }
 
     fn kernel(&self) -> Kernel {
-        Kernel::new(Location::File(self.database()), Options::default()).unwrap()
+        Kernel::new(Location::File(self.database()), Options::default(), phrasing::of).unwrap()
     }
 
     fn hello(&self) -> Hello {
@@ -117,7 +120,7 @@ fn serve_one(kernel: &Kernel, stream: &UnixStream, hello: &Hello, manner: Manner
                 take(Duration::from_millis(request.call.deadline_ms.unwrap() * 3));
                 answer
             }
-            Manner::Declines => wire::answer(Err(Error::new(Kind::Busy, "not_run", Stage::Lock, "about to stop"))),
+            Manner::Declines => wire::answer(Err(Error::new(Code::NotRun, "about to stop").at(Stage::Lock))),
             Manner::Babbles => "<html>".to_owned(),
             Manner::Silent => return,
             Manner::Deaf => continue,
@@ -172,7 +175,7 @@ fn ops_go_through_the_server_and_queries_too_where_one_writes() {
     assert_eq!(listed.items.len(), 1);
     let none = Show { id: "t-00000".into() };
     let error = client.ask(&call("q"), &none).unwrap_err();
-    assert_eq!(error.to_json(), area.kernel().ask(&call("q"), &none).unwrap_err().to_json());
+    assert_eq!(error.to_json(&Commands), area.kernel().ask(&call("q"), &none).unwrap_err().to_json(&Commands));
     drop(client);
     let names: Vec<Saw> = seen.iter().take(5).collect();
     let request = |name: &str| Saw::Request(name.to_owned());
@@ -231,7 +234,7 @@ fn inv_s11_whoever_is_refused_beside_a_stopped_server_knows_what_became_of_its_o
                 lock.lock().unwrap();
             }
             let error = area.client(SHORT, false).run_any(&call("r1"), &adding()).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Busy, code));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Busy, code));
         }
     }
 }

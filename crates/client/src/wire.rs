@@ -4,8 +4,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::{AnyQuery, Call, Op, Query, Reply};
+
+use crate::phrasing::Commands;
 
 /// The version of this program: over a socket both sides are of the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -17,7 +19,7 @@ pub const ANSWER_MAX: usize = 160 * 1024 * 1024;
 pub const HELLO_MAX: usize = 4 * 1024;
 /// The code of an answer that says that the request was not carried out and never will be: its peer seemed to have hung
 /// up, its deadline had passed, or the server is about to stop. A client that can goes direct then.
-pub const NOT_RUN: &str = "not_run";
+pub const NOT_RUN: Code = Code::NotRun;
 
 /// The first line of a socket: who speaks, and for which store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +115,7 @@ impl Request {
             return Err(too_large(document.len()));
         }
         serde_json::from_slice(document)
-            .map_err(|error| Error::usage("bad_request", format!("this is not a request: {error}")))
+            .map_err(|error| Error::usage(Code::BadRequest, format!("this is not a request: {error}")))
     }
 
     /// What is asked for, once the call was looked at.
@@ -131,45 +133,43 @@ impl Request {
                 query.set_lines(&self.lines);
                 Ok(Asked::Query(query))
             }
-            _ => Err(Error::usage("bad_request", "a request names an op or a query, one of them")),
+            _ => Err(Error::usage(Code::BadRequest, "a request names an op or a query, one of them")),
         }
     }
 }
 
 /// An answer as it travels.
 #[derive(Serialize, Deserialize)]
-struct Answer {
+#[serde(bound(deserialize = "E: Deserialize<'de>"))]
+struct Answer<E> {
     ok: bool,
     #[serde(default)]
     replayed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<Error>,
+    error: Option<E>,
 }
 
 /// The document of an answer, on one line.
 pub fn answer(answered: Result<Reply>) -> String {
-    let answer = match answered {
-        Ok(reply) => raw(reply.body)
-            .map(|data| Answer { ok: true, replayed: reply.replayed, data: Some(data), error: None })
-            .unwrap_or_else(refusal),
-        Err(error) => refusal(error),
+    let (data, replayed, error) = match answered.and_then(|reply| Ok((raw(reply.body)?, reply.replayed))) {
+        Ok((data, replayed)) => (Some(data), replayed, None),
+        Err(error) => (None, false, Some(error)),
     };
+    let error = error.as_ref().map(|error| error.to_wire(&Commands));
+    let answer = Answer { ok: error.is_none(), replayed, data, error };
     one_line(serde_json::to_string(&answer).unwrap_or_else(|_| r#"{"ok":false}"#.to_owned()))
-}
-
-fn refusal(error: Error) -> Answer {
-    Answer { ok: false, replayed: false, data: None, error: Some(error) }
 }
 
 /// Reads the document of an answer. The outer result says whether it is one, the inner one is what was answered.
 pub fn read_answer(document: &[u8]) -> Result<Result<Reply>> {
     let broken = |what: String| {
-        Error::new(Kind::Internal, "bad_answer", Stage::Reply, format!("the server's answer cannot be read: {what}"))
+        Error::new(Code::BadAnswer, format!("the server's answer cannot be read: {what}"))
+            .at(Stage::Reply)
             .hint("Client and server may be of different versions: use the same.")
     };
-    let answer: Answer = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
+    let answer: Answer<Error> = serde_json::from_slice(document).map_err(|error| broken(error.to_string()))?;
     match (answer.ok, answer.data, answer.error) {
         (true, Some(data), None) => Ok(Ok(Reply { body: data.get().to_owned(), replayed: answer.replayed })),
         // `null` is an answer, and reads as none.
@@ -211,7 +211,7 @@ fn unwritable(error: &serde_json::Error) -> Error {
 
 fn too_large(bytes: usize) -> Error {
     let most = REQUEST_MAX / (1024 * 1024);
-    Error::usage("request_too_large", format!("the request has {bytes} bytes, a server takes at most {most} MiB"))
+    Error::usage(Code::RequestTooLarge, format!("the request has {bytes} bytes, a server takes at most {most} MiB"))
         .hint("Send it in pieces, or run the command where the store is.")
 }
 
@@ -224,6 +224,8 @@ impl Hello {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Kind;
+    use tenure_core::action::Action;
     use tenure_kernel::op::claim;
     use tenure_kernel::query::status::Status;
     use tenure_kernel::{Actor, RequestId};
@@ -274,10 +276,10 @@ mod tests {
             let reply = Reply { body: body.to_owned(), replayed: true };
             assert_eq!(read_answer(answer(Ok(reply.clone())).as_bytes()).unwrap().unwrap(), reply);
         }
-        let error = Error::refused(Kind::Conflict, "task_held", "t-1 is held").who("b").attempt("tenure next");
-        let told = error.to_json();
+        let error = Error::new(Code::TaskHeld, "t-1 is held").who("b").attempt(Action::NextTask);
+        let told = error.to_json(&Commands);
         let read = read_answer(answer(Err(error)).as_bytes()).unwrap().unwrap_err();
-        assert_eq!(read.to_json(), told);
+        assert_eq!(read.to_json(&Commands), told);
         let spread = Reply { body: "{\n\"a\":\r\n1}".to_owned(), replayed: false };
         assert!(!answer(Ok(spread)).contains(['\n', '\r']));
         for bad in ["", "{}", r#"{"ok":true,"error":{}}"#, r#"{"ok":false}"#, "<html>"] {

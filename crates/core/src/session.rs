@@ -1,7 +1,7 @@
 //! Sessions of agent tools: which agent a session is, across `/clear`, compaction, a second terminal and a restart.
 
 use crate::agent::{Judgement, Liveness, Process, Sign, liveness};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::hold::TASK_TTL;
 use crate::name::NAME_MAX;
 use crate::time::Time;
@@ -96,7 +96,7 @@ pub fn id(session: &str) -> Result<&str> {
     }
     let shown = crate::text::excerpt(session);
     Err(Error::usage(
-        "bad_session",
+        Code::BadSession,
         format!("`{shown}` is not the id of a session: 1 to {SESSION_MAX} bytes, one line"),
     ))
 }

@@ -5,7 +5,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
-use tenure_core::{Error, Kind, Result, Stage, Time, event, name};
+use tenure_core::action::Action;
+use tenure_core::{Code, Error, Result, Stage, Time, event, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
@@ -199,7 +200,7 @@ pub(crate) fn in_store(unit: &Unit<'_>, what: &str) -> Result<()> {
     if unit.project.key == WHOLE_STORE {
         return Ok(());
     }
-    Err(Error::usage("whole_store_only", format!("{what} concerns the whole store, and this is a project of it"))
+    Err(Error::usage(Code::WholeStoreOnly, format!("{what} concerns the whole store, and this is a project of it"))
         .entity(&unit.project.key))
 }
 
@@ -222,9 +223,9 @@ pub(crate) fn known(unit: &mut Unit<'_>, name: &str) -> Result<principal::Row> {
 
 /// The refusal of a principal that nobody has heard of.
 pub(crate) fn unknown_principal(name: &str) -> Error {
-    Error::refused(Kind::NotFound, "unknown_principal", format!("nobody called `{name}` has any access"))
+    Error::new(Code::UnknownPrincipal, format!("nobody called `{name}` has any access"))
         .entity(name)
-        .attempt("tenure member list")
+        .attempt(Action::ListMembers)
 }
 
 /// Refuses what only an operator may do, where that turns out inside an op.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tenure_core::{Error, Kind, Result, Span, Stage};
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::OtherStore;
+use tenure_core::{Code, Error, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
 use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::access::{self, Doing};
-use crate::call::{self, Actor, Call, sight};
+use crate::call::{self, Actor, Call, Words, sight};
 use crate::op::session_start::{SessionStart, not_switched_on};
 use crate::op::{Decision, Erased, Op, Operation};
 use crate::reply::{Answered, Reply};
@@ -35,6 +37,7 @@ const PRUNE_EVERY: i64 = 64;
 pub struct Kernel {
     store: Store,
     entropy: Arc<dyn Entropy>,
+    words: Words,
 }
 
 /// An op that was checked and prepared: all that is left to do needs the store.
@@ -96,15 +99,19 @@ impl Part<Result<Reply>> for Job<'_> {
 }
 
 impl Kernel {
-    /// A kernel on a store.
-    pub fn new(location: tenure_store::Location, options: Options) -> Result<Kernel> {
+    /// A kernel on a store. `words` are those of the doors: a brief names commands or tools, and is part of an answer.
+    pub fn new(location: tenure_store::Location, options: Options, words: Words) -> Result<Kernel> {
         let entropy = options.entropy.clone();
-        Ok(Kernel { store: Store::new(location, options)?, entropy })
+        Ok(Kernel { store: Store::new(location, options)?, entropy, words })
     }
 
     /// The store, for what is not an op: its identity and its health.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    pub(crate) fn words(&self) -> Words {
+        self.words
     }
 
     pub(crate) fn entropy(&self) -> &dyn Entropy {
@@ -215,8 +222,15 @@ impl Kernel {
 
         let (project_id, last_time) = (project.id.clone(), project.last_time);
         let dead = call::dead(tx, &project_id, call)?;
-        let mut unit =
-            Unit::new(tx, self.entropy.as_ref(), call, op.entry().name, (now, entered.clock), project, agent);
+        let mut unit = Unit::new(
+            tx,
+            (self.entropy.as_ref(), self.words),
+            call,
+            op.entry().name,
+            (now, entered.clock),
+            project,
+            agent,
+        );
         unit.dead = dead;
         unit.checkout = call::checkout_id(call, &places);
         if let Some(back) = stepped {
@@ -303,7 +317,8 @@ impl Kernel {
             agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
             place::due(&id, now),
         ))?;
-        let mut unit = Unit::new(tx, self.entropy.as_ref(), &call, "settle", (now, entered.clock), project, None);
+        let mut unit =
+            Unit::new(tx, (self.entropy.as_ref(), self.words), &call, "settle", (now, entered.clock), project, None);
         if let Some(back) = stepped {
             settle::stepped_back(&mut unit, back)?;
         }
@@ -360,6 +375,7 @@ impl Kernel {
                 now,
                 clock: entered.clock,
                 dead,
+                words: self.words,
             };
             body(tx, &scene)
         })
@@ -384,17 +400,20 @@ fn key_of<'a>(call: &'a Call, op: &dyn Erased) -> request::Key<'a> {
 /// identity is that of a store that does not exist: a project that is pinned is not answered for by an empty one.
 pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
     match &call.pinned_store {
-        Some(_) if entered.identity.id.is_empty() => Err(Error::new(
-            Kind::Storage,
-            "no_store",
-            Stage::Open,
-            "the store that this project is pinned to is not here",
-        )
-        .hint("Put it back, or name the right place for the store.")),
+        Some(_) if entered.identity.id.is_empty() => {
+            Err(Error::new(Code::NoStore, "the store that this project is pinned to is not here")
+                .at(Stage::Open)
+                .hint("Put it back, or name the right place for the store."))
+        }
         Some(pinned) if *pinned != entered.identity.id => {
-            Err(Error::new(Kind::Conflict, "other_store", Stage::Resolve, "this project is pinned to another store")
-                .hint("Use the store it is pinned to; a person changes the pin with `tenure project pin`.")
-                .detail("found", entered.identity.id.clone())
+            Err(Error::new(Code::OtherStore, "this project is pinned to another store")
+                .at(Stage::Resolve)
+                .hint(
+                    Advice::from("Use the store it is pinned to; a person changes the pin with ")
+                        .action(Action::PinProject)
+                        .text("."),
+                )
+                .with(&OtherStore(entered.identity.id.clone()))
                 .detail("pinned", pinned.clone()))
         }
         _ => Ok(()),
@@ -402,14 +421,10 @@ pub(crate) fn check_store(call: &Call, entered: &Entered) -> Result<()> {
 }
 
 fn mismatch(request_id: &str) -> Error {
-    Error::new(
-        Kind::Mismatch,
-        "request_mismatch",
-        Stage::Idempotency,
-        "this request id was used before with another request",
-    )
-    .entity(request_id)
-    .hint("Nothing was changed. Use a new request id for a new request.")
+    Error::new(Code::RequestMismatch, "this request id was used before with another request")
+        .at(Stage::Idempotency)
+        .entity(request_id)
+        .hint("Nothing was changed. Use a new request id for a new request.")
 }
 
 /// SHA-256 of the request as sent, with the op's name.

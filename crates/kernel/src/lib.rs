@@ -31,7 +31,7 @@ mod sign_in;
 mod steal;
 mod unit;
 
-pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust};
+pub use call::{Actor, Call, Checkout, Door, Evidence, RequestId, Tree, Trust, Words};
 pub use condition::{Condition, Repository, unconfirmed_store};
 pub use kernel::{Kernel, Order, Ready};
 pub use op::{Op, Operation};

@@ -12,7 +12,7 @@ use tenure_core::hold::Ending;
 use tenure_core::number::Point;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
-use tenure_core::{Error, Kind, Result, Stage, Time, event, id, number};
+use tenure_core::{Code, Error, Kind, Result, Stage, Time, event, id, number};
 use tenure_store::copy::{self, Backup, Existing, Progress};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
 use tenure_store::{Entered, Present, Tx, Verdict};
@@ -120,11 +120,11 @@ impl Kernel {
                 }))
             })
             .map_err(|error| match error.code() {
-                "connection_lost" if error.stage() == Stage::Commit => error.hint(
+                Code::ConnectionLost if error.stage() == Stage::Commit => error.hint(
                     "Whether it was carried out is not known: the log then ends with project.restored. Look before \
                      you call again.",
                 ),
-                "connection_lost" => error.hint("Nothing was changed. The same call may be made again."),
+                Code::ConnectionLost => error.hint("Nothing was changed. The same call may be made again."),
                 _ => error,
             })
     }
@@ -158,7 +158,7 @@ impl Kernel {
         let live = live(tx, &row.id)?;
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
-        let mut unit = Unit::new(tx, self.entropy(), call, "restore", (now, present.clock), row, None);
+        let mut unit = Unit::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
         let data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
         let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
         if let Some(back) = stepped {
@@ -188,7 +188,7 @@ fn resumed(rows: &[project::Row], present: &Present, earlier: Option<Point>) -> 
             return copy::bad("its numbers are beyond all measure");
         };
         let text = "the numbers recorded for an earlier restore of this store leave none for another";
-        Error::refused(Kind::Conflict, "numbers_used_up", text)
+        Error::new(Code::NumbersUsedUp, text)
             .entity(&*present.identity.id)
             .hint("Nothing was changed. Numbers this high come from a backup that was changed by hand.")
             .person("If that backup is not in use, remove the record of this store in $XDG_STATE_HOME/tenure/restores.")
@@ -244,15 +244,15 @@ fn make_room(tx: &mut dyn Tx, present: &Present, backup: &Backup, replace: Repla
     if used == 0 {
         return Ok(None);
     }
-    let refuse = |code, text: String| Error::refused(Kind::Conflict, code, text).entity(&*present.identity.id);
+    let refuse = |code, text: String| Error::new(code, text).entity(&*present.identity.id);
     if present.identity.id != backup.identity().id {
-        return Err(refuse("restore_other_store", "the backup is of another store than the one here".to_owned())
+        return Err(refuse(Code::RestoreOtherStore, "the backup is of another store than the one here".to_owned())
             .hint("Nothing was changed. Name a place for it where no store is, with --store.")
             .detail("found", present.identity.id.clone())
             .detail("backup", backup.identity().id.clone()));
     }
     let Replace::After(path) = replace else {
-        return Err(refuse("store_not_empty", format!("the store is not empty: projects in it: {used}"))
+        return Err(refuse(Code::StoreNotEmpty, format!("the store is not empty: projects in it: {used}"))
             .hint("Nothing was changed. Name a place where no store is, with --store, to look at the backup there.")
             .person("A person replaces what is there with --replace; a backup of it is taken first.")
             .detail("projects", used));

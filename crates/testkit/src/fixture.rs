@@ -158,14 +158,14 @@ impl World {
                 Location::Postgres(server.url(&server.fresh_schema()))
             }
         };
-        let kernel = Kernel::new(location.clone(), options.clone()).unwrap();
+        let kernel = Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
         World { engine, location, options, clock, kernel, dir, requests: Seeded::new(1) }
     }
 
     /// Another kernel on the same store (not in memory).
     pub fn another(&self) -> Kernel {
         assert_ne!(self.engine, Engine::Memory, "a store in memory has one kernel");
-        Kernel::new(self.location.clone(), self.options.clone()).unwrap()
+        Kernel::new(self.location.clone(), self.options.clone(), tenure_client::phrasing::of).unwrap()
     }
 
     /// A call by an agent in the project `name:p`, with a new request id.
@@ -299,7 +299,7 @@ pub fn kind_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
 pub fn code_of<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     match result {
         Ok(value) => panic!("expected a refusal, got {value:?}"),
-        Err(error) => error.code(),
+        Err(error) => error.code().as_str(),
     }
 }
 

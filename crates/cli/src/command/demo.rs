@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args as _;
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::op::{add_many, claim, done};
 use tenure_kernel::query;
 use tenure_kernel::query::log;
@@ -34,7 +34,7 @@ pub(super) const SPEC: Spec = Spec {
         let args: Args = read(matches)?;
         if args.workers < 2 || args.kills >= args.workers || args.tasks < 4 {
             return Err(Error::usage(
-                "bad_demo",
+                Code::BadDemo,
                 "the demo needs two workers or more, fewer kills than workers, and four tasks or more",
             ));
         }
@@ -84,8 +84,7 @@ impl Scratch {
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let dir = std::env::temp_dir().join(format!("tenure-demo-{name}"));
         std::fs::create_dir(&dir).map_err(|error| {
-            Error::new(Kind::Storage, "not_writable", Stage::Open, format!("{} cannot be made", dir.display()))
-                .cause(error)
+            Error::new(Code::NotWritable, format!("{} cannot be made", dir.display())).at(Stage::Open).cause(error)
         })?;
         Ok(Scratch(dir))
     }
@@ -110,7 +109,7 @@ impl Drop for Fleet {
 }
 
 fn kernel(file: &Path) -> Result<Kernel> {
-    Kernel::new(Location::File(file.to_owned()), Options::default())
+    Kernel::new(Location::File(file.to_owned()), Options::default(), tenure_client::phrasing::of)
 }
 
 fn call(name: &str) -> Call {

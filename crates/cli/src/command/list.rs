@@ -2,7 +2,7 @@
 
 use clap::{Args as _, ValueEnum};
 use tenure_core::task::State;
-use tenure_core::{Error, Result, name};
+use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::query::list::List;
 
 use super::{Group, Spec, read};
@@ -145,6 +145,6 @@ impl Paging {
 /// Checks a page size.
 pub(super) fn limit(rows: i64) -> Result<usize> {
     usize::try_from(rows)
-        .map_err(|_| Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+        .map_err(|_| Error::usage(Code::BadLimit, format!("{rows} is not a page size")).hint("Give 1 to 1000."))
         .and_then(tenure_kernel::query::limit)
 }

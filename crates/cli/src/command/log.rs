@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args as _;
-use tenure_core::{Kind, Result, Time, name};
+use tenure_core::{Code, Kind, Result, Time, name};
 use tenure_kernel::query::any_id::AnyId;
 use tenure_kernel::query::log::{Log, Since};
 use tenure_kernel::shape::Event;
@@ -146,7 +146,7 @@ fn follow(context: &Context<'_>, mut filter: Log) -> Result<u8> {
                 continue;
             }
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if begun && !reopened && error.code() == "store_moved" => {
+            Err(error) if begun && !reopened && error.code() == Code::StoreMoved => {
                 (renewed, reopened) = (Some(context.anew()), true);
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use clap::{Args as _, Subcommand};
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{member_set, principal_set};
 use tenure_kernel::query::members::Members;
@@ -98,7 +98,7 @@ fn set(context: &Context<'_>, new: &New) -> Result<u8> {
         _ if new.everywhere => EVERY_PROJECT.to_owned(),
         Some(typed) => project_key(context, typed)?,
         None => context.place()?.project.key.clone().ok_or_else(|| {
-            Error::usage("no_project_yet", "nothing has happened in this project yet, so it has no key")
+            Error::usage(Code::NoProjectYet, "nothing has happened in this project yet, so it has no key")
                 .hint("Name the project with --in, or say --everywhere.")
         })?,
     };

@@ -2,7 +2,7 @@
 
 use clap::{Args as _, Subcommand};
 use serde_json::json;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::query::projects::Projects;
 use tenure_kernel::query::switched_on::SwitchedOn;
@@ -141,7 +141,7 @@ fn repository(context: &Context<'_>, what: &str) -> Result<std::path::PathBuf> {
     context.people_only(what)?;
     // Not by the place, which cannot be resolved where the id is damaged: a new one is the way out of that.
     git::locate(context.env.cwd()?)?.map(|checkout| checkout.common).ok_or_else(|| {
-        Error::usage("no_repository", "this directory is not in a git repository")
+        Error::usage(Code::NoRepository, "this directory is not in a git repository")
             .hint("A directory without git is known by its path; give it a name with `project` in tenure.toml.")
     })
 }

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::text::{cut, shell_word};
-use tenure_core::{Error, Kind, Result, id};
+use tenure_core::{Code, Error, Kind, Result, id};
 use tenure_kernel::op::release::Release;
 use tenure_kernel::query::LIMIT_MAX;
 use tenure_kernel::query::any_id::AnyId;
@@ -105,15 +106,12 @@ fn named(context: &Context<'_>, what: &[OsString]) -> Result<Release> {
 /// The refusal of a word that names a lock and a path, where the caller has both.
 fn both(word: &str) -> Error {
     let shown = cut(word, 120);
-    let error = Error::usage("release_which", format!("you have the lock {shown} and the path {shown}"))
+    let error = Error::usage(Code::ReleaseWhich, format!("you have the lock {shown} and the path {shown}"))
         .entity(shown)
         .hint("`./` before it means the path, `--lock` the lock.");
     match shell_word(word) {
-        Some(word) if word.starts_with('\'') => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock {word}"))
-        }
-        Some(word) => {
-            error.attempt(format!("tenure release ./{word}")).attempt(format!("tenure release --lock={word}"))
+        Some(_) => {
+            error.attempt(Action::release(format!("./{word}"))).attempt(Action::ReleaseLock { name: word.to_owned() })
         }
         None => error,
     }

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
 use tenure_core::message::Urgency;
-use tenure_core::{Error, Kind, Result};
+use tenure_core::{Code, Error, Kind, Result};
 use tenure_kernel::op::send::Send;
 use tenure_kernel::query::check::Check;
 use tenure_kernel::query::lock_of::LockOf;
@@ -72,18 +73,13 @@ fn what(context: &Context<'_>, typed: &OsString) -> Result<String> {
     let shown = tenure_core::text::excerpt(&typed.to_string_lossy());
     match blockers.as_slice() {
         [one] => Ok(one.clone()),
-        [] => {
-            Err(Error::refused(Kind::NotFound, "not_held", format!("nobody else holds {shown}"))
-                .attempt("tenure holds"))
-        }
-        several => Err(Error::refused(
-            Kind::Usage,
-            "several_holds",
-            format!("{} holds of others are on {shown}", several.len()),
-        )
-        .hint("Say which one by its id.")
-        .attempt(format!("tenure holds {shown}"))
-        .detail("candidates", several)),
+        [] => Err(Error::new(Code::NotHeld, format!("nobody else holds {shown}"))
+            .with_kind(Kind::NotFound)
+            .attempt(Action::holds())),
+        several => Err(Error::new(Code::SeveralHolds, format!("{} holds of others are on {shown}", several.len()))
+            .hint("Say which one by its id.")
+            .attempt(Action::holds_around(&shown))
+            .detail("candidates", several)),
     }
 }
 

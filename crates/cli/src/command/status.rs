@@ -1,7 +1,7 @@
 //! `tenure status`
 
 use clap::Args as _;
-use tenure_core::Result;
+use tenure_core::{Code, Result};
 use tenure_kernel::query::status::Status;
 use tenure_kernel::shape::{Hindered, Overview};
 
@@ -57,7 +57,7 @@ fn watch(context: &Context<'_>) -> Result<u8> {
         context.will_last();
         let overview = match look(context) {
             // Another process has gone on with the log of the store: what there is, is found by opening it anew.
-            Err(error) if !reopened && error.code() == "store_moved" => {
+            Err(error) if !reopened && error.code() == Code::StoreMoved => {
                 (renewed, reopened) = (Some(context.anew()), true);
                 continue;
             }

@@ -3,7 +3,7 @@
 use clap::{Args as _, Subcommand};
 use serde_json::Value;
 use tenure_core::access::{EVERY_PROJECT, Role};
-use tenure_core::{Result, Span};
+use tenure_core::{Code, Result, Span};
 use tenure_kernel::Op;
 use tenure_kernel::access::Secret;
 use tenure_kernel::op::{token_add, token_revoke};
@@ -181,7 +181,7 @@ pub(super) fn project_key(context: &Context<'_>, typed: &str) -> Result<String> 
     }
     match context.ask(&ProjectCalled { name: typed.into(), also_forgotten: false }) {
         Ok(found) => Ok(found.key),
-        Err(error) if error.code() == "unknown_project" && is_key(typed) => Ok(typed.to_owned()),
+        Err(error) if error.code() == Code::UnknownProject && is_key(typed) => Ok(typed.to_owned()),
         Err(error) => Err(error),
     }
 }

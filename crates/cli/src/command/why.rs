@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 use clap::Args as _;
+use tenure_core::action::Action;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind};
+use tenure_core::{Code, Error};
 use tenure_kernel::query::why::Why;
 use tenure_kernel::query::why_lock::WhyLock;
 use tenure_kernel::query::why_path::WhyPath;
@@ -31,13 +32,12 @@ pub(super) const SPEC: Spec = Spec {
                 let story = context.ask_who_holds(&question)?;
                 if story.story.is_empty() {
                     let shown = cut(&story.subject, 120);
-                    let nothing =
-                        || Error::refused(Kind::NotFound, "nothing_known", format!("nothing is known about {shown}"));
+                    let nothing = || Error::new(Code::NothingKnown, format!("nothing is known about {shown}"));
                     return Err(unknown.unwrap_or_else(|| {
                         nothing()
                             .entity(shown.clone())
                             .hint("Nobody has held it or changed it with a tool that says so.")
-                            .attempt("tenure holds")
+                            .attempt(Action::holds())
                     }));
                 }
                 story

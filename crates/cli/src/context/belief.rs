@@ -1,7 +1,7 @@
 //! What a command believes of the repository it is in: which store it opens, and which project it shows.
 
 use tenure_client::Client;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::query::switched_on::SwitchedOn;
 use tenure_kernel::{Actor, Condition};
 
@@ -10,7 +10,7 @@ use crate::place::{Location, tracking};
 
 /// Whether a call was refused because only a repository names its store or its project. Hooks are silent then.
 pub(crate) fn is_unconfirmed(error: &Error) -> bool {
-    matches!(error.code(), "unconfirmed_store" | "unconfirmed_project")
+    matches!(error.code(), Code::UnconfirmedStore | Code::UnconfirmedProject)
 }
 
 impl Context<'_> {
@@ -77,7 +77,7 @@ impl Context<'_> {
             return Ok(());
         }
         match self.ask(&SwitchedOn {}) {
-            Err(error) if error.code() == "unconfirmed_store" => Err(error),
+            Err(error) if error.code() == Code::UnconfirmedStore => Err(error),
             _ => Ok(()),
         }
     }

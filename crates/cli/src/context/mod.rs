@@ -11,8 +11,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use tenure_client::{Client, Connections};
+use tenure_core::action::Action;
+use tenure_core::error::detail::{OtherStore, RecordedPlace, RecordedPlaces, SentAs};
 use tenure_core::session::Whose;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::Query;
 use tenure_kernel::op::{Input, confirm};
 use tenure_kernel::query::task_id::TaskId;
@@ -30,7 +32,7 @@ use crate::globals::Globals;
 use crate::output::Printer;
 use crate::place::pin::Pin;
 use crate::place::process::HostFacts;
-use crate::place::project::{KeyKind, RecordedPlace, encode};
+use crate::place::project::{KeyKind, encode};
 use crate::place::{self, Location, Place, StoreFrom, tree};
 use crate::uncommitted;
 
@@ -273,7 +275,7 @@ impl<'a> Context<'a> {
         let request_id = call.request_id.as_str().to_owned();
         // Where the outcome may be unknown, the id is what finds out: the same request under it is carried out once.
         self.answered(&mut call, |call| client.run_any(call, op)).map_err(|error| match error.kind() {
-            Kind::Busy => error.detail("request_id", request_id),
+            Kind::Busy => error.with(&SentAs(request_id)),
             _ => error,
         })
     }
@@ -444,17 +446,17 @@ impl<'a> Context<'a> {
     fn answered_in_place<T>(&self, call: &mut Call, make: impl Fn(&Call) -> Result<T>) -> Result<T> {
         let place = self.place()?;
         match make(call) {
-            Err(error) if error.code() == "other_store" => {
-                let found = error.get("found").and_then(|id| id.as_str()).unwrap_or_default().to_owned();
+            Err(error) if error.code() == Code::OtherStore => {
+                let OtherStore(found) = error.read().unwrap_or_default();
                 place.check_pin(&found)?;
                 Err(error)
             }
-            Err(error) if error.code() == "no_store" => {
+            Err(error) if error.code() == Code::NoStore => {
                 place.check_no_pin()?;
                 Err(error)
             }
             // The first write from this clone may just have made the project, and the pin.
-            Err(error) if error.code() == "unconfirmed_project" => {
+            Err(error) if error.code() == Code::UnconfirmedProject => {
                 let is_stale = call.condition == Condition::NewProject && place.pin()?.is_some();
                 if !is_stale {
                     return Err(error);
@@ -462,10 +464,10 @@ impl<'a> Context<'a> {
                 call.condition = place.condition_of_name(self.env)?;
                 make(call)
             }
-            Err(error) if error.code() == "unconfirmed_store" => Err(place.unconfirmed()),
-            Err(error) if error.code() == "place_differs" => {
+            Err(error) if error.code() == Code::UnconfirmedStore => Err(place.unconfirmed()),
+            Err(error) if error.code() == Code::PlaceDiffers => {
                 let mut gone = Vec::new();
-                for recorded in recorded(&error) {
+                for recorded in error.read::<RecordedPlaces>().unwrap_or_default().0 {
                     if place.is_copy_of(&recorded, &call.project.key)? {
                         return Err(copied(place, &recorded));
                     }
@@ -494,30 +496,17 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-fn recorded(error: &Error) -> Vec<RecordedPlace> {
-    let places = error.get("places").and_then(|places| places.as_array()).cloned().unwrap_or_default();
-    places
-        .iter()
-        .map(|place| RecordedPlace {
-            path: place["path"].as_str().unwrap_or_default().to_owned(),
-            device: place["device"].as_i64().unwrap_or_default(),
-            inode: place["inode"].as_i64().unwrap_or_default(),
-        })
-        .collect()
-}
-
 fn copied(place: &Place, other: &RecordedPlace) -> Error {
     let here = place.checkout.as_ref().map_or(&place.dir, |checkout| &checkout.common).display().to_string();
     Error::new(
-        Kind::Conflict,
-        "copied_project",
-        Stage::Resolve,
+        Code::CopiedProject,
         format!("this repository ({here}) has the project id of {}, which is still there: it is a copy", other.path),
     )
+    .at(Stage::Resolve)
     .entity(here.clone())
     .hint("A copy is a project of its own, or one more checkout of the first: a person says which.")
-    .attempt("tenure project new")
-    .attempt("tenure project join")
+    .attempt(Action::NewProject)
+    .attempt(Action::JoinProject)
     .detail("here", here)
     .detail("other", other.path.clone())
 }

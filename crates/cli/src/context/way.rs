@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_client::{Client, Http, Sidecar, needs_store, socket_path as sockets};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::Kernel;
 use tenure_store::{Clock, Durability, Options, SystemClock};
 
@@ -58,10 +58,14 @@ impl Context<'_> {
         self.will_write();
         let options = Options { one_connection: false, one_shot: false, ..self.options()? };
         match &self.place()?.store {
-            Location::Postgres(url) => {
-                Kernel::new(tenure_store::Location::Postgres(url.clone()), self.as_user(options)?)
+            Location::Postgres(url) => Kernel::new(
+                tenure_store::Location::Postgres(url.clone()),
+                self.as_user(options)?,
+                tenure_client::phrasing::of,
+            ),
+            Location::Sqlite(path) => {
+                Kernel::new(tenure_store::Location::File(path.clone()), options, tenure_client::phrasing::of)
             }
-            Location::Sqlite(path) => Kernel::new(tenure_store::Location::File(path.clone()), options),
             Location::Server(address) => Err(needs_store(what, &address.to_string())),
         }
     }
@@ -83,9 +87,11 @@ impl Context<'_> {
             .and_then(|_| Silence::of(self.env, &place.store))
             .is_some_and(|it| it.is_recent(SystemClock.now()))
         {
-            return Err(Error::new(Kind::Busy, "unreachable", Stage::Open, "the store did not answer a moment ago"));
+            return Err(Error::new(Code::Unreachable, "the store did not answer a moment ago").at(Stage::Open));
         }
-        let direct = |location, options| Kernel::new(location, options).map(|kernel| Client::Local(Arc::new(kernel)));
+        let direct = |location, options| {
+            Kernel::new(location, options, tenure_client::phrasing::of).map(|kernel| Client::Local(Arc::new(kernel)))
+        };
         match &place.store {
             Location::Server(address) => {
                 let token = server::token(self.env, address, place.store_from)?;

@@ -3,7 +3,7 @@
 use tenure_client::Client;
 use tenure_core::agent::{Judgement, Process};
 use tenure_core::session::Whose;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::query::session_of::SessionOf;
 use tenure_kernel::query::suspects::Suspects;
 use tenure_kernel::{Actor, Call, Door, Evidence};
@@ -87,7 +87,8 @@ impl Context<'_> {
         if identity.kind == identity::Who::Person {
             return Ok(identity);
         }
-        Err(Error::new(Kind::Denied, "people_only", Stage::Resolve, format!("{what} is for people"))
+        Err(Error::new(Code::PeopleOnly, format!("{what} is for people"))
+            .at(Stage::Resolve)
             .hint("Ask a person to run it."))
     }
 

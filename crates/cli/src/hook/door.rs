@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use tenure_client::Client;
 use tenure_core::agent::Process;
 use tenure_core::session::{Asking, Context as Knowledge, Seen, Start, decide, id};
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::{session_start, tool_used};
 use tenure_kernel::query::outlook::{EditOutlook, Outlook};
 use tenure_kernel::query::standing::{Depth, HookContext, Standing};
@@ -84,7 +84,7 @@ impl<'a> Door<'a> {
             (None, Some(_)) => "-".to_owned(),
             // Whose edit this is cannot be told, so neither can whether it is free.
             (None, None) if is(HookEventKind::Before) && context.place()?.project.key.is_some() => {
-                return Err(Error::usage("bad_session", "an event of no session"));
+                return Err(Error::usage(Code::BadSession, "an event of no session"));
             }
             (None, None) => return Ok(None),
         };
@@ -156,7 +156,7 @@ impl<'a> Door<'a> {
                 event: self.event.name.to_owned(),
             });
             match self.run(&agent, &op, proofs.into_iter().chain(dead.iter().cloned()).collect()) {
-                Err(error) if error.code() == "other_session" => refused = Some(error),
+                Err(error) if error.code() == Code::OtherSession => refused = Some(error),
                 other => return other,
             }
             match self.standing(&self.presence(), Depth::Who)? {

@@ -7,14 +7,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use tenure_core::error::Detail;
+use tenure_core::error::detail::NobodySeen;
 use tenure_core::guard::Treatment;
 use tenure_core::pattern::Pattern;
 use tenure_core::session::Start;
-use tenure_core::{Error, Result, name};
+use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::op::{guard as op, release, tool_used};
 use tenure_kernel::query::in_the_way::InTheWay;
 use tenure_kernel::query::standing::{Depth, HookContext};
-use tenure_kernel::shape::Guarded;
+use tenure_kernel::shape::{Blockers, Guarded};
 use tenure_kernel::{Call, Evidence, Op};
 
 use super::door::Door;
@@ -91,7 +93,7 @@ fn present(door: &Door<'_>) {
 
 fn heard(door: &Door<'_>, said: Result<()>) {
     if let Err(error) = said {
-        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code());
+        log::append(door.context.env, &format!("{} {}", door.tool.name, door.event()), error.code().as_str());
     }
 }
 
@@ -99,7 +101,7 @@ fn heard(door: &Door<'_>, said: Result<()>) {
 fn unclear(door: &Door<'_>) -> Result<()> {
     match door.standing(&door.presence(), Depth::News)? {
         Some(standing) if !standing.guards.off => {
-            Err(Error::usage("bad_tool_path", "the event does not say which file is edited"))
+            Err(Error::usage(Code::BadToolPath, "the event does not say which file is edited"))
         }
         _ => Ok(()),
     }
@@ -209,13 +211,13 @@ fn visible(door: &Door<'_>, agent: &str, paths: &[String], fold_case: bool, erro
         door.ask(agent, |client, call| client.ask(&Call { proven_dead: dead.to_vec(), ..call.clone() }, &query))
     };
     match look(&[]) {
-        Ok(None) => error.detail("nobody_seen", true),
+        Ok(None) => error.with(&NobodySeen(true)),
         Err(_) => error,
         Ok(Some(held)) => {
             let dead = door.dead(agent).unwrap_or_default();
             match look(&dead) {
                 _ if dead.is_empty() => held,
-                Ok(None) => error.detail("nobody_seen", true),
+                Ok(None) => error.with(&NobodySeen(true)),
                 Ok(Some(again)) => again,
                 Err(_) => held,
             }
@@ -234,7 +236,7 @@ fn typed_from(cwd: &Path, top: &Path, files: &[(String, File)]) -> Vec<String> {
 
 /// Whether an error says that others stand in the way; everything else is a failure, and its policy counts.
 fn is_held(error: &Error) -> bool {
-    error.is_refusal() && error.get("blockers").is_some()
+    error.is_refusal() && error.get(Blockers::KEY).is_some()
 }
 
 /// Leaves out what nobody holds: what git ignores and does not track, and what everybody may change a little.

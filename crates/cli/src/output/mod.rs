@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Write};
 
 use rustix::fs::OFlags;
 use serde::Serialize;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use crate::env::Env;
 
@@ -203,7 +203,8 @@ pub(crate) fn refuse_closed() -> Result<()> {
     if both_ways == Ok(false) || both_ways == Ok(true) && is_null() == Some(false) {
         return Ok(());
     }
-    Err(Error::new(Kind::Storage, "output_cut", Stage::Arguments, "standard output is closed or leads nowhere")
+    Err(Error::new(Code::OutputCut, "standard output is closed or leads nowhere")
+        .at(Stage::Arguments)
         .hint("Nothing was written. Send it to a file or a program, or name a file."))
 }
 

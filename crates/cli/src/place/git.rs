@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::file::{self, SETTINGS_MAX};
 use super::remote::Settings;
@@ -192,7 +192,8 @@ fn parent(path: &Path) -> PathBuf {
 }
 
 fn broken(file: &Path, what: &str) -> Error {
-    Error::new(Kind::Storage, "git_broken", Stage::Resolve, format!("{} {what}", file.display()))
+    Error::new(Code::GitBroken, format!("{} {what}", file.display()))
+        .at(Stage::Resolve)
         .entity(file.display().to_string())
         .hint("Repair the repository (`git worktree repair` mends moved worktrees), then call again.")
 }
@@ -203,7 +204,8 @@ fn gone(file: &Path, named: &Path, error: io::Error) -> Error {
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
     let message = format!("{} cannot be looked up: {error}", path.display());
-    Error::new(Kind::Storage, "path_unreadable", Stage::Resolve, message)
+    Error::new(Code::PathUnreadable, message)
+        .at(Stage::Resolve)
         .entity(path.display().to_string())
         .hint("Check the permissions of the directories above it.")
         .cause(error)
@@ -212,6 +214,7 @@ fn unreadable(path: &Path, error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use tenure_core::Kind;
 
     use super::super::fixture::{Area, git};
     use super::*;
@@ -315,7 +318,7 @@ mod tests {
         git(&repo, &["worktree", "add", "-q", "../side"]);
         let refuse = |path: &Path, part: &str| {
             let error = locate(path).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (Kind::Storage, "git_broken"));
+            assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "git_broken"));
             assert!(error.message().contains(".git") && error.message().contains(part), "{error}");
         };
         fs::rename(&repo, area.path("moved")).unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tenure_core::number::Point;
-use tenure_core::{Error, Kind, Result, Stage, Time};
+use tenure_core::{Code, Error, Kind, Result, Stage, Time};
 
 use super::pin;
 use crate::env::Env;
@@ -25,7 +25,7 @@ pub(crate) fn earlier(env: &Env, store: &str) -> Result<Option<Point>> {
     let Some(file) = file_of(env, store) else { return Ok(None) };
     let Some(text) = pin::read(&file)? else { return Ok(None) };
     let record: Record = serde_json::from_str(&text).map_err(|error| {
-        failed("project_file_corrupt", format!("{} is not a record of a restore", file.display())).cause(error)
+        failed(Code::ProjectFileCorrupt, format!("{} is not a record of a restore", file.display())).cause(error)
     })?;
     Ok(Some(Point { number: record.number, at: Time(record.at) }))
 }
@@ -33,13 +33,13 @@ pub(crate) fn earlier(env: &Env, store: &str) -> Result<Option<Point>> {
 /// Records a restore of a store.
 pub(crate) fn record(env: &Env, store: &str, point: Point) -> Result<()> {
     let Some(file) = file_of(env, store) else {
-        return Err(failed("no_home", "HOME is not set and the user has no home directory".to_owned()));
+        return Err(failed(Code::NoHome, "HOME is not set and the user has no home directory".to_owned()));
     };
     let text = serde_json::to_string(&Record { number: point.number, at: point.at.0 })
         .map_err(|error| Error::bug("the record of a restore cannot be written").cause(error))?;
     if let Some(dir) = file.parent().and_then(Path::parent) {
         std::fs::create_dir_all(dir).map_err(|error| {
-            failed("project_file_unwritable", format!("{} cannot be made: {error}", dir.display())).cause(error)
+            failed(Code::ProjectFileUnwritable, format!("{} cannot be made: {error}", dir.display())).cause(error)
         })?;
     }
     pin::replace_file(&file, (text + "\n").as_bytes())
@@ -49,6 +49,6 @@ fn file_of(env: &Env, store: &str) -> Option<PathBuf> {
     Some(env.state_home()?.join("tenure/restores").join(format!("{store}.json")))
 }
 
-fn failed(code: &'static str, message: String) -> Error {
-    Error::new(Kind::Storage, code, Stage::Resolve, message)
+fn failed(code: Code, message: String) -> Error {
+    Error::new(code, message).with_kind(Kind::Storage).at(Stage::Resolve)
 }

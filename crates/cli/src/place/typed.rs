@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tenure_core::pattern::{Case, GLOB, Pattern};
-use tenure_core::{Error, Result, path_text};
+use tenure_core::{Code, Error, Result, path_text};
 
 use super::git;
 use super::index;
@@ -177,13 +177,13 @@ fn escaped(text: &str) -> String {
 
 fn outside(path: &Path) -> Error {
     let shown = tenure_core::text::cut(&spelled(path), 120);
-    Error::usage("path_outside", format!("{shown} is outside of the checkout"))
+    Error::usage(Code::PathOutside, format!("{shown} is outside of the checkout"))
         .entity(shown)
         .hint("Only what is inside a checkout of the project can be held.")
 }
 
 fn several() -> Error {
-    Error::usage("several_checkouts", "the paths are in several checkouts")
+    Error::usage(Code::SeveralCheckouts, "the paths are in several checkouts")
         .hint("Make one call for each checkout: holds in one have nothing to do with the other.")
 }
 

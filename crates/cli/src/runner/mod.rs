@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Stage, lock as rule};
+use tenure_core::{Code, Error, Kind, Result, Span, Stage, lock as rule};
 use tenure_engine::process::{End, Event, Kept, MARKER, NotStarted, Processes, Spec, Trust, duration, since_boot};
 use tenure_kernel::Op;
 use tenure_kernel::op::{lock, release};
@@ -97,7 +97,8 @@ fn start(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> Result<Run
         return Err(not_startable(words, &taken.hold, NotStarted::Late));
     }
     let kept = Kept::start(&spec).map_err(|error| {
-        Error::new(Kind::Storage, "no_keeper", Stage::Open, "the process that keeps the command cannot be started")
+        Error::new(Code::NoKeeper, "the process that keeps the command cannot be started")
+            .at(Stage::Open)
             .hint("Nothing was run, and the lock is free again.")
             .cause(error)
     })?;
@@ -207,14 +208,15 @@ fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
     let shown = if program.is_empty() { "an empty program name".to_owned() } else { cut(&program, 120) };
     let reason = match why {
         NotStarted::Late => {
-            return Error::refused(Kind::Stale, "lock_lost", "the lock was granted too late to run anything under it")
+            return Error::new(Code::LockLost, "the lock was granted too late to run anything under it")
                 .entity(cut(&hold.subject, 120))
                 .hint("Give it a longer --ttl, or try again.");
         }
         NotStarted::NoKeeper => "the process that keeps it was ended".to_owned(),
         NotStarted::System(number) => std::io::Error::from_raw_os_error(number).to_string(),
     };
-    Error::new(Kind::Usage, "command_not_started", Stage::Arguments, format!("{shown} cannot be started: {reason}"))
+    Error::new(Code::CommandNotStarted, format!("{shown} cannot be started: {reason}"))
+        .at(Stage::Arguments)
         .entity(shown)
         .hint("Nothing was run, and the lock is free again.")
 }

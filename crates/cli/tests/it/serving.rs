@@ -78,7 +78,7 @@ impl Serving {
 
 impl Shared {
     fn kernel(&self) -> Kernel {
-        Kernel::new(Location::File(self.database.clone()), Options::default()).unwrap()
+        Kernel::new(Location::File(self.database.clone()), Options::default(), tenure_client::phrasing::of).unwrap()
     }
 
     fn hello(&self) -> Hello {

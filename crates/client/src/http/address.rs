@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use tenure_core::{Error, Result, text};
+use tenure_core::{Code, Error, Result, text};
 
 /// The address of a server: a scheme, a host, a port if it is not the usual one, and perhaps a path before `/api`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Address {
         let given = given.trim();
         // What follows may have a password in it, and is not shown.
         let refuse = |what: &str| {
-            Error::usage("bad_server_url", format!("the address of the server {what}"))
+            Error::usage(Code::BadServerUrl, format!("the address of the server {what}"))
                 .hint("Write https://HOST, with :PORT and a path where it has them.")
         };
         let (scheme, rest) = given.split_once("://").ok_or_else(|| refuse("is no http:// or https:// URL"))?;
@@ -46,7 +46,7 @@ impl Address {
         if !is_encrypted && !is_local && !forced {
             let message =
                 format!("the way to {} is not encrypted, and the token would travel readably", text::excerpt(host));
-            return Err(Error::usage("unencrypted_server", message)
+            return Err(Error::usage(Code::UnencryptedServer, message)
                 .hint("Use https://. TENURE_FORCE_HTTP=1 goes there all the same, on a network that you trust."));
         }
         let scheme = if is_encrypted { "https" } else { "http" };
@@ -93,6 +93,7 @@ fn split(authority: &str) -> Option<(&str, Option<&str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phrasing::Commands;
 
     #[test]
     fn addresses_are_read_and_shown_alike() {
@@ -124,7 +125,7 @@ mod tests {
             assert_eq!(Address::parse(bad, true).unwrap_err().code(), "bad_server_url", "{bad}");
         }
         let error = Address::parse("https://ann:secret@h", true).unwrap_err();
-        assert!(error.code() == "bad_server_url" && !error.to_json().to_string().contains("secret"));
+        assert!(error.code() == "bad_server_url" && !error.to_json(&Commands).to_string().contains("secret"));
         assert_eq!(Address::parse("http://10.0.0.1", false).unwrap_err().code(), "unencrypted_server");
         assert_eq!(Address::parse("http://10.0.0.1", true).unwrap().to_string(), "http://10.0.0.1");
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustls_pki_types::CertificateDer;
-use tenure_core::{Error, Kind, Result, Stage, text};
+use tenure_core::{Code, Error, Result, Stage, text};
 use tenure_kernel::{Call, Reply};
 use tenure_store::{Deadline, Entropy, OsEntropy};
 use ureq::Agent;
@@ -156,7 +156,7 @@ impl Http {
         // A certificate that is not trusted now is not trusted in a second.
         if let Some(why) = distrust(&error) {
             let message = format!("the server {} cannot be trusted: {why}", self.address);
-            let error = Error::new(Kind::Storage, "tls_refused", Stage::Open, message).entity(self.address.to_string());
+            let error = Error::new(Code::TlsRefused, message).at(Stage::Open).entity(self.address.to_string());
             return Tried::Never(
                 error.hint("Nothing was sent. A certificate of your own authority: name its file in SSL_CERT_FILE."),
             );
@@ -164,7 +164,7 @@ impl Http {
         match error {
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
                 let message = format!("a request to {} cannot be made", self.address);
-                Tried::Never(Error::usage("bad_server_url", message).cause(error))
+                Tried::Never(Error::usage(Code::BadServerUrl, message).cause(error))
             }
             ureq::Error::BodyExceedsLimit(_) => Tried::Never(self.strange(200).cause(error)),
             _ => Tried::Again(self.unreachable().cause(error)),
@@ -173,7 +173,7 @@ impl Http {
 
     fn unreachable(&self) -> Error {
         let message = format!("the server {} cannot be reached", self.address);
-        Error::new(Kind::Busy, "unreachable", Stage::Open, message)
+        Error::new(Code::Unreachable, message).at(Stage::Open)
             .entity(self.address.to_string())
             .hint("Check the address, the network and that the server runs. Nothing is known to have happened: the same request id finds out.")
     }
@@ -194,23 +194,23 @@ impl Http {
         match status {
             401 => {
                 let message = format!("the server {at} does not know this token");
-                Tried::Never(asking_for_one(Error::new(Kind::Denied, "token_unknown", Stage::Resolve, message)))
+                Tried::Never(asking_for_one(Error::new(Code::TokenUnknown, message).at(Stage::Resolve)))
             }
             403 => {
                 let message = format!("the server {at} does not let this token do that");
-                Tried::Never(asking_for_one(Error::new(Kind::Denied, "token_refused", Stage::Resolve, message)))
+                Tried::Never(asking_for_one(Error::new(Code::TokenRefused, message).at(Stage::Resolve)))
             }
             413 => {
                 let message = format!("the request is larger than the server {at} takes");
-                Tried::Never(Error::usage("request_too_large", message))
+                Tried::Never(Error::usage(Code::RequestTooLarge, message))
             }
             300..=399 => {
                 let message = format!("the server {at} points elsewhere");
-                Tried::Never(Error::usage("bad_server_url", message).hint("Give the address that it points to."))
+                Tried::Never(Error::usage(Code::BadServerUrl, message).hint("Give the address that it points to."))
             }
             429 | 502..=504 => {
                 let message = format!("the server {at} cannot answer now (HTTP {status})");
-                let error = Error::new(Kind::Busy, "unreachable", Stage::Reply, message);
+                let error = Error::new(Code::Unreachable, message).at(Stage::Reply);
                 Tried::Again(error.entity(at.to_string()).hint("Try again in a moment."))
             }
             _ => Tried::Never(self.strange(status)),
@@ -219,7 +219,7 @@ impl Http {
 
     fn strange(&self, status: u16) -> Error {
         let message = format!("what answers at {} is not a Tenure server (HTTP {status})", self.address);
-        Error::usage("not_a_server", message)
+        Error::usage(Code::NotAServer, message)
             .entity(self.address.to_string())
             .hint("Check TENURE_URL: the address of the server, without /api.")
     }
@@ -323,7 +323,7 @@ fn jitter(pause: Duration) -> Duration {
 fn trusted() -> Result<TlsConfig> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
-        let error = Error::usage("bad_root_certificates", "the system has no trusted certificates")
+        let error = Error::usage(Code::BadRootCertificates, "the system has no trusted certificates")
             .hint("Install them, or name a PEM file in SSL_CERT_FILE.");
         return Err(match found.errors.into_iter().next() {
             Some(cause) => error.cause(cause),
@@ -344,7 +344,7 @@ pub fn token(given: &str) -> Result<&str> {
         return Ok(given);
     }
     let message = format!("what was given as a token is none: {} characters", text::excerpt(&given.len().to_string()));
-    Err(Error::usage("bad_token", message).hint("A token is one word, as `tenure token` printed it."))
+    Err(Error::usage(Code::BadToken, message).hint("A token is one word, as `tenure token` printed it."))
 }
 
 #[cfg(test)]

@@ -6,7 +6,11 @@ use std::thread::JoinHandle;
 use tenure_kernel::Call;
 use tenure_kernel::query::status::Status;
 
+use tenure_core::action::Action;
+use tenure_core::{Code, Kind};
+
 use super::*;
+use crate::phrasing::Commands;
 
 /// What a server does with one request: hangs up, or answers with a status and a body.
 type Step = Option<(u16, String)>;
@@ -87,10 +91,10 @@ fn a_request_is_sent_again_with_the_same_bytes_until_it_is_answered() {
 
 #[test]
 fn what_a_server_refuses_is_said_as_it_says_it() {
-    let error = Error::refused(Kind::Conflict, "task_held", "t-1 is held").who("b, alive").attempt("tenure next");
-    let told = error.to_json();
+    let error = Error::new(Code::TaskHeld, "t-1 is held").who("b, alive").attempt(Action::NextTask);
+    let told = error.to_json(&Commands);
     let server = server(vec![Some((409, wire::answer(Err(error))))]);
-    assert_eq!(client(&server).send(&request()).unwrap().unwrap_err().to_json(), told);
+    assert_eq!(client(&server).send(&request()).unwrap().unwrap_err().to_json(&Commands), told);
 }
 
 #[test]
@@ -105,8 +109,8 @@ fn what_will_not_be_better_is_tried_once() {
     ] {
         let server = server(vec![Some((status, "no".into()))]);
         let error = client(&server).send(&request()).unwrap_err();
-        assert_eq!((error.code(), error.kind()), (code, kind), "{status}");
-        assert!(!error.to_json().to_string().contains("s3cret"));
+        assert_eq!((error.code().as_str(), error.kind()), (code, kind), "{status}");
+        assert!(!error.to_json(&Commands).to_string().contains("s3cret"));
         server.thread.join().unwrap();
     }
 }
@@ -114,25 +118,29 @@ fn what_will_not_be_better_is_tried_once() {
 #[test]
 fn what_a_server_says_without_the_answer_of_a_call_is_read() {
     let error = || {
-        Error::usage("bad_request", "this is not a request: recursion limit exceeded")
+        Error::usage(Code::BadRequest, "this is not a request: recursion limit exceeded")
             .hint("Send less deep.")
             .entity("x")
             .detail("most", 128)
     };
     let problem = |error: &Error, status: u16| {
-        let mut document = error.to_json();
+        let mut document = error.to_json(&Commands);
         document["status"] = status.into();
         document["title"] = "t".into();
         Some((status, document.to_string()))
     };
     for status in [400, 403, 404, 409, 412, 422, 500] {
         let server = server(vec![problem(&error(), status)]);
-        assert_eq!(client(&server).send(&request()).unwrap_err().to_json(), error().to_json(), "{status}");
+        assert_eq!(
+            client(&server).send(&request()).unwrap_err().to_json(&Commands),
+            error().to_json(&Commands),
+            "{status}"
+        );
     }
     let bad = server(vec![problem(&error(), 400)]);
     assert_eq!(client(&bad).hello().unwrap_err().code(), "bad_request");
     // What may be better in a moment is tried again, whatever is said.
-    let full = Error::new(Kind::Busy, "overloaded", Stage::Lock, "full").hint("Ask again.");
+    let full = Error::new(Code::Overloaded, "full").at(Stage::Lock).hint("Ask again.");
     let server = server(vec![problem(&full, 503), problem(&full, 429), answer("1")]);
     assert_eq!(client(&server).send(&request()).unwrap().unwrap().body, "1");
 }
@@ -143,13 +151,13 @@ fn a_server_that_is_not_there_is_busy_once_the_patience_is_over() {
     let address = Address::parse(&format!("http://{free}"), false).unwrap();
     let client = Http::new(address, "t", Duration::from_millis(120), &Connections::default()).unwrap();
     let error = client.send(&request()).unwrap_err();
-    assert_eq!((error.code(), error.kind(), error.retryable()), ("unreachable", Kind::Busy, true));
+    assert_eq!((error.code().as_str(), error.kind(), error.retryable()), ("unreachable", Kind::Busy, true));
     assert_eq!(client.hello().unwrap_err().code(), "unreachable");
 }
 
 #[test]
 fn a_request_that_was_not_run_is_sent_again() {
-    let not_run = Error::new(Kind::Busy, "not_run", Stage::Lock, "the server is about to stop");
+    let not_run = Error::new(Code::NotRun, "the server is about to stop").at(Stage::Lock);
     let server = server(vec![Some((503, wire::answer(Err(not_run)))), answer("1")]);
     assert_eq!(client(&server).send(&request()).unwrap().unwrap().body, "1");
 }

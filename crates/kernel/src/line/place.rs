@@ -1,13 +1,14 @@
 //! Places: how they are taken, renewed, served and left.
 
 use serde_json::{Value, json};
+use tenure_core::action::Action;
 use tenure_core::hold::{Renewal, lapsed};
 use tenure_core::line::{OFFER_TTL, PLACE_TTL, PLACES_AGENT, PLACES_PROJECT, Thing};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::site::Site;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, event, id};
+use tenure_core::{Code, Error, Result, Span, event, id};
 use tenure_store::table::place::{self as table, Row, State};
 use tenure_store::table::{hold, path};
 
@@ -88,17 +89,13 @@ fn queue(unit: &mut Unit<'_>, want: &Want<'_>, asking: &Asking<'_>) -> Result<Ro
     let me = unit.me();
     let own = table::of_agent(unit.tx, &unit.project.id, me)?.len();
     if own >= PLACES_AGENT || unit.project.waiting >= PLACES_PROJECT {
-        return Err(Error::refused(
-            Kind::Usage,
-            "too_many_waiting",
-            format!(
+        return Err(Error::new(Code::TooManyWaiting, format!(
                 "there are many in the line: {own} places of yours (at most {PLACES_AGENT}), {} in the project (at most \
                  {PLACES_PROJECT})",
                 unit.project.waiting
-            ),
-        )
+            ))
         .hint("Ask for several paths at once, or leave the line somewhere else first.")
-        .attempt("tenure holds"));
+        .attempt(Action::holds()));
     }
     let mut place = Row {
         id: unit.redraw(id::Sort::Place)?,
@@ -122,10 +119,10 @@ fn in_a_circle(circle: &[String]) -> Error {
     let others: Vec<&str> = circle.iter().skip(1).map(String::as_str).collect();
     let chain = others.iter().map(|agent| cut(agent, 64)).collect::<Vec<_>>().join(", who waits for ");
     let first = circle.get(1).map_or("", String::as_str);
-    Error::refused(Kind::Conflict, "waits_in_circle", format!("you would wait for {chain}: nobody would ever go on"))
+    Error::new(Code::WaitsInCircle, format!("you would wait for {chain}: nobody would ever go on"))
         .hint("You are not in the line. Give back what the others wait for, then ask again.")
-        .attempt("tenure holds --mine")
-        .attempt(format!("tenure send --to {first} \"…\""))
+        .attempt(Action::own_holds())
+        .attempt(Action::SendTo { to: first.to_string() })
         .person("A person can end a hold of the circle: `release` with its id and --force.")
         .detail("circle", json!(circle))
 }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Error, Kind, Result, event, graph, id, text};
+use tenure_core::{Code, Error, Result, event, graph, id, text};
 use tenure_store::table::{dep, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -68,13 +69,12 @@ impl Operation for Block {
 
 fn check_blocker(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
     if on == task {
-        return Err(Error::refused(Kind::Conflict, "cycle", format!("{task} cannot be blocked on itself")).entity(task));
+        return Err(Error::new(Code::Cycle, format!("{task} cannot be blocked on itself")).entity(task));
     }
     match unit.existing(&[on.to_owned()])?.first() {
         None => Err(id::unknown(on, id::Sort::Task)),
         Some((_, status @ (Status::Done | Status::Cancelled))) => {
-            Err(Error::refused(Kind::Conflict, "blocker_gone", format!("{on} is {status}: it cannot block anything"))
-                .entity(on))
+            Err(Error::new(Code::BlockerGone, format!("{on} is {status}: it cannot block anything")).entity(on))
         }
         Some(_) => refuse_circle(unit, task, on),
     }
@@ -101,13 +101,12 @@ fn refuse_circle(unit: &mut Unit<'_>, task: &str, on: &str) -> Result<()> {
     }
     match graph::path(&edges, &[on.to_owned()], task) {
         None => Ok(()),
-        Some(way) => Err(Error::refused(
-            Kind::Conflict,
-            "cycle",
+        Some(way) => Err(Error::new(
+            Code::Cycle,
             format!("{task} cannot be blocked on {on}: these wait for each other: {}", way.join(" waits for ")),
         )
         .entity(task)
-        .attempt(format!("tenure show {on} --graph"))
+        .attempt(Action::show_graph(on))
         .detail("cycle", way)),
     }
 }

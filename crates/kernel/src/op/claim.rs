@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
 use tenure_core::task::{State, Status, Verb, transition, view};
-use tenure_core::{Error, Kind, Result, Span, event, hold as rule, id, text};
+use tenure_core::{Code, Error, Result, Span, event, hold as rule, id, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 
@@ -250,10 +251,10 @@ fn not_ready(task: &task::Row, state: State, edges: &[dep::Edge]) -> Error {
         State::Stuck => format!("{} cannot start: a task it comes after was cancelled ({shown})", task.id),
         _ => format!("{} is not ready: it comes after {shown}", task.id),
     };
-    Error::refused(Kind::Conflict, "not_ready", message)
+    Error::new(Code::NotReady, message)
         .entity(&task.id)
-        .attempt("tenure claim")
-        .attempt(format!("tenure show {} --graph", task.id))
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::show_graph(&task.id))
         .person("A person can change what it comes after with `edit` and --after.")
         .detail("unmet", unmet)
 }

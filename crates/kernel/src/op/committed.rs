@@ -9,7 +9,7 @@ use tenure_core::hold::Ending;
 use tenure_core::message::{Urgency, about_commit, is_notice};
 use tenure_core::pattern::{Form, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, event, id};
 use tenure_store::table::{delivery, hold, mail, message};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -55,12 +55,12 @@ impl Operation for Committed {
     fn check(&self) -> Result<()> {
         if !(4..=64).contains(&self.commit.len()) || !self.commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let shown = tenure_core::text::excerpt(&self.commit);
-            return Err(Error::usage("bad_commit", format!("`{shown}` is not the id of a commit")));
+            return Err(Error::usage(Code::BadCommit, format!("`{shown}` is not the id of a commit")));
         }
         for paths in [&self.paths, &self.clean] {
             if paths.len() > PATHS_MAX {
                 let message = format!("{} files, at most {PATHS_MAX} fit", paths.len());
-                return Err(Error::usage("too_many_paths", message));
+                return Err(Error::usage(Code::TooManyPaths, message));
             }
             paths.iter().try_for_each(|path| super::tool_used::check_path(path))?;
         }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tenure_core::action::Action;
 use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, event, graph, text};
+use tenure_core::{Code, Error, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -67,7 +68,7 @@ impl Operation for Edit {
             || self.assignee.is_some()
             || self.after.is_some();
         if !changes {
-            return Err(Error::usage("nothing_to_change", "nothing to change was given")
+            return Err(Error::usage(Code::NothingToChange, "nothing to change was given")
                 .hint("Give at least one of --title, --description, --acceptance, --priority, --label, --unlabel, --for, --after."));
         }
         self.title.as_deref().map(text::title).transpose()?;
@@ -85,13 +86,12 @@ impl Operation for Edit {
         let mut loaded = unit.load(&self.task)?;
         let old = loaded.full.task.clone();
         if let Some(expected) = self.expect_version.filter(|expected| *expected != old.version) {
-            return Err(Error::refused(
-                Kind::Stale,
-                "stale_version",
+            return Err(Error::new(
+                Code::StaleVersion,
                 format!("{} has version {} and not {expected}", old.id, old.version),
             )
             .entity(&old.id)
-            .attempt(format!("tenure show {}", old.id))
+            .attempt(Action::show(&old.id))
             .detail("version", old.version));
         }
         let mut changes = Map::new();
@@ -166,9 +166,9 @@ fn replace_edges(unit: &mut Unit<'_>, row: &mut task::Row, after: &[String]) -> 
     let beyond = dep::reachable(unit.tx, &project, &after)?;
     if let Some(way) = graph::path(&beyond, &after, &row.id) {
         let shown = format!("{} after {}", row.id, way.join(" after "));
-        return Err(Error::refused(Kind::Conflict, "cycle", format!("these tasks would wait for each other: {shown}"))
+        return Err(Error::new(Code::Cycle, format!("these tasks would wait for each other: {shown}"))
             .entity(&row.id)
-            .attempt(format!("tenure show {} --graph", row.id))
+            .attempt(Action::show_graph(&row.id))
             .detail("cycle", way));
     }
     dep::clear(unit.tx, &project, &row.id)?;

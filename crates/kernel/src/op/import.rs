@@ -8,9 +8,10 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
 use tenure_core::task::{Status, priority};
-use tenure_core::{Error, Kind, Result, Time, event, graph, id, name, text};
+use tenure_core::{Code, Error, Result, Time, event, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::Plan;
@@ -29,9 +30,6 @@ pub const TASKS_MAX: usize = 200_000;
 pub const NOTES_MAX: usize = 1_000_000;
 /// Most grants, and the highest version, that anything comes with.
 const COUNT_MAX: i64 = 1_000_000_000;
-/// What helps against too many.
-const SPLIT: &str = "Nothing was imported. Take a part of it, with the tasks that the others come after first; \
-                     a whole store moves by `tenure backup` and `tenure restore`.";
 /// How many rows go into one statement.
 const ROWS: usize = 5_000;
 
@@ -116,7 +114,7 @@ impl Import {
             shown.push(format!("… {} more", nodes.len() - shown.len()));
         }
         shown.extend(nodes.first().map(named));
-        Error::refused(Kind::Conflict, "cycle", format!("these tasks wait for each other: {}", shown.join(" after ")))
+        Error::new(Code::Cycle, format!("these tasks wait for each other: {}", shown.join(" after ")))
             .hint("Nothing was imported. Take one of these dependencies out.")
             .detail("cycle", shown)
     }
@@ -131,16 +129,27 @@ pub(crate) struct Batch {
     events: usize,
 }
 
+/// What helps against too many.
+fn split() -> Advice {
+    let part = "Nothing was imported. Take a part of it, with the tasks that the others come after first; ";
+    Advice::from(part)
+        .text("a whole store moves by ")
+        .action(Action::Backup { named: false })
+        .text(" and ")
+        .action(Action::Restore { named: false })
+        .text(".")
+}
+
 fn too_many(count: usize, what: &str, most: usize) -> Error {
-    Error::usage("too_many_items", format!("{count} {what} given, at most {most} fit into one import"))
-        .hint(SPLIT)
+    Error::usage(Code::TooManyItems, format!("{count} {what} given, at most {most} fit into one import"))
+        .hint(split())
         .detail("given", count)
         .detail("limit", most)
 }
 
 fn duplicate(id: &str, first: usize) -> Error {
     let shown = text::excerpt(id);
-    Error::usage("duplicate_id", format!("`{shown}` stands on line {first} already")).entity(shown)
+    Error::usage(Code::DuplicateId, format!("`{shown}` stands on line {first} already")).entity(shown)
 }
 
 /// A task in the one spelling that is stored, with everything checked that needs no store.
@@ -152,7 +161,7 @@ fn fit_task(given: &Task) -> Result<Task> {
     for id in after.iter().chain(&given.blocked_on) {
         known_shape(id)?;
         if *id == given.id {
-            return Err(Error::refused(Kind::Conflict, "cycle", format!("{id} waits for itself")).entity(id));
+            return Err(Error::new(Code::Cycle, format!("{id} waits for itself")).entity(id));
         }
     }
     for name in [&given.assignee, &given.was_held_by, &given.finished_by].into_iter().flatten() {
@@ -214,21 +223,21 @@ fn known_shape(named: &str) -> Result<()> {
 }
 
 fn shape(given: &Task, what: &str) -> Error {
-    Error::usage("bad_task", format!("{} {what}", given.id)).entity(&given.id)
+    Error::usage(Code::BadTask, format!("{} {what}", given.id)).entity(&given.id)
 }
 
 fn count(what: &str, value: i64, least: i64) -> Result<()> {
     if (least..=COUNT_MAX).contains(&value) {
         return Ok(());
     }
-    Err(Error::usage("bad_count", format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
+    Err(Error::usage(Code::BadCount, format!("the {what} is {value}")).hint(format!("It is {least} to {COUNT_MAX}.")))
 }
 
 /// A time that happened; 0 is how none is stored.
 fn instant(given: &str) -> Result<Time> {
     match Time::parse(given)? {
         at if at > Time(0) => Ok(at),
-        _ => Err(Error::usage("bad_time", format!("`{}` is before 1970", text::excerpt(given)))),
+        _ => Err(Error::usage(Code::BadTime, format!("`{}` is before 1970", text::excerpt(given)))),
     }
 }
 

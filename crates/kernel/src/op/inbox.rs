@@ -5,8 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::message::{self, ACKS_MAX};
-use tenure_core::{Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, event, id};
 use tenure_store::table::{delivery, mail};
 
 use super::operation::{Access, Door, Offered, Operation, Role};
@@ -38,7 +39,7 @@ impl Operation for Inbox {
         message::limit(self.limit)?;
         if self.ack.len() > ACKS_MAX {
             let text = format!("{} messages to acknowledge, at most {ACKS_MAX} fit", self.ack.len());
-            return Err(Error::usage("too_many_acks", text));
+            return Err(Error::usage(Code::TooManyAcks, text));
         }
         self.ack.iter().try_for_each(|ack| id::named(ack, id::Sort::Message))
     }
@@ -88,7 +89,7 @@ fn acknowledge(unit: &mut Unit<'_>, id: &str) -> Result<()> {
 
 fn unknown(typed: &str) -> Error {
     let shown = tenure_core::text::excerpt(typed);
-    Error::refused(tenure_core::Kind::NotFound, "not_found", format!("there is no message `{shown}` in your mail"))
+    Error::new(Code::NotFound, format!("there is no message `{shown}` in your mail"))
         .entity(shown)
-        .attempt("tenure inbox --peek")
+        .attempt(Action::ReadMail { peek: true })
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result, event};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
@@ -26,7 +26,7 @@ impl Operation for Join {
             return Err(people_only("joining a copy to a project"));
         }
         let Some(here) = unit.call.checkout.as_ref() else {
-            return Err(Error::refused(Kind::Usage, "no_checkout", "there is no repository here to join"));
+            return Err(Error::new(Code::NoCheckout, "there is no repository here to join"));
         };
         // The checkout itself was written down when the unit registered what it sees for the first time.
         unit.append(event::kind::CHECKOUT_JOINED, &here.path, "", None, &json!({ "host": here.host }))?;

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold as rule;
 use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
 use tenure_core::text::{self, cut};
-use tenure_core::{Error, Kind, Result, Span, event};
+use tenure_core::{Code, Error, Result, Span, event};
 use tenure_store::table::{hold, lock as table};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -205,14 +206,11 @@ fn stale(unit: &mut Unit<'_>, request: &Lock, live: Option<&hold::Row>) -> Resul
     }
     let shown = cut(&request.name, 120);
     let newest = table::newest(unit.tx, &unit.project.id, &request.name, 1)?;
-    let error =
-        Error::refused(Kind::Stale, "lapsed", format!("the lock {shown} is not held under that fence any more"))
-            .entity(shown)
-            .hint(
-                "What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.",
-            )
-            .attempt("tenure holds --kind name")
-            .detail("fence", request.fence);
+    let error = Error::new(Code::Lapsed, format!("the lock {shown} is not held under that fence any more"))
+        .entity(shown)
+        .hint("What has ended is never revived. Take the lock anew, without a fence, and look at what changed since.")
+        .attempt(Action::holds_of("name"))
+        .detail("fence", request.fence);
     Ok(match newest.first() {
         Some(row) => error.detail("current_fence", row.fence),
         None => error,

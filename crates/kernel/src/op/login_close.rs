@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::{Error, Result, access, event};
+use tenure_core::{Code, Error, Result, access, event};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
@@ -35,7 +35,7 @@ impl Operation for LoginClose {
         match (&self.session, &self.principal) {
             (Some(session), None) => access::hash(session).map(drop),
             (None, Some(principal)) => access::principal(principal).map(drop),
-            _ => Err(Error::usage("bad_login_close", "name one session, or one principal")),
+            _ => Err(Error::usage(Code::BadLoginClose, "name one session, or one principal")),
         }
     }
 

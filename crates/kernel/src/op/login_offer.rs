@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::access::{self, Sort};
-use tenure_core::{Error, Kind, Result, Span, Time, event};
+use tenure_core::{Code, Error, Result, Span, Time, event};
 use tenure_store::table::{login, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
@@ -47,7 +47,7 @@ impl Operation for LoginOffer {
         access::hash(&self.hash)?;
         self.lifetime()?;
         if Sort::of(&self.principal) != Sort::Person {
-            return Err(Error::usage("not_a_person", format!("`{}` is not a person", self.principal))
+            return Err(Error::usage(Code::NotAPerson, format!("`{}` is not a person", self.principal))
                 .hint("Links sign people in, person:NAME; services and agents show tokens."));
         }
         Ok(())
@@ -56,8 +56,9 @@ impl Operation for LoginOffer {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::LoginOffered> {
         of_store(unit, "offering links")?;
         if login::get(unit.tx, &self.hash)?.is_some() {
-            return Err(Error::refused(Kind::Conflict, "login_known", "there is a link with this secret already")
-                .hint("Draw another secret."));
+            return Err(
+                Error::new(Code::LoginKnown, "there is a link with this secret already").hint("Draw another secret.")
+            );
         }
         known(unit, &self.principal)?;
         login::prune(unit.tx, unit.now - KEPT)?;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, access, event};
+use tenure_core::{Code, Error, Result, Span, Time, access, event};
 use tenure_store::table::{login, principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation};
@@ -85,6 +85,6 @@ impl Operation for LoginTake {
 
 /// One answer for a link that never was, one that is over and one that was used: nobody learns which.
 fn refused() -> Error {
-    Error::refused(Kind::Denied, "login_refused", "this link is not valid: it is used up, has expired, or never was")
+    Error::new(Code::LoginRefused, "this link is not valid: it is used up, has expired, or never was")
         .hint("Ask for a new one: each is good once, and for minutes.")
 }

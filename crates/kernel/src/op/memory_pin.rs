@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::memory::PINS_MAX;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result, event};
 use tenure_store::table::memory as table;
 
 use super::memory_forget::own;
@@ -43,13 +44,12 @@ impl Operation for MemoryPin {
             let most = usize::try_from(PINS_MAX).unwrap_or(usize::MAX);
             let pins = table::pinned(unit.tx, &unit.project.id, &row.scope, unit.now, most)?;
             if self.pinned && pins.len() >= most {
-                return Err(Error::refused(
-                    Kind::Conflict,
-                    "too_many_pins",
+                return Err(Error::new(
+                    Code::TooManyPins,
                     format!("{most} memories are pinned there, and no more fit"),
                 )
                 .entity(&row.id)
-                .attempt("tenure memory list --pinned")
+                .attempt(Action::ListMemories { pinned: true })
                 .hint("Take another pin out first."));
             }
             row.pinned = self.pinned;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::hold::Right;
-use tenure_core::{Error, Result, event, id, text};
+use tenure_core::{Code, Error, Result, event, id, text};
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -56,7 +56,7 @@ const ARTIFACTS_MAX: usize = 50;
 const PATH_MAX: usize = 4_096;
 
 fn artifact(given: &Artifact) -> Result<Artifact> {
-    let bad = |what: String| Err(Error::usage("bad_artifact", what).entity(text::excerpt(&given.path)));
+    let bad = |what: String| Err(Error::usage(Code::BadArtifact, what).entity(text::excerpt(&given.path)));
     if given.path.is_empty() || given.path.len() > PATH_MAX || given.path.chars().any(char::is_control) {
         return bad(format!("the path of a file has 1 to {PATH_MAX} bytes and no control character"));
     }
@@ -87,16 +87,16 @@ fn data(value: Option<&Value>) -> Result<String> {
     let stored = value.to_string();
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
-            "data_too_long",
+            Code::DataTooLong,
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
     if is_deeper(value, DEPTH_MAX) {
         let message = format!("the data is nested deeper than {DEPTH_MAX} levels");
-        return Err(Error::usage("data_too_deep", message).hint("Keep it in a file and name the file."));
+        return Err(Error::usage(Code::DataTooDeep, message).hint("Keep it in a file and name the file."));
     }
     if has_nul(value) {
-        return Err(Error::usage("control_character", "the data has the control character U+0000"));
+        return Err(Error::usage(Code::ControlCharacter, "the data has the control character U+0000"));
     }
     Ok(stored)
 }
@@ -105,12 +105,12 @@ fn data(value: Option<&Value>) -> Result<String> {
 /// something are escaped.
 pub(crate) fn given(raw: &str) -> Result<String> {
     let value: Value = serde_json::from_str(raw)
-        .map_err(|error| Error::usage("bad_data", format!("the data is not JSON: {error}")))?;
+        .map_err(|error| Error::usage(Code::BadData, format!("the data is not JSON: {error}")))?;
     data(Some(&value))?;
     let stored = raw.replace(['\n', '\r'], " ");
     if stored.len() > text::TEXT_MAX {
         return Err(Error::usage(
-            "data_too_long",
+            Code::DataTooLong,
             format!("the data has {} bytes, at most {} fit", stored.len(), text::TEXT_MAX),
         ));
     }
@@ -140,7 +140,7 @@ impl Operation for Note {
         remember::check(&self.memories)?;
         if self.artifacts.len() > ARTIFACTS_MAX {
             let message = format!("{} files in one note, at most {ARTIFACTS_MAX} fit", self.artifacts.len());
-            return Err(Error::usage("too_many_artifacts", message));
+            return Err(Error::usage(Code::TooManyArtifacts, message));
         }
         self.artifacts.iter().try_for_each(|given| artifact(given).map(|_| ()))?;
         data(self.data.as_ref()).map(|_| ())

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Error, Result, Span, Time, event, id, words};
+use tenure_core::{Code, Error, Result, Span, Time, event, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -60,14 +60,14 @@ pub enum Reach {
 pub(crate) fn check(items: &[Item]) -> Result<()> {
     if items.len() > memory::BATCH_MAX {
         let message = format!("{} memories in one request, at most {} fit", items.len(), memory::BATCH_MAX);
-        return Err(Error::usage("too_many_memories", message));
+        return Err(Error::usage(Code::TooManyMemories, message));
     }
     for item in items {
         memory::text(&item.text)?;
         item.key.as_deref().map(memory::key).transpose()?;
         item.ttl_s.map(|seconds| memory::ttl(Span::seconds(seconds))).transpose()?;
         if item.task.is_some() && item.scope.is_some_and(|scope| scope != Reach::Task) {
-            return Err(Error::usage("task_and_scope", "a task is named, and the scope is not that of a task"));
+            return Err(Error::usage(Code::TaskAndScope, "a task is named, and the scope is not that of a task"));
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ impl Operation for Remember {
     fn check(&self) -> Result<()> {
         check(&self.items)?;
         if self.items.is_empty() {
-            return Err(Error::usage("nothing_to_remember", "there is nothing to remember"));
+            return Err(Error::usage(Code::NothingToRemember, "there is nothing to remember"));
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ fn scope(unit: &mut Unit<'_>, item: &Item, about: Option<&str>) -> Result<Scope>
         (None, None) => Reach::Project,
     };
     if (reach == Reach::Global) != whole_store {
-        return Err(Error::usage("global_apart", "what is remembered for the whole store is remembered on its own")
+        return Err(Error::usage(Code::GlobalApart, "what is remembered for the whole store is remembered on its own")
             .hint("Send it in a request without memories of other scopes."));
     }
     match reach {

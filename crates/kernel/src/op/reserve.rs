@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tenure_core::action::Action;
+use tenure_core::error::detail::FreePaths;
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, Span, Time, event, text};
+use tenure_core::{Code, Error, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -173,23 +175,6 @@ fn elsewhere(
 /// How many of the free paths of a refused request are named in its text.
 const FREE_NAMED: usize = 10;
 
-/// The command that waits for what was refused: without its flags it would take something else.
-pub fn wait_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    command(" --wait", shared, all_checkouts, ttl, words)
-}
-
-/// The command that takes what is free of what was refused.
-pub fn reserve_command(shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    command("", shared, all_checkouts, ttl, words)
-}
-
-fn command(wait: &str, shared: bool, all_checkouts: bool, ttl: Option<Span>, words: &str) -> String {
-    let everywhere = if all_checkouts { " --all-checkouts" } else { "" };
-    let shared = if shared { " --shared" } else { "" };
-    let ttl = ttl.map_or_else(String::new, |ttl| format!(" --ttl {}s", ttl.as_seconds()));
-    format!("tenure reserve{wait}{everywhere}{shared}{ttl} {words}")
-}
-
 /// The refusal of what stands in the way.
 pub(super) fn refusal(
     unit: &mut Unit<'_>,
@@ -197,30 +182,35 @@ pub(super) fn refusal(
     taking: &Taking<'_>,
     in_the_way: &InTheWay,
 ) -> Result<Error> {
+    // Without the flags of the request it would take something else.
+    let again = |paths: Vec<String>, wait: bool| Action::Reserve {
+        paths,
+        wait,
+        shared: taking.mode == Mode::Shared,
+        all_checkouts: taking.here.is_empty(),
+        ttl_s: taking.ttl.map(Span::as_seconds),
+    };
     let mut refusal = paths::held_by(unit.tx, &unit.project.id, (patterns, in_the_way), unit.now)?;
     let free = &in_the_way.free;
     if patterns.len() > 1 {
-        refusal = refusal.detail("free", json!(free));
+        refusal = refusal.with(&FreePaths(free.clone()));
     }
     if !free.is_empty() {
         let named: Vec<String> = free.iter().take(FREE_NAMED).map(|path| cut(path, 120)).collect();
         let more = free.len() - named.len();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         refusal = refusal.hint(format!("Free of these: {}{more}.", named.join(", ")));
-        if let Some(words) = text::shell_words(free) {
-            refusal = refusal.attempts_as(|other| match other == ANOTHER_TASK {
-                true => reserve_command(taking.mode == Mode::Shared, taking.here.is_empty(), taking.ttl, &words),
-                false => other.to_owned(),
+        if text::shell_words(free).is_some() {
+            refusal = refusal.map_actions(|other| match other == ANOTHER_TASK {
+                true => again(free.clone(), false),
+                false => other,
             });
         }
     }
     // Relative to the top of the checkout; the door knows how they were typed.
     let typed: Vec<String> = patterns.iter().map(|pattern| pattern.text().to_owned()).collect();
     Ok(match text::shell_words(&typed) {
-        Some(words) => {
-            let (shared, everywhere) = (taking.mode == Mode::Shared, taking.here.is_empty());
-            refusal.attempt(wait_command(shared, everywhere, taking.ttl, &words))
-        }
+        Some(_) => refusal.attempt(again(typed, true)),
         None => refusal.hint("The same request with --wait waits in line."),
     })
 }
@@ -283,12 +273,8 @@ pub(super) fn place(unit: &Unit<'_>, all_checkouts: bool) -> Result<String> {
         return Ok(String::new());
     }
     if unit.checkout.is_empty() {
-        return Err(Error::refused(
-            Kind::Usage,
-            "no_checkout",
-            "the request comes from no checkout, and paths are relative to one",
-        )
-        .hint("Call from inside a checkout, or ask for all of them."));
+        return Err(Error::new(Code::NoCheckout, "the request comes from no checkout, and paths are relative to one")
+            .hint("Call from inside a checkout, or ask for all of them."));
     }
     Ok(unit.checkout.clone())
 }

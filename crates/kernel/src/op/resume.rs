@@ -107,6 +107,7 @@ impl Operation for Resume {
             dead: &unit.dead,
             now: unit.now,
             tools: unit.uses_tools(),
+            phrasing: unit.phrasing(),
             tree: unit.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
             budget: self.bytes()?,
             task: task.as_deref().map(|task| (task, true)),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
-use tenure_core::{Error, Kind, Result, Span, Time, event, id, text};
+use tenure_core::{Code, Error, Result, Span, Time, event, id, text};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};
@@ -53,12 +53,12 @@ impl Operation for TokenAdd {
         access::hash(&self.hash)?;
         self.lifetime()?;
         if self.label.chars().count() > access::LABEL_MAX || text::cut(&self.label, access::LABEL_MAX) != self.label {
-            return Err(Error::usage("bad_token_label", "the label is not one line of at most 200 characters"));
+            return Err(Error::usage(Code::BadTokenLabel, "the label is not one line of at most 200 characters"));
         }
         if let Some(keys) = &self.projects {
             // A token for no project would be none, and a list with `*` in it would not be one.
             if keys.is_empty() || keys.len() > access::PROJECTS_MAX || keys.iter().any(|key| key == EVERY_PROJECT) {
-                return Err(Error::usage("bad_token_projects", "the projects of a token are 1 to 100 keys")
+                return Err(Error::usage(Code::BadTokenProjects, "the projects of a token are 1 to 100 keys")
                     .hint("Leave them out for a token that is good for all projects of its principal."));
             }
             keys.iter().try_for_each(|key| access::project(key).map(drop))?;
@@ -69,8 +69,9 @@ impl Operation for TokenAdd {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Token> {
         of_store(unit, "giving tokens")?;
         if token::of_hash(unit.tx, &self.hash)?.is_some() {
-            return Err(Error::refused(Kind::Conflict, "token_known", "there is a token with this secret already")
-                .hint("Draw another secret."));
+            return Err(
+                Error::new(Code::TokenKnown, "there is a token with this secret already").hint("Draw another secret.")
+            );
         }
         known(unit, &self.principal)?;
         let projects = self.projects.clone().map(|mut keys| {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::tool::{self, Past, Remark};
-use tenure_core::{Error, Result, Span, Time, event, redact, session};
+use tenure_core::{Code, Error, Result, Span, Time, event, redact, session};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, fired as hooks, session as table, touched};
 
@@ -79,7 +79,7 @@ pub(crate) fn check_word(word: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(word);
-    Err(Error::usage("bad_word", format!("`{shown}` is not one line of at most 128 bytes")))
+    Err(Error::usage(Code::BadWord, format!("`{shown}` is not one line of at most 128 bytes")))
 }
 
 pub(crate) fn check_path(path: &str) -> Result<()> {
@@ -88,7 +88,7 @@ pub(crate) fn check_path(path: &str) -> Result<()> {
         return Ok(());
     }
     let shown = tenure_core::text::excerpt(path);
-    Err(Error::usage("bad_tool_path", format!("`{shown}` is not a path inside the checkout")))
+    Err(Error::usage(Code::BadToolPath, format!("`{shown}` is not a path inside the checkout")))
 }
 
 impl Operation for ToolUsed {
@@ -107,11 +107,11 @@ impl Operation for ToolUsed {
         self.told_as_of.as_deref().map(Time::parse).transpose()?;
         if let Some(program) = self.program.as_deref().filter(|program| !tool::is_program(program)) {
             let shown = tenure_core::text::excerpt(program);
-            return Err(Error::usage("bad_program", format!("`{shown}` is more than the name of a program")));
+            return Err(Error::usage(Code::BadProgram, format!("`{shown}` is more than the name of a program")));
         }
         if self.paths.len() > PATHS_MAX {
             let message = format!("{} files in one call, at most {PATHS_MAX} fit", self.paths.len());
-            return Err(Error::usage("too_many_paths", message));
+            return Err(Error::usage(Code::TooManyPaths, message));
         }
         self.paths.iter().try_for_each(|path| check_path(path))
     }

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::{Error, Kind, Result, event, id, name};
+use tenure_core::{Code, Error, Result, event, id, name};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths;
@@ -48,28 +49,26 @@ impl Operation for Transfer {
         let (mut loaded, fresh) = unit.load_and_draw(&task, id::Sort::Hold)?;
         let (right, overrode) = unit.right_or_force(&loaded, self.fence, self.force)?;
         if right == Right::Late {
-            return Err(Error::refused(
-                Kind::Stale,
-                "lapsed",
+            return Err(Error::new(
+                Code::Lapsed,
                 format!("your hold on {task} has lapsed: there is nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         }
         let Some(held) = loaded.full.held.clone() else {
-            return Err(Error::refused(
-                Kind::NotFound,
-                "nothing_to_transfer",
+            return Err(Error::new(
+                Code::NothingToTransfer,
                 format!("{task} is not held by anyone: nothing to hand over"),
             )
             .entity(&task)
-            .attempt(format!("tenure claim {task}")));
+            .attempt(Action::claim(task)));
         };
         let to = unit.known_agent(&self.to)?.name;
         if to == held.holder {
-            return Err(Error::refused(Kind::Conflict, "same_holder", format!("{to} holds {task} already"))
+            return Err(Error::new(Code::SameHolder, format!("{to} holds {task} already"))
                 .entity(&task)
-                .attempt(format!("tenure show {task}")));
+                .attempt(Action::show(task)));
         }
         paths::refuse_split(unit, &task, &loaded.bound, &to)?;
         let full = &mut loaded.full;

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
-use tenure_core::{Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result, event};
 use tenure_store::table::{hold, path};
 
 use super::{Granting, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
@@ -119,15 +120,14 @@ pub(crate) fn refuse_split(unit: &mut Unit<'_>, task: &str, bound: &[hold::Row],
             let stays = other.task != task && !lapsed(unit.now, other.expires_at);
             if stays {
                 let shown = cut(&other.subject, 120);
-                return Err(Error::refused(
-                    Kind::Conflict,
-                    "transfer_splits",
+                return Err(Error::new(
+                    Code::TransferSplits,
                     format!("{} goes with {task}, and {} keeps {shown}", cut(&row.subject, 120), other.holder),
                 )
                 .entity(task)
                 .hint("Nothing was handed over. Release the one that stays, or reserve it for the task.")
-                .attempt(format!("tenure release {}", other.id))
-                .attempt("tenure holds --mine"));
+                .attempt(Action::release(&other.id))
+                .attempt(Action::own_holds()));
             }
         }
     }

@@ -15,7 +15,7 @@ use tenure_core::hold::{Ending, Mode, Renewal, lapsed};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Span, Time, event, id};
+use tenure_core::{Code, Error, Result, Span, Time, event, id};
 use tenure_store::error::corrupt;
 use tenure_store::table::checkout::Near;
 use tenure_store::table::{checkout, hold, path};
@@ -41,10 +41,10 @@ pub(crate) fn read(typed: &[String], folded: bool) -> Result<Vec<Pattern>> {
 /// The same where more or fewer of them fit.
 pub(crate) fn read_up_to(typed: &[String], folded: bool, most: usize) -> Result<Vec<Pattern>> {
     if typed.is_empty() {
-        return Err(Error::usage("no_path", "no path is named").hint("Name at least one path or pattern."));
+        return Err(Error::usage(Code::NoPath, "no path is named").hint("Name at least one path or pattern."));
     }
     if typed.len() > most {
-        return Err(Error::usage("too_many_paths", format!("{} paths, at most {most} fit", typed.len()))
+        return Err(Error::usage(Code::TooManyPaths, format!("{} paths, at most {most} fit", typed.len()))
             .hint("Name a directory, or give several requests."));
     }
     let case = if folded { Case::Folded } else { Case::Kept };

@@ -6,7 +6,7 @@ use tenure_core::hold::Mode;
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::Wanted;
 use tenure_core::site::{Site, Top};
-use tenure_core::{Error, Result, Stage, Time};
+use tenure_core::{Code, Error, Result, Stage, Time};
 use tenure_store::Tx;
 use tenure_store::table::{checkout, project};
 
@@ -107,7 +107,7 @@ pub(super) fn kind(text: &str) -> Result<&str> {
     match text {
         "" | "task" | "path" | "name" => Ok(text),
         other => {
-            Err(Error::usage("bad_kind", format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
+            Err(Error::usage(Code::BadKind, format!("`{}` is not a kind of hold", tenure_core::text::excerpt(other)))
                 .at(Stage::Arguments)
                 .hint("Give task, path or name."))
         }

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Result, Time};
+use tenure_core::action::{Action, Advice};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::error::corrupt;
 use tenure_store::table::{event, note, task};
@@ -202,8 +203,11 @@ impl Sink for Lines {
     fn line(&mut self, line: &str) -> Result<()> {
         if self.text.len() + line.len() >= self.most {
             let most = self.most / (1024 * 1024);
-            return Err(Error::usage("export_too_large", format!("the export has more than {most} MiB"))
-                .hint("Run `tenure export` where the store is: on the server, or with TENURE_STORE."));
+            return Err(Error::usage(Code::ExportTooLarge, format!("the export has more than {most} MiB")).hint(
+                Advice::from("Run ")
+                    .action(Action::Export)
+                    .text(" where the store is: on the server, or with TENURE_STORE."),
+            ));
         }
         self.text.push_str(line);
         self.text.push('\n');

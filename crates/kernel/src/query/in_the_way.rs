@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::error::detail::UsesTools;
 use tenure_core::hold::Mode;
 use tenure_core::reserve::Wanted;
 use tenure_core::{Error, Result};
@@ -45,7 +46,7 @@ impl Query for InTheWay {
             let Err(in_the_way) = line::decide(tx, &scene.sight(project), &wanted, &around)? else { return Ok(None) };
             let refusal = paths::held_by(tx, &project.id, (&patterns, &in_the_way), scene.now)?;
             let uses_tools = tx.fetch(agent::get(&project.id, me))?.is_some_and(|agent| agent.mcp);
-            Ok(Some(refusal.detail("uses_tools", uses_tools)))
+            Ok(Some(refusal.with(&UsesTools(uses_tools))))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::{Error, Kind, Result, Stage, Time, event as words, id, name};
+use tenure_core::{Code, Error, Result, Stage, Time, event as words, id, name};
 use tenure_store::table::event;
 use tenure_store::{Tx, Within};
 
@@ -57,7 +57,7 @@ impl Query for Log {
         }
         if let Some(kind) = self.kind.as_deref().filter(|kind| !words::kind::ALL.contains(kind)) {
             return Err(Error::usage(
-                "unknown_kind",
+                Code::UnknownKind,
                 format!("`{}` is not a kind of event", tenure_core::text::excerpt(kind)),
             )
             .hint(format!("The kinds are {}.", words::kind::ALL.join(", "))));
@@ -176,7 +176,8 @@ enum Start {
 fn resolve(tx: &mut dyn Tx, scene: &Scene<'_>, since: &Since, (first, last): (i64, i64)) -> Result<Start> {
     let oldest = first - 1;
     let stale = |message: String| {
-        Err(Error::new(Kind::Stale, "stale_cursor", Stage::Read, message)
+        Err(Error::new(Code::StaleCursor, message)
+            .at(Stage::Read)
             .hint("Read again from the oldest cursor, and take what it gives as the whole truth.")
             .detail("oldest", oldest)
             .detail("oldest_cursor", format!("{}.{oldest}", scene.identity.incarnation))

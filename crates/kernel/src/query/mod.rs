@@ -54,19 +54,18 @@ pub mod why;
 pub mod why_lock;
 pub mod why_path;
 
-use tenure_core::text::excerpt;
-use tenure_core::{Error, Kind, Result, Stage, Time, hold as rule};
-use tenure_store::table::{hold, project, task};
-use tenure_store::{Identity, Tx};
-
 use self::query::Erased;
 pub use self::query::{Query, QueryEntry};
-use crate::call::Call;
+use crate::call::{Call, Words};
 use crate::checkouts::Checkouts;
 use crate::kernel::Kernel;
 use crate::line::Sight;
 use crate::locks;
 use crate::shape::Page;
+use tenure_core::text::excerpt;
+use tenure_core::{Code, Error, Result, Stage, Time, hold as rule};
+use tenure_store::table::{hold, project, task};
+use tenure_store::{Identity, Tx};
 
 /// All queries.
 pub const QUERIES: &[QueryEntry] = &[
@@ -183,8 +182,7 @@ impl AnyQuery {
 pub fn find(name: &str) -> Result<&'static QueryEntry> {
     QUERIES.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let shown = excerpt(name);
-        let error =
-            Error::new(Kind::NotFound, "unknown_query", Stage::Arguments, format!("there is no query `{shown}`"));
+        let error = Error::new(Code::UnknownQuery, format!("there is no query `{shown}`")).at(Stage::Arguments);
         match tenure_core::name::nearest(name, QUERIES.iter().map(|entry| entry.name)) {
             Some(near) => error.entity(shown).hint(format!("The nearest is `{near}`.")),
             None => error.entity(shown),
@@ -206,6 +204,8 @@ pub struct Scene<'a> {
     pub clock: Time,
     /// Agents whom the door has proven dead: what they hold is over, as it is for a claim.
     pub dead: Vec<String>,
+    /// The words of the doors.
+    pub words: Words,
 }
 
 impl Scene<'_> {
@@ -270,12 +270,13 @@ pub fn limit(rows: usize) -> Result<usize> {
     if (1..=LIMIT_MAX).contains(&rows) {
         return Ok(rows);
     }
-    Err(Error::usage("bad_limit", format!("{rows} is not a page size")).hint("Give 1 to 1000."))
+    Err(Error::usage(Code::BadLimit, format!("{rows} is not a page size")).hint("Give 1 to 1000."))
 }
 
 /// The refusal of a cursor that this program did not make.
 pub(crate) fn bad_cursor(text: &str) -> Error {
-    Error::new(Kind::Usage, "bad_cursor", Stage::Arguments, format!("`{}` is not a cursor", excerpt(text)))
+    Error::new(Code::BadCursor, format!("`{}` is not a cursor", excerpt(text)))
+        .at(Stage::Arguments)
         .hint("Take `next` of the page before.")
 }
 

@@ -108,6 +108,7 @@ pub(super) fn told(
     let mail = mail.seen();
     let here = super::check::here(tx, scene)?;
     let nowhere = Tree::default();
+    let tools = scene.call.actor.door == Door::Mcp || row.is_some_and(|row| row.mcp);
     let ask = Ask {
         project,
         me,
@@ -115,7 +116,8 @@ pub(super) fn told(
         host: scene.call.checkout.as_ref().map_or("", |here| here.host.as_str()),
         dead: &scene.dead,
         now: scene.now,
-        tools: scene.call.actor.door == Door::Mcp || row.is_some_and(|row| row.mcp),
+        tools,
+        phrasing: (scene.words)(if tools { Door::Mcp } else { Door::Cli }),
         tree: scene.call.checkout.as_ref().map_or(&nowhere, |here| &here.tree),
         budget: request.bytes()?,
         task: about.task,

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::access::unknown_project;
+use tenure_core::error::detail::Candidates;
 use tenure_core::text::excerpt;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::project;
 
 use super::query::{Access, Domain, Query, Role};
@@ -52,10 +53,13 @@ impl Query for ProjectCalled {
             (None, 0) => Err(unknown_project(&self.name)),
             (None, _) => {
                 let keys: Vec<String> = found.into_iter().take(CANDIDATES).map(|row| row.key).collect();
-                Err(Error::usage("ambiguous_project", format!("several projects are called `{}`", excerpt(&self.name)))
-                    .entity(excerpt(&self.name))
-                    .hint("Give the key instead.")
-                    .detail("candidates", keys))
+                Err(Error::usage(
+                    Code::AmbiguousProject,
+                    format!("several projects are called `{}`", excerpt(&self.name)),
+                )
+                .entity(excerpt(&self.name))
+                .hint("Give the key instead.")
+                .with(&Candidates(keys)))
             }
         }
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 pub(super) use tenure_core::access::Role;
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::AnyQuery;
 use crate::access;
@@ -121,7 +121,7 @@ fn refuse_nul(json: &str) -> Result<()> {
     }
     let has_nul = serde_json::from_str::<Value>(json).is_ok_and(|value| text_with_nul(&value));
     match has_nul {
-        true => Err(Error::usage("control_character", "the request has a control character in it: NUL")),
+        true => Err(Error::usage(Code::ControlCharacter, "the request has a control character in it: NUL")),
         false => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::{Counts, Rank, nothing};
 use tenure_core::task::{self as rules, State};
 use tenure_core::{Result, Span, hold as rule};
@@ -11,7 +12,7 @@ use tenure_store::table::{agent, dep, hold, path, task};
 use super::Scene;
 use super::list::{List, select};
 use super::query::{Access, Query, Role};
-use crate::call::Call;
+use crate::call::{Call, Door};
 use crate::kernel::Kernel;
 use crate::op::claim;
 use crate::shape::{Guards, Hindered, Overview, span};
@@ -98,7 +99,7 @@ fn status(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<Overview> {
         cancelled: counts.cancelled,
         next_expiry: next_expiry.map(|at| at.to_string()),
         next_expiry_s,
-        summary: summary(&counts, next_expiry_s),
+        summary: summary(&counts, next_expiry_s, (scene.words)(Door::Cli)),
         blocked_by,
         stuck_by,
         holds,
@@ -127,7 +128,7 @@ fn over_with_task(tx: &mut dyn Tx, scene: &Scene<'_>) -> Result<i64> {
     Ok(i64::try_from(over.count()).unwrap_or(i64::MAX))
 }
 
-fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
+fn summary(counts: &Counts, next_expiry_s: Option<i64>, phrasing: &dyn Phrasing) -> String {
     match (counts.ready, counts.held) {
         (0, 0) => nothing(counts, false),
         (0, held) => {
@@ -135,7 +136,10 @@ fn summary(counts: &Counts, next_expiry_s: Option<i64>) -> String {
                 next_expiry_s.map_or(String::new(), |seconds| format!("; the next hold ends in {}", span(seconds)));
             format!("{held} under way, nothing else is ready{until}")
         }
-        (ready, 0) => format!("{ready} ready and nobody is working: `tenure claim` takes one"),
+        (ready, 0) => {
+            let claim = phrasing.advise(&Action::ClaimTask { task: None });
+            format!("{ready} ready and nobody is working: {claim} takes one")
+        }
         (ready, held) => format!("{held} under way, {ready} ready"),
     }
 }

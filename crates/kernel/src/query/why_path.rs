@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Result, Time};
+use tenure_core::{Code, Error, Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{event, hold, note, path, touched};
 
@@ -58,7 +58,7 @@ impl Query for WhyPath {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
         let patterns = paths::read(&self.paths, self.fold_case)?;
         let [pattern] = patterns.as_slice() else {
-            return Err(tenure_core::Error::usage("one_path", "a story is about one path").hint("Ask for each."));
+            return Err(Error::usage(Code::OnePath, "a story is about one path").hint("Ask for each."));
         };
         kernel.in_snapshot(call, |tx, scene| tell(tx, scene, pattern))
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::agent::{Liveness, liveness};
 use tenure_core::choice::Rule;
+use tenure_core::error::Detail;
 use tenure_core::task::{State, Status, view};
 use tenure_core::text::cut;
 use tenure_core::{Time, hold as rule};
@@ -328,6 +329,15 @@ impl Blocker {
             project: None,
         }
     }
+}
+
+/// What stands in the way, as a detail of the refusal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Blockers(pub Vec<Blocker>);
+
+impl Detail for Blockers {
+    const KEY: &'static str = "blockers";
 }
 
 impl Blocker {

@@ -3,9 +3,10 @@
 mod of_task;
 
 use serde_json::{Value, json};
+use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::Rank;
 use tenure_core::hold::Ending;
-use tenure_core::{Error, Kind, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, event, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };
@@ -13,7 +14,7 @@ use tenure_store::{Entropy, Statement, Tx};
 
 pub(crate) use self::of_task::{Grant, Loaded, held_by};
 use crate::access::{self, owner_of};
-use crate::call::{Call, Door, Sighting};
+use crate::call::{Call, Door, Sighting, Words};
 use crate::checkouts::Checkouts;
 use crate::line::Sight;
 use crate::mail::Over;
@@ -45,6 +46,7 @@ pub struct Unit<'a> {
     pub(crate) checkouts: Option<Checkouts>,
     agent: Option<agent::Row>,
     entropy: &'a dyn Entropy,
+    words: Words,
     op: &'static str,
     /// The row as it was at the savepoint: numbers that were drawn since are given back with everything else.
     mark: Option<(project::Row, usize)>,
@@ -53,7 +55,7 @@ pub struct Unit<'a> {
 impl<'a> Unit<'a> {
     pub(crate) fn new(
         tx: &'a mut dyn Tx,
-        entropy: &'a dyn Entropy,
+        (entropy, words): (&'a dyn Entropy, Words),
         call: &'a Call,
         op: &'static str,
         (now, clock): (Time, Time),
@@ -78,6 +80,7 @@ impl<'a> Unit<'a> {
             checkouts: None,
             agent,
             entropy,
+            words,
             op,
             mark: None,
         }
@@ -293,6 +296,11 @@ impl<'a> Unit<'a> {
         self.call.actor.door == Door::Mcp || self.agent.as_ref().is_some_and(|agent| agent.mcp)
     }
 
+    /// The words for the actor.
+    pub(crate) fn phrasing(&self) -> &'static dyn Phrasing {
+        (self.words)(if self.uses_tools() { Door::Mcp } else { Door::Cli })
+    }
+
     /// The actor's task in focus, empty for none.
     pub(crate) fn focus(&self) -> &str {
         self.agent.as_ref().map_or("", |agent| agent.focus.as_str())
@@ -342,9 +350,9 @@ impl<'a> Unit<'a> {
         let known = agent::list(self.tx, &self.project.id, "", 1_000)?;
         let nearest = tenure_core::name::nearest(name, known.iter().map(|agent| agent.name.as_str()));
         let meant = nearest.map_or(String::new(), |nearest| format!("Did you mean `{nearest}`? "));
-        Ok(Error::refused(Kind::NotFound, "unknown_agent", format!("no agent `{name}` has been seen in this project"))
+        Ok(Error::new(Code::UnknownAgent, format!("no agent `{name}` has been seen in this project"))
             .entity(name)
-            .attempt("tenure agent list")
+            .attempt(Action::ListAgents)
             .hint(format!("{meant}An agent is known from its first call on.")))
     }
 }
@@ -376,7 +384,7 @@ fn told(op: &str, how: Ending) -> &'static str {
 
 /// The refusal of an op that only people may run.
 pub(crate) fn people_only(what: &str) -> Error {
-    Error::refused(Kind::Denied, "people_only", format!("{what} is for people"))
+    Error::new(Code::PeopleOnly, format!("{what} is for people"))
         .hint("Ask a person, or work on another task.")
-        .attempt("tenure next")
+        .attempt(Action::NextTask)
 }

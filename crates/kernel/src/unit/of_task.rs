@@ -1,15 +1,17 @@
 //! What an op does with a task: finds it with everything it decides on, with what right, and grants or ends its hold.
 
 use serde_json::{Value, json};
+use tenure_core::action::{Action, Tasks};
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
-use tenure_core::{Error, Kind, Result, Span, Time, event, hold as rule, id};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
 
 use super::{Unit, exists, people_only};
 use crate::settle;
 use crate::shape;
+use crate::shape::Blockers;
 
 /// A task as an op finds it, with what its actor was last shown.
 pub(crate) struct Loaded {
@@ -37,9 +39,9 @@ impl Unit<'_> {
         }
         let focus = self.focus();
         if focus.is_empty() {
-            return Err(Error::refused(Kind::Usage, "no_focus", "no task is named and you have none in focus")
-                .attempt("tenure claim")
-                .attempt("tenure list"));
+            return Err(Error::new(Code::NoFocus, "no task is named and you have none in focus")
+                .attempt(Action::ClaimTask { task: None })
+                .attempt(Action::ListTasks { which: Tasks::Unfinished }));
         }
         Ok(focus.to_owned())
     }
@@ -273,7 +275,7 @@ impl Unit<'_> {
 /// The four-part refusal of a task that another holds.
 pub(crate) fn held_by(now: Time, task: &str, held: &task::Held) -> Error {
     let blocker = shape::Blocker::of(held, now);
-    Error::refused(Kind::Conflict, "task_held", format!("{task} is held by {}", held.holder))
+    Error::new(Code::TaskHeld, format!("{task} is held by {}", held.holder))
         .entity(task)
         .who(format!(
             "{} is {} (last seen {} ago), has held it for {} and keeps it for {} unless renewed, for “{}”",
@@ -284,10 +286,10 @@ pub(crate) fn held_by(now: Time, task: &str, held: &task::Held) -> Error {
             held.expires_at - now,
             tenure_core::text::cut(&held.reason, 60)
         ))
-        .attempt("tenure claim")
-        .attempt(format!("tenure why {task}"))
-        .attempt("tenure list --state ready")
+        .attempt(Action::ClaimTask { task: None })
+        .attempt(Action::why(task))
+        .attempt(Action::ListTasks { which: Tasks::Ready })
         .person("A person can end the hold: `release` with the id and --force.")
-        .detail("blockers", json!([blocker]))
+        .with(&Blockers(vec![blocker]))
         .detail("total", 1)
 }

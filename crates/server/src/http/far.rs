@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use tenure_client::wire::{self, Hello};
 use tenure_core::access::{self, Role};
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::query::project_called::ProjectCalled;
 use tenure_kernel::query::projects::Projects;
 use tenure_kernel::{Call, Door, Reply};
@@ -93,7 +93,7 @@ impl Server {
 }
 
 fn too_late() -> Error {
-    Error::new(Kind::Busy, wire::NOT_RUN, Stage::Lock, "the request was not carried out in the time its client waits")
+    Error::new(wire::NOT_RUN, "the request was not carried out in the time its client waits").at(Stage::Lock)
 }
 
 /// Looks at what a program on another machine sent: a project has a key that a command would make, and nothing that others
@@ -105,7 +105,7 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     let names = plain(&call.project.label) && plain(&call.actor.tool) && call.project.label.len() <= 200;
     let process = call.actor.process.iter().flat_map(|one| [&one.host, &one.boot, &one.pidns]).all(|text| plain(text));
     if !places || !names || !process {
-        return Err(Error::usage("bad_call", "the call has a control character in it, or too long a name"));
+        return Err(Error::usage(Code::BadCall, "the call has a control character in it, or too long a name"));
     }
     let key = call.project.key.as_str();
     if key == access::WHOLE_STORE || key.is_empty() && !is_op {
@@ -115,7 +115,7 @@ fn fits(call: &Call, is_op: bool) -> Result<()> {
     match key.split_once(':') {
         Some(("name", name)) => tenure_core::name::project(name),
         Some(("id" | "url" | "dir", rest)) if !rest.is_empty() => Ok(()),
-        _ => Err(Error::usage("bad_project_key", "that is not the key of a project")
+        _ => Err(Error::usage(Code::BadProjectKey, "that is not the key of a project")
             .hint("Keys begin with name:, id:, url: or dir:, as `tenure project list` shows them.")),
     }
 }

@@ -252,6 +252,7 @@ fn problem_schema() -> Value {
             "hint": { "type": ["string", "null"] },
             "retryable": { "type": "boolean" },
             "details": { "type": "object" },
+            "actions": { "type": "array", "items": { "type": "object", "required": ["action"], "properties": { "action": { "type": "string" } } } },
         },
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{RawQuery, Request, State};
 use serde_json::{Map, Value, json as value};
-use tenure_core::{Error, Result, text};
+use tenure_core::{Code, Error, Result, text};
 use tenure_kernel::query::QueryEntry;
 use tenure_kernel::query::agents::Agents;
 use tenure_kernel::query::holds::Holds;
@@ -202,14 +202,14 @@ impl Given {
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(text)) = (decode_query(name), decode_query(text)) else {
-                return Err(Error::usage("bad_parameter", "a parameter of the address is not UTF-8"));
+                return Err(Error::usage(Code::BadParameter, "a parameter of the address is not UTF-8"));
             };
             if text.contains('\0') {
-                return Err(Error::usage("bad_parameter", "a parameter of the address has a NUL"));
+                return Err(Error::usage(Code::BadParameter, "a parameter of the address has a NUL"));
             }
             if !known.contains(&name.as_str()) {
                 let name = text::excerpt(&name);
-                return Err(Error::usage("unknown_parameter", format!("there is no parameter `{name}` here"))
+                return Err(Error::usage(Code::UnknownParameter, format!("there is no parameter `{name}` here"))
                     .entity(name)
                     .hint(format!("The parameters are {}.", known.join(", "))));
             }
@@ -235,7 +235,7 @@ impl Given {
             let values = self.texts(param.name);
             let Some(last) = values.last() else { continue };
             let bad = |what: &str| {
-                Error::usage("bad_parameter", format!("`{}` of `{}` is not {what}", text::excerpt(last), param.name))
+                Error::usage(Code::BadParameter, format!("`{}` of `{}` is not {what}", text::excerpt(last), param.name))
                     .entity(param.name)
             };
             let read = match param.sort {

@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use tenure_core::{Error, Result, Stage, id};
+use tenure_core::error::detail::Directory;
+use tenure_core::{Code, Error, Result, Stage, id};
 
 use self::moved::Opened;
 pub use self::queue::Queue;
@@ -224,7 +225,7 @@ impl Sqlite {
     fn connect(&self) -> Result<Connection> {
         self.connect_as_it_is().map_err(|error| match &self.path {
             // All that SQLite says about a file on a read-only place is that it cannot open it.
-            Some(path) if error.code() == "cannot_open" && place::is_read_only(path) => {
+            Some(path) if error.code() == Code::CannotOpen && place::is_read_only(path) => {
                 place::read_only(path).at(Stage::Open)
             }
             _ => self.placed(error),
@@ -234,7 +235,7 @@ impl Sqlite {
     /// An error about a store that cannot be written, with the place and the reason, which SQLite does not give.
     fn placed(&self, error: Error) -> Error {
         match &self.path {
-            Some(path) if error.code() == "not_writable" && error.get("directory").is_none() => {
+            Some(path) if error.code() == Code::NotWritable && error.read::<Directory>().is_none() => {
                 place::read_only(path).at(error.stage())
             }
             _ => error,

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Access;
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::action::{Action, Advice};
+use tenure_core::error::detail::Directory;
+use tenure_core::{Code, Error, Result, Stage};
 
 /// Held while the file is made, and by everyone who looks whether it is there.
 ///
@@ -62,11 +64,10 @@ pub(crate) fn refuse_network(dir: &Path, forced: bool) -> Result<()> {
         None => return Ok(()),
     };
     Err(Error::new(
-        Kind::Storage,
-        "network_file_system",
-        Stage::Open,
+        Code::NetworkFileSystem,
         format!("{} is on {name}, where the embedded store could lose acknowledged writes", dir.display()),
     )
+    .at(Stage::Open)
     .entity(dir.display().to_string())
     .detail("file_system", name)
     .hint(
@@ -303,18 +304,18 @@ fn or_here(dir: &Path) -> &Path {
 /// The refusal of a symbolic link where a file of the store should be.
 pub(crate) fn symlinked(path: &Path) -> Error {
     Error::new(
-        Kind::Storage,
-        "symlinked_store",
-        Stage::Open,
+        Code::SymlinkedStore,
         format!("{} is a symbolic link; the same store under two names would have two sets of locks", path.display()),
     )
+    .at(Stage::Open)
     .entity(path.display().to_string())
     .hint("Name the file that the link points to as the store, or move that file here.")
 }
 
 /// The refusal of a directory, pipe, socket or device where a file of the store should be.
 pub(crate) fn not_a_file(path: &Path) -> Error {
-    Error::new(Kind::Storage, "not_a_file", Stage::Open, format!("{} is not a regular file", path.display()))
+    Error::new(Code::NotAFile, format!("{} is not a regular file", path.display()))
+        .at(Stage::Open)
         .entity(path.display().to_string())
         .hint("Move it away or name another place for the store.")
 }
@@ -327,27 +328,27 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> Error {
     }
     let (code, message, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
-            "disk_full",
+            Code::DiskFull,
             format!("no space left for {} in {}: {error}", path.display(), dir.display()),
             "Free some space there, or name a store on another disk.".to_owned(),
         ),
         ErrorKind::NotADirectory => (
-            "not_a_directory",
+            Code::NotADirectory,
             format!("{} cannot be made: something above it is not a directory", path.display()),
             "Name another place for the store.".to_owned(),
         ),
         ErrorKind::NotFound => (
-            "no_directory",
+            Code::NoDirectory,
             format!("{} cannot be made: {} does not exist", path.display(), dir.display()),
             "Something removed the directory, or a symbolic link above it leads nowhere.".to_owned(),
         ),
         _ => (
-            "io_failure",
+            Code::IoFailure,
             format!("{} cannot be made or opened: {error}", path.display()),
             format!("See what is wrong with {}, or name another place for the store.", dir.display()),
         ),
     };
-    Error::new(Kind::Storage, code, Stage::Open, message).entity(path.display().to_string()).hint(hint).cause(error)
+    Error::new(code, message).at(Stage::Open).entity(path.display().to_string()).hint(hint).cause(error)
 }
 
 fn is_denied(error: &io::Error) -> bool {
@@ -372,18 +373,21 @@ fn denied(path: &Path, error: io::Error) -> Error {
         format!("{} cannot be written ({error}): permissions are missing", path.display())
     };
     let hint = if sandboxed {
-        format!(
+        Advice::from(
             "Nothing was changed, and queries still answer. Use the MCP tools of tenure, which run outside the sandbox; \
-             or let a person run `tenure setup` outside it, which allows writing {dir}."
+             or let a person run ",
         )
+        .action(Action::Setup { tool: None })
+        .text(format!(" outside it, which allows writing {dir}."))
     } else {
-        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.")
+        format!("Nothing was changed. Check who owns {dir} and what is in it, and their modes.").into()
     };
-    Error::new(Kind::Storage, "not_writable", Stage::Open, message)
+    Error::new(Code::NotWritable, message)
+        .at(Stage::Open)
         .entity(path.display().to_string())
         .hint(hint)
         .detail("sandbox", sandboxed)
-        .detail("directory", dir)
+        .with(&Directory(dir))
         .cause(error)
 }
 
@@ -399,7 +403,8 @@ fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {
-    Error::new(Kind::Storage, "unreadable", Stage::Open, format!("{} cannot be read: {error}", path.display()))
+    Error::new(Code::Unreadable, format!("{} cannot be read: {error}", path.display()))
+        .at(Stage::Open)
         .entity(path.display().to_string())
         .hint("Check who owns the store and every directory above it, and whether a sandbox hides it.")
         .cause(error)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tenure_client::phrasing::Commands;
 use tenure_core::access::{self, Grants, Role, Scope, unknown_project};
 use tenure_core::{Result, Span};
 use tenure_kernel::access::{Secret, hash};
@@ -178,16 +179,22 @@ fn no_role(world: &World) {
     let there = call(world, "person:bob", &bob);
     let nowhere = Call { project: project::Name { key: "name:none".into(), label: "none".into() }, ..there.clone() };
     for op in [adding(), Op::new(claim::Claim { task: Some(task.clone()), ..Default::default() })] {
-        assert_eq!(refusal(run(world, &there, op.clone())).to_json(), unknown_project("name:p").to_json());
-        assert_eq!(refusal(run(world, &nowhere, op)).to_json(), unknown_project("name:none").to_json());
+        assert_eq!(
+            refusal(run(world, &there, op.clone())).to_json(&Commands),
+            unknown_project("name:p").to_json(&Commands)
+        );
+        assert_eq!(
+            refusal(run(world, &nowhere, op)).to_json(&Commands),
+            unknown_project("name:none").to_json(&Commands)
+        );
     }
     assert_eq!(
-        refusal(world.kernel.ask(&there, &query::show::Show { id: task.clone() })).to_json(),
-        unknown_project("name:p").to_json()
+        refusal(world.kernel.ask(&there, &query::show::Show { id: task.clone() })).to_json(&Commands),
+        unknown_project("name:p").to_json(&Commands)
     );
     assert_eq!(
-        refusal(world.kernel.ask(&nowhere, &query::show::Show { id: task.clone() })).to_json(),
-        unknown_project("name:none").to_json()
+        refusal(world.kernel.ask(&nowhere, &query::show::Show { id: task.clone() })).to_json(&Commands),
+        unknown_project("name:none").to_json(&Commands)
     );
     assert_eq!(code_of(world.kernel.ask(&there, &log::Log { limit: 5, ..Default::default() })), "unknown_project");
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "nothing is made, nobody is registered");
@@ -344,8 +351,8 @@ fn others_projects(world: &World) {
                     .kernel
                     .ask(&own, &query::project_called::ProjectCalled { name: name.into(), also_forgotten: true })
             )
-            .to_json(),
-            unknown_project(name).to_json()
+            .to_json(&Commands),
+            unknown_project(name).to_json(&Commands)
         );
     }
 }
@@ -379,7 +386,7 @@ fn secrets(world: &World) {
     let request =
         token_add::TokenAdd { principal: ANN.into(), hash: token_secret.expose().into(), ..Default::default() };
     let error = refusal(world.in_store(ANN, Op::new(request)));
-    assert!(!format!("{}{error:?}", error.to_json()).contains(token_secret.expose()));
+    assert!(!format!("{}{error:?}", error.to_json(&Commands)).contains(token_secret.expose()));
 }
 
 fn restored(world: &World) {

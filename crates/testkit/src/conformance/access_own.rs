@@ -33,7 +33,7 @@ fn ownership(world: &World) {
     let before = dump(&world.kernel);
     let filter = memories::Memories { limit: 5, ..Default::default() };
     let denied = |error: tenure_core::Error| {
-        assert_eq!((error.kind().as_str(), error.code()), ("denied", "not_yours"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "not_yours"));
     };
     denied(refusal(run(world, &call(world, "claude-1", &bob), adding())));
     denied(refusal(world.kernel.ask(&call(world, "claude-1", &bob), &query::mail::Mail { limit: None })));
@@ -180,7 +180,7 @@ fn stealing(world: &World) {
     assert_eq!(code_of(run(world, &call(world, "claude-1", &worker), lock(true))), "not_gone");
     assert_eq!(code_of(run(world, &call(world, "claude-1", &operator), lock(true))), "not_gone");
     let error = refusal(run(world, &call(world, ANN, &worker), lock(true)));
-    assert_eq!((error.code(), error.get("needed").unwrap()), ("role_too_low", &Value::from("operator")));
+    assert_eq!((error.code().as_str(), error.get("needed").unwrap()), ("role_too_low", &Value::from("operator")));
     run(world, &call(world, ANN, &operator), lock(true)).unwrap();
     let event = world.events().into_iter().rfind(|event| event.kind == "lock.taken").unwrap();
     assert_eq!((event.actor.as_str(), &event.data["overrode"]), (ANN, &Value::from("b")));

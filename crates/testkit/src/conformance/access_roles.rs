@@ -119,7 +119,7 @@ fn ops(_: &World) {
                 let actor = Actor { principal: Some(grants), ..Actor::named("person:ann") };
                 let place = project::Name { key: key.into(), label: "p".into() };
                 let call = Call { project: place, actor, ..world.call("person:ann") };
-                let code = world.kernel.run(&call, &op).err().map(|error| error.code());
+                let code = world.kernel.run(&call, &op).err().map(|error| error.code().as_str());
                 let expected = match (role, needed) {
                     (None, _) => Some("unknown_project"),
                     (Some(_), None) => Some("not_offered"),
@@ -149,7 +149,7 @@ fn ops(_: &World) {
 /// Every query that can be sent has a role; those that say who a caller is are for doors alone.
 fn queries(_: &World) {
     for name in ["who_is", "who_is_session", "no_such"] {
-        assert_eq!(find(name).err().map(|error| error.code()), Some("unknown_query"));
+        assert_eq!(find(name).err().map(|error| error.code().as_str()), Some("unknown_query"));
     }
     let needed = |name: &str, key: &str| find(name).unwrap().access.needed(key);
     assert_eq!((needed("list", "name:p"), needed("list", WHOLE_STORE)), (Some(Role::Viewer), None));
@@ -217,8 +217,9 @@ fn asked(world: &World) {
                     (Some(role), Some(needed)) if role < needed => Some("role_too_low"),
                     _ => None,
                 };
-                let asked = query.ask(&world.kernel, &call).err().map(|error| error.code());
-                let sent = entry.run(&world.kernel, &call, &query.to_json().unwrap()).err().map(|error| error.code());
+                let asked = query.ask(&world.kernel, &call).err().map(|error| error.code().as_str());
+                let sent =
+                    entry.run(&world.kernel, &call, &query.to_json().unwrap()).err().map(|error| error.code().as_str());
                 assert_eq!(asked, sent, "{} in {key} as {role:?}", entry.name);
                 let turned_away = asked.filter(|code| TURNED_AWAY.contains(code));
                 assert_eq!(turned_away, expected, "{} in {key} as {role:?}: {asked:?}", entry.name);

@@ -93,7 +93,10 @@ fn others(world: &World) {
         }
         assert_eq!(whose(world, &bob, session), Whose::Agent(format!("claude-{session}")));
         let wrong = refusal(run(world, &hook(world, "bob-bot", &bob), starting(session, false)));
-        assert_eq!((wrong.code(), wrong.about()), ("other_session", Some(format!("claude-{session}").as_str())));
+        assert_eq!(
+            (wrong.code().as_str(), wrong.about()),
+            ("other_session", Some(format!("claude-{session}").as_str()))
+        );
     }
     // The name of the other stands in the list of agents, so he is another by number.
     let found = look(world, &bob, "s", Depth::Who);
@@ -229,7 +232,7 @@ fn names(world: &World) {
     member(world, "roamer", "*", Some(Role::Viewer));
     // One that was here as itself, and has no role any more.
     run(world, &call(world, "mason", &worker("mason")), adding()).unwrap();
-    let outcome = |result: Result<Value>| result.map(drop).map_err(|error| error.code().to_owned());
+    let outcome = |result: Result<Value>| result.map(drop).map_err(|error| error.code().as_str().to_owned());
     for (name, may) in
         [("elsewhere", true), ("unheard-of", true), ("runner", false), ("roamer", false), ("mason", false)]
     {

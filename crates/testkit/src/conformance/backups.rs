@@ -60,7 +60,7 @@ fn has_every_row(world: &World) {
     bytes[68..72].copy_from_slice(b"TENU");
     let store = world.dir.path().join("store.db");
     std::fs::write(&store, bytes).unwrap();
-    let copy = Kernel::new(Location::File(store), world.options.clone()).unwrap();
+    let copy = Kernel::new(Location::File(store), world.options.clone(), tenure_client::phrasing::of).unwrap();
     assert_eq!(differing(&before, &dump(&copy)), [""; 0]);
     // A file that is there stays.
     let call = world.call("b");

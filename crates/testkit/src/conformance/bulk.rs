@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::task::State;
 use tenure_kernel::Op;
 use tenure_kernel::op::add_many::{self, AddMany, Item};
@@ -99,7 +100,7 @@ fn one_bad_item(world: &World) {
             let line = if code == "duplicate_key" { at.max(10) + 1 } else { at + 1 };
             assert_eq!(error.get("line"), Some(&json!(line)), "{code}");
             assert!(error.message().starts_with(&format!("line {line}: ")), "{}", error.message());
-            assert!(error.advice().unwrap().contains("Nothing was added"));
+            assert!(error.advice().unwrap().say(&Commands).contains("Nothing was added"));
         }
     }
     assert_eq!(world.in_state(State::Ready), [exists.as_str()]);
@@ -125,11 +126,11 @@ fn too_many(world: &World) {
     let items = || (0..=add_many::AT_MOST).map(|_| item("one of many")).collect();
     let trips = world.kernel.store().round_trips();
     let error = refusal(world.run("p", batch(items())));
-    assert_eq!((error.kind().as_str(), error.code()), ("usage", "too_many_items"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "too_many_items"));
     let (given, limit) = (add_many::AT_MOST + 1, add_many::AT_MOST);
     assert_eq!(error.message(), format!("{given} tasks given, at most {limit} fit into one call"));
     assert_eq!((error.get("given"), error.get("limit")), (Some(&json!(given)), Some(&json!(limit))));
-    assert!(error.advice().unwrap().contains("Split the input"), "{error:?}");
+    assert!(error.advice().unwrap().say(&Commands).contains("Split the input"), "{error:?}");
     let lines = "{\"title\":\"one of many\"}\n".repeat(given);
     assert_eq!(AddMany::parse(lines.as_bytes()).unwrap_err().message(), error.message());
     assert_eq!(world.kernel.store().round_trips(), trips);
@@ -201,7 +202,7 @@ fn cycles(world: &World) {
         ),
     ] {
         let error = refusal(world.unchanged(&exists, || world.run("p", batch(items))));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&cycle));
     }
     let ring: Vec<Item> = (0..5_000).map(|n| keyed(&format!("k{n}"), &[&format!("k{}", (n + 1) % 5_000)])).collect();

@@ -213,7 +213,7 @@ fn database_time(world: &World) {
     let host = |wrong: Span| {
         let clock = Arc::new(TestClock::at(begun + wrong));
         let options = tenure_store::Options { clock, own_clock: false, ..world.options.clone() };
-        tenure_kernel::Kernel::new(world.location.clone(), options).unwrap()
+        tenure_kernel::Kernel::new(world.location.clone(), options, tenure_client::phrasing::of).unwrap()
     };
     let (ahead, behind) = (host(Span::hours(5)), host(back(Span::hours(5))));
     let add = tenure_kernel::Op::new(tenure_kernel::op::add::Add::titled("first"));

@@ -30,7 +30,11 @@ fn cursor(text: &str) -> Since {
 /// The refusal names the oldest cursor that can be read from, and that one works.
 fn stale(world: &World, since: &Since) {
     let error = refusal(read(world, Some(since.clone()), 10));
-    assert_eq!((error.kind(), error.code(), error.retryable()), (Kind::Stale, "stale_cursor", false), "{since:?}");
+    assert_eq!(
+        (error.kind(), error.code().as_str(), error.retryable()),
+        (Kind::Stale, "stale_cursor", false),
+        "{since:?}"
+    );
     assert!(error.advice().is_some());
     let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap();
     let page = read(world, Some(cursor(oldest)), 1_000).unwrap();

@@ -146,7 +146,7 @@ fn cancelled_dependency(world: &World) {
     assert_eq!((status.stuck, status.waiting, status.ready), (1, 1, 0));
     assert_eq!(status.stuck_by[0].by, format!("{first} cancelled"));
     let error = refusal(world.unchanged(&second, || world.claim("a", &second)));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "not_ready"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "not_ready"));
     assert_eq!(error.get("unmet"), Some(&json!([first])));
     world.sound();
     // Opened again it can be waited for again, and done it satisfies.
@@ -184,7 +184,7 @@ fn replaced(world: &World) {
     world.cancel("p", &c).unwrap();
     for agent in ["p", "claude-1"] {
         let error = refusal(world.unchanged(&task, || world.edit_after(agent, &task, &[])));
-        assert_eq!((error.kind().as_str(), error.code()), ("denied", "people_only"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("denied", "people_only"));
     }
     assert_eq!(kind_of(world.unchanged(&task, || world.edit_after("person:ann", &task, &["t-none0"]))), "not_found");
     for (after, expected) in [
@@ -228,7 +228,7 @@ fn cycle_by_edit(world: &World) {
     ] {
         let after: Vec<&str> = after.into_iter().map(String::as_str).collect();
         let error = refusal(world.unchanged(task, || world.edit_after("person:ann", task, &after)));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "cycle"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "cycle"));
         assert_eq!(error.get("cycle"), Some(&json!(way)));
         assert!(error.message().contains(&format!("{task} after {}", way[0])), "{}", error.message());
     }

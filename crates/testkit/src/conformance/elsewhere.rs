@@ -153,7 +153,7 @@ fn lost_is_stale(world: &World) {
     }
     let taken = world.reserve("b", &["x"]).unwrap();
     let error = refusal(world.release_paths("a", &["x"]));
-    assert_eq!((error.kind().as_str(), error.code()), ("stale", "lapsed"), "{}", error.message());
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "lapsed"), "{}", error.message());
     assert!(error.message().contains("b has had x since"), "{}", error.message());
     assert_eq!(error.get("now_held_by").unwrap()["hold"], taken["holds"][0]["id"]);
     assert_eq!(code_of(world.release_paths("d", &["x"])), "path_held", "who never had it");
@@ -185,7 +185,7 @@ fn lost_lock(world: &World) {
     }
     world.lock("b", "deploy").unwrap();
     let error = refusal(world.unlock("a", "deploy", None));
-    assert_eq!((error.kind().as_str(), error.code()), ("stale", "lapsed"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("stale", "lapsed"));
     assert_eq!(error.get("now_held_by").unwrap()["holder"], "b");
     assert_eq!(code_of(world.unlock("c", "deploy", None)), "lock_held");
     world.sound();

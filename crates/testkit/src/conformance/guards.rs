@@ -141,7 +141,7 @@ fn all_or_none(world: &World) {
     edit(world, "a", &["./one", "./dir/two"]).unwrap();
     let before = rows(world);
     let refused = refusal(edit(world, "b", &["./three", "./dir/two", "./four"]));
-    assert_eq!((refused.code(), rows(world)), ("path_held", before));
+    assert_eq!((refused.code().as_str(), rows(world)), ("path_held", before));
     assert_eq!(refused.get("uses_tools"), Some(&json!(false)));
     let mcp = Actor { door: tenure_kernel::Door::Mcp, ..from(world, "main", "b").actor };
     world.run_call(&Call { actor: mcp, ..from(world, "main", "b") }, &Op::new(inbox::Inbox::default())).unwrap();

@@ -305,7 +305,7 @@ fn release(world: &World) {
     assert_eq!(code_of(world.unchanged(&task, || world.release("b", &task))), "not_held");
     world.claim("a", &task).unwrap();
     let error = refusal(world.unchanged(&task, || world.release("b", &task)));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "task_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "task_held"));
     let released = world.release("a", &task).unwrap();
     assert_eq!((&released["status"], &released["state"]), (&"open".into(), &"ready".into()));
     assert!(released["holder"].is_null() && released["lapsed_from"].is_null());

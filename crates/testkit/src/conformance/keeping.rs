@@ -64,7 +64,7 @@ fn old_events(world: &World) {
     assert_eq!(page.total, Some(i64::try_from(page.items.len()).unwrap()));
     for since in [Since::Cursor(cursor), Since::Number(3)] {
         let error = refusal(world.kernel.ask(&call, &Log { since: Some(since), ..all() }));
-        assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_cursor"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Stale, "stale_cursor"));
         assert_eq!(error.get("oldest").unwrap(), &json!(oldest - 1));
         let again = Since::Cursor(error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned());
         let rest = world.kernel.ask(&call, &Log { since: Some(again), ..all() }).unwrap();
@@ -315,7 +315,7 @@ fn in_use(world: &World) {
     world.claim("a", &task).unwrap();
     let forget = |force| Op::new(forget::Forget { key: "name:p".into(), force });
     let error = refusal(world.run("person:ann", forget(false)));
-    assert_eq!((error.kind(), error.code()), (Kind::Conflict, "project_in_use"));
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "project_in_use"));
     assert_eq!(world.show(&task)["status"], "started");
     world.run("person:ann", forget(true)).unwrap();
     assert_eq!(code_of(world.done("a", &task)), "not_found");
@@ -340,6 +340,9 @@ fn listed(world: &World) {
     assert_eq!(called("p").unwrap().key, "name:p");
     assert_eq!(called("name:r").unwrap().key, "name:r");
     let error = refusal(called("q"));
-    assert_eq!((error.code(), error.get("candidates").unwrap()), ("ambiguous_project", &json!(["name:q", "name:r"])));
+    assert_eq!(
+        (error.code().as_str(), error.get("candidates").unwrap()),
+        ("ambiguous_project", &json!(["name:q", "name:r"]))
+    );
     assert_eq!(code_of(called("nothing")), "unknown_project");
 }

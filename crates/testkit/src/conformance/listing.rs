@@ -171,7 +171,7 @@ fn prefixes(world: &World) {
                     continue;
                 }
                 let error = refusal(found);
-                assert_eq!((error.kind().as_str(), error.code()), ("usage", "ambiguous_id"));
+                assert_eq!((error.kind().as_str(), error.code().as_str()), ("usage", "ambiguous_id"));
                 let mut sorted = same.clone();
                 sorted.sort();
                 sorted.truncate(10);

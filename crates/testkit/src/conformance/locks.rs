@@ -1,6 +1,7 @@
 //! Named locks: who has one, for how long, and what opens it again.
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::session::Start;
 use tenure_core::{Result, Span};
@@ -85,14 +86,14 @@ fn reentrant(world: &World) {
     );
     world.advance(Span::seconds(100));
     let error = refusal(world.lock("b", "deploy"));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "lock_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "lock_held"));
     let blocker = &error.get("blockers").unwrap()[0];
     assert_eq!((&blocker["id"], &blocker["holder"], &blocker["age_s"]), (&hold["id"], &json!("a"), &json!(100)));
     assert_eq!((&blocker["pattern"], &blocker["state"]), (&json!(null), &json!("held")));
-    assert!(error.blocker().is_some() && !error.attempts().is_empty() && error.override_by_person().is_some());
+    assert!(error.blocker().is_some() && !error.attempts(&Commands).is_empty() && error.override_by_person().is_some());
     // In its own name, without the fence.
     let error = refusal(world.lock("a", "deploy"));
-    assert_eq!((error.code(), error.advice().is_some()), ("lock_held", true));
+    assert_eq!((error.code().as_str(), error.advice().is_some()), ("lock_held", true));
     assert_eq!(error.get("blockers").unwrap()[0]["holder"], "a");
     let events = world.last_event();
     let again = world.lock_with("a", "deploy", |request| request.fence = Some(fence(&hold))).unwrap();

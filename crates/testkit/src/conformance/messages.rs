@@ -1,6 +1,7 @@
 //! Messages: to whom they go, how they end, and what those who wrote them are told.
 
 use serde_json::json;
+use tenure_client::phrasing::Commands;
 use tenure_core::message::TEXT_MAX;
 use tenure_core::{Result, Span};
 use tenure_kernel::Op;
@@ -246,8 +247,11 @@ fn recipients(world: &World) {
     let task = meet(world, &["codex-1", "codex-2", "b"]);
     let before = dump(&world.kernel);
     let unknown = refusal(post(world, "b", to(&["codex-1", "codex2"], "x")));
-    assert_eq!((unknown.code(), &unknown.to_json()["details"]["entity"]), ("unknown_agent", &json!("codex2")));
-    assert!(unknown.advice().unwrap().contains("codex-2"), "{unknown:?}");
+    assert_eq!(
+        (unknown.code().as_str(), &unknown.to_json(&Commands)["details"]["entity"]),
+        ("unknown_agent", &json!("codex2"))
+    );
+    assert!(unknown.advice().unwrap().say(&Commands).contains("codex-2"), "{unknown:?}");
     let many: Vec<String> = (0..21).map(|n| format!("a-{n}")).collect();
     for (request, code) in [
         (to(&["b"], "x"), "to_yourself"),

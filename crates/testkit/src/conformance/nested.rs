@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::pattern::{Case as FileCase, Pattern};
 use tenure_core::{Result, Span};
 use tenure_kernel::op::{claim, guard, reserve, transfer};
@@ -55,7 +56,7 @@ pub(super) fn request(paths: &[&str]) -> reserve::Reserve {
 
 /// What a refusal says of itself.
 pub(super) fn details(answer: Result<Value>) -> Value {
-    refusal(answer).to_json()["details"].clone()
+    refusal(answer).to_json(&Commands)["details"].clone()
 }
 
 pub(super) fn take_on(

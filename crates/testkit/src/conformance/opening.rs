@@ -60,7 +60,7 @@ fn opening_writes_nothing(world: &World) {
                 dir.map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>()
             };
             let before = (bytes(path), meta(), names());
-            open_all_ways(&Kernel::new(location.clone(), options).unwrap());
+            open_all_ways(&Kernel::new(location.clone(), options, tenure_client::phrasing::of).unwrap());
             assert_eq!((bytes(path), meta(), names()), before);
         }
     }
@@ -125,7 +125,10 @@ fn newer_schema(world: &World) {
         // In the project that is there, and in one that would be made.
         for call in [world.call("a"), Call { project: elsewhere.clone(), ..world.call("a") }] {
             let error = refusal(kernel.run(&call, &add));
-            assert_eq!((error.kind().as_str(), error.code(), error.retryable()), ("storage", "newer_schema", false));
+            assert_eq!(
+                (error.kind().as_str(), error.code().as_str(), error.retryable()),
+                ("storage", "newer_schema", false)
+            );
             assert_eq!((error.get("found").unwrap(), error.get("known").unwrap()), (&newer.into(), &VERSION.into()));
             assert!(error.advice().is_some());
         }
@@ -158,8 +161,14 @@ fn older_store(world: &World) {
             Ok(Verdict::Commit(()))
         })
     };
-    let pinned =
-        || Kernel::new(world.location.clone(), Options { may_create: false, ..world.options.clone() }).unwrap();
+    let pinned = || {
+        Kernel::new(
+            world.location.clone(),
+            Options { may_create: false, ..world.options.clone() },
+            tenure_client::phrasing::of,
+        )
+        .unwrap()
+    };
     let call = world.call("a");
     age().unwrap();
     assert_eq!(pinned().ask(&call, &log::Log { limit: 1, ..log::Log::default() }).unwrap().total, Some(3));

@@ -1,6 +1,7 @@
 //! Holds on paths: who may have which files, and for how long.
 
 use serde_json::{Value, json};
+use tenure_client::phrasing::Commands;
 use tenure_core::event::kind;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::op::{release, reserve};
@@ -141,9 +142,9 @@ fn one_holder(world: &World) {
 
 /// What, who, at most three commands that help now, and how a person overrides it.
 fn four_parts(error: &Error) {
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "path_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     assert!(error.message().contains("held by a") && error.blocker().unwrap().contains("for “the index”"), "{error:?}");
-    assert!((1..=3).contains(&error.attempts().len()) && error.override_by_person().is_some(), "{error:?}");
+    assert!((1..=3).contains(&error.attempts(&Commands).len()) && error.override_by_person().is_some(), "{error:?}");
 }
 
 fn modes(world: &World) {
@@ -225,7 +226,7 @@ fn check_agrees(world: &World) {
 
 fn before_the_store(world: &World) {
     let nowhere = Location::File(world.dir.path().join("no/such/directory/tenure.db"));
-    let kernel = Kernel::new(nowhere, world.options.clone()).unwrap();
+    let kernel = Kernel::new(nowhere, world.options.clone(), tenure_client::phrasing::of).unwrap();
     let call = world.from("main", "a");
     let too_many: Vec<String> = (0..257).map(|n| format!("p{n}")).collect();
     for (paths, code) in [

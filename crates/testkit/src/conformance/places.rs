@@ -68,7 +68,10 @@ fn a_copy(world: &World) {
         refusal(world.kernel.ask(&from(world, copy.clone()), &query::status::Status {})),
         refusal(world.kernel.ask(&from(world, copy), &query::log::Log { limit: 1, ..Default::default() })),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "place_differs", Stage::Resolve));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.stage()),
+            ("conflict", "place_differs", Stage::Resolve)
+        );
         let places = error.get("places").unwrap();
         assert_eq!(*places, json!([{ "path": "/repo/.git", "device": 1, "inode": 100 }]));
     }
@@ -178,7 +181,10 @@ fn pinned(world: &World) {
         refusal(world.kernel.ask(&pin("s-other"), &query::status::Status {})),
         refusal(world.kernel.ask(&pin("s-other"), &query::task_id::TaskId { typed: "t".into() })),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", "other_store", Stage::Resolve));
+        assert_eq!(
+            (error.kind().as_str(), error.code().as_str(), error.stage()),
+            ("conflict", "other_store", Stage::Resolve)
+        );
         assert_eq!((error.get("pinned").unwrap(), error.get("found").unwrap()), (&json!("s-other"), &json!(own)));
     }
     assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0]);
@@ -206,7 +212,7 @@ fn nothing_for(world: &World, call: &Call, code: &str) {
         refusal(world.kernel.run(call, &Op::new(add::Add::titled("x")))),
         refusal(world.kernel.ask(call, &query::status::Status {})),
     ] {
-        assert_eq!((error.kind().as_str(), error.code(), error.stage()), ("conflict", code, Stage::Resolve));
+        assert_eq!((error.kind().as_str(), error.code().as_str(), error.stage()), ("conflict", code, Stage::Resolve));
         assert!(error.advice().is_some());
     }
     assert!(differing(&before, &dump(&world.kernel)).is_empty());

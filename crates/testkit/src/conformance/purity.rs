@@ -142,7 +142,7 @@ fn files_stay(world: &World) {
     let modified = || std::fs::metadata(path).unwrap().modified().unwrap();
     let (before, at) = (bytes(path), modified());
     assert!(before.0.len() > 4_096 && before.1.is_empty());
-    let open = || Kernel::new(location.clone(), options.clone()).unwrap();
+    let open = || Kernel::new(location.clone(), options.clone(), tenure_client::phrasing::of).unwrap();
     // Half of them over connections that stay open, half by kernels that come and go.
     ask_many(world, &open(), 5_000);
     for _ in 0..60 {
@@ -234,7 +234,7 @@ fn cannot_write(world: &World) {
     if world.engine != Engine::Memory {
         let write = Sql::same("UPDATE task SET title = 'changed by a query'");
         let error = world.kernel.store().read("name:p", |tx, _| tx.execute(write, &[])).unwrap_err();
-        assert_eq!((error.code(), error.stage()), ("not_writable", Stage::Write));
+        assert_eq!((error.code().as_str(), error.stage()), ("not_writable", Stage::Write));
     }
     assert_eq!(dump(&world.kernel), before);
 }

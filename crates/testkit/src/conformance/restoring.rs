@@ -117,7 +117,11 @@ fn no_old_holder_passes(world: &World) {
         for given in [None, Some(shown)] {
             for op in &acts(task, given)[1..] {
                 let error = refusal(world.run(agent, op.clone()));
-                assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_fence"), "{agent} {op:?}: {error}");
+                assert_eq!(
+                    (error.kind(), error.code().as_str()),
+                    (Kind::Stale, "stale_fence"),
+                    "{agent} {op:?}: {error}"
+                );
             }
             // Without a task the focus is meant, and nobody has one.
             assert_eq!(code_of(world.run(agent, acts(task, given)[0].clone())), "no_focus");
@@ -187,7 +191,7 @@ fn senseless_rows(world: &World) {
         raw::tamper(&path, sql);
         let before = dump(&world.kernel);
         let error = refusal(restore(world, &world.kernel, "person:ann", &path, Some(&format!("s{n}.db"))));
-        assert_eq!((error.kind(), error.code()), (Kind::Storage, "bad_backup"), "{sql}: {error:?}");
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Storage, "bad_backup"), "{sql}: {error:?}");
         assert_eq!(differing(&before, &dump(&world.kernel)), [""; 0], "{sql}");
     }
     // What doctor asks finds the same in a store.
@@ -361,7 +365,7 @@ fn cursors_are_stale(world: &World) {
     assert_ne!(identity.incarnation, before.incarnation);
     for old in [forward.cursor.unwrap(), forward.next.unwrap(), back] {
         let error = refusal(read(Some(Since::Cursor(old))));
-        assert_eq!((error.kind(), error.code()), (Kind::Stale, "stale_cursor"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Stale, "stale_cursor"));
         let oldest = error.get("oldest_cursor").unwrap().as_str().unwrap().to_owned();
         assert_eq!(read(Some(Since::Cursor(oldest))).unwrap().items[0].number, 1);
     }
@@ -400,7 +404,7 @@ fn refusals_change_nothing(world: &World) {
         error
     };
     let error = refused("person:ann", &path, None);
-    assert_eq!((error.kind(), error.code()), (Kind::Conflict, "store_not_empty"));
+    assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "store_not_empty"));
     assert_eq!(refused("a", &path, Some("s.db")).code(), "people_only");
     // A safety backup that cannot be written leaves everything as it is.
     std::fs::write(world.dir.path().join("taken"), "x").unwrap();
@@ -411,7 +415,7 @@ fn refusals_change_nothing(world: &World) {
     let (foreign, _) = take(&other, "foreign.db");
     for safety in [None, Some("s2.db")] {
         let error = refused("person:ann", &foreign, safety);
-        assert_eq!((error.kind(), error.code()), (Kind::Conflict, "restore_other_store"));
+        assert_eq!((error.kind(), error.code().as_str()), (Kind::Conflict, "restore_other_store"));
     }
     // A store in which nothing has happened takes any.
     let empty = World::with(Engine::File, |options| options.entropy = Arc::new(Seeded::new(9)));

@@ -110,7 +110,7 @@ fn repeated(world: &World) {
         let at = world.show(&task)["finished_at"].clone();
         world.advance(Span::minutes(1));
         let error = refusal(world.unchanged(&task, || world.run("b", op(verb, &task, false))));
-        assert_eq!((error.kind().as_str(), error.code()), ("conflict", "illegal_transition"));
+        assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "illegal_transition"));
         assert_eq!(error.get("finished_by"), Some(&json!("a")));
         assert_eq!(error.get("finished_at"), Some(&at));
         assert!(error.blocker().unwrap().contains(" by a at "), "{:?}", error.blocker());

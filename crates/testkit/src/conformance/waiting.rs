@@ -79,7 +79,7 @@ fn no_barging(world: &World) {
     world.advance(Span::seconds(10));
     let events = world.last_event();
     let error = refusal(world.reserve("new", &["src/b"]));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "path_held"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "path_held"));
     let blocker = &error.get("blockers").unwrap()[0];
     assert_eq!(
         (&blocker["id"], &blocker["state"], &blocker["holder"], &blocker["place"], &blocker["pattern"]),
@@ -261,7 +261,7 @@ fn circles(world: &World) {
     world.waits("a", &["g"], 1);
     let before = world.last_event();
     let error = refusal(world.wait("b", &["f"]));
-    assert_eq!((error.kind().as_str(), error.code()), ("conflict", "waits_in_circle"));
+    assert_eq!((error.kind().as_str(), error.code().as_str()), ("conflict", "waits_in_circle"));
     assert_eq!(error.get("circle"), Some(&json!(["b", "a", "b"])));
     assert!(error.message().contains("a, who waits for b"), "{error}");
     world.waits("b", &["h"], 1);

@@ -73,7 +73,7 @@ pub(super) fn check(store: &str, heard: &Heard) -> Findings {
 
 impl Checker {
     fn new(store: &str, heard: &Heard) -> Checker {
-        let kernel = Kernel::new(location(store), Options::default()).unwrap();
+        let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
         let mut findings = Findings::default();
         let sent = fates(&heard.lines, &mut findings.violations);
         let damage = kernel.store().integrity().unwrap();
@@ -183,7 +183,7 @@ impl Checker {
         let options = Options { clock, own_clock: true, ..Options::default() };
         let held = list::List { states: vec![State::Held], ..list::List::default() };
         let held = self.kernel.ask(&call("person:ann", "held", false), &held).unwrap();
-        let later = Kernel::new(location(store), options).unwrap();
+        let later = Kernel::new(location(store), options, tenure_client::phrasing::of).unwrap();
         // One that waits for another again, which was opened anew under its holder, is nobody's to take.
         for task in held.items.into_iter().filter(|task| task.unmet.is_empty()) {
             let old = task.holder.as_ref().map_or(0, |holder| holder.fence);

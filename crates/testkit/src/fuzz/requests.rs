@@ -117,7 +117,7 @@ fn run(engine: Engine, agent: &str, op: &dyn Fn(&Scene) -> Option<Op>) -> Option
             }
             Err(error) => {
                 scene.refused(&error, events);
-                (false, Some(Err(error.code())))
+                (false, Some(Err(error.code().as_str())))
             }
         }
     })

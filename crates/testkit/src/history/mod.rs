@@ -87,7 +87,7 @@ struct Found {
 
 /// Makes projects, lets processes loose on them, and judges what they wrote down.
 fn run(store: &str, time: Duration, seed: u64, restarts: Option<(&pg::Own, Duration)>) -> Found {
-    let kernel = Kernel::new(location(store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(store), Options::default(), tenure_client::phrasing::of).unwrap();
     let projects: Vec<Vec<String>> = (0..PROJECTS).map(|project| prepare(&kernel, project)).collect();
     let until = monotonic() + Nanos::try_from(time.as_nanos()).unwrap();
     let mut found = Found::default();

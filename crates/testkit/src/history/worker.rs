@@ -5,6 +5,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tenure_client::phrasing::Commands;
 use tenure_core::{Error, Kind};
 use tenure_kernel::op::{block, claim, done, edit, note, release, remember, reopen, transfer, unblock};
 use tenure_kernel::query;
@@ -66,7 +67,7 @@ pub(super) fn play() -> i32 {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).unwrap();
     let orders: Orders = serde_json::from_str(&line).unwrap();
-    let kernel = Kernel::new(location(&orders.store), Options::default()).unwrap();
+    let kernel = Kernel::new(location(&orders.store), Options::default(), tenure_client::phrasing::of).unwrap();
     let mut process = Process {
         kernel,
         chance: Chance(orders.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (orders.process as u64 + 1)),
@@ -207,7 +208,7 @@ impl Process {
                         break if lost { Got::Unknown } else { Got::Undone };
                     }
                 }
-                Err(error) => break Got::Odd(error.to_json().to_string()),
+                Err(error) => break Got::Odd(error.to_json(&Commands).to_string()),
             }
         };
         let record =

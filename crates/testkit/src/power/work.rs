@@ -248,5 +248,5 @@ pub(super) fn stock(path: std::path::PathBuf, now: Time) -> Kernel {
         turnstile: false,
         ..Options::default()
     };
-    Kernel::new(Location::File(path), options).unwrap()
+    Kernel::new(Location::File(path), options, tenure_client::phrasing::of).unwrap()
 }

@@ -4,6 +4,7 @@ mod files;
 
 use serde::Serialize;
 use tenure_client::Remote;
+use tenure_client::phrasing::Commands;
 use tenure_client::wire::VERSION;
 use tenure_core::{Error, Result, Span};
 use tenure_kernel::query::fired::Fired;
@@ -80,7 +81,8 @@ fn remark(name: &'static str, text: impl Into<String>, step: Option<&str>) -> Ch
 }
 
 fn fault(name: &'static str, error: &Error) -> Check {
-    let step = error.advice().map(str::to_owned).or_else(|| error.attempts().first().cloned());
+    let advice = error.advice().map(|advice| advice.say(&Commands));
+    let step = advice.or_else(|| error.attempts(&Commands).into_iter().next());
     Check { name, result: Finding::Fault, text: error.message().to_owned(), step }
 }
 
@@ -231,7 +233,10 @@ fn schema(version: Result<i64>) -> Check {
 fn hooks(context: &Context<'_>) -> Vec<Check> {
     let Summary { hooks: tools, diagnoses } = match super::setup::summary(context) {
         Ok(found) => found,
-        Err(error) => return vec![remark("hooks", error.message(), error.advice())],
+        Err(error) => {
+            let advice = error.advice().map(|advice| advice.say(&Commands));
+            return vec![remark("hooks", error.message(), advice.as_deref())];
+        }
     };
     let fired = context.ask(&Fired {}).unwrap_or_default();
     let last = fired.iter().min_by_key(|fired| fired.ago_s);

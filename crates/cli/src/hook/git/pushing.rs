@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Read;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::query::may_push::MayPush;
 
 use super::{Manner, Outcome, ask, manner, words};
@@ -18,7 +18,7 @@ const REFS_MAX: usize = 200;
 pub(super) fn act(context: &Context<'_>, arguments: &[OsString]) -> Result<Outcome> {
     let mut text = String::new();
     std::io::stdin().lock().take(INPUT_MAX).read_to_string(&mut text).map_err(|error| {
-        Error::new(Kind::Storage, "input_unreadable", Stage::Arguments, "standard input cannot be read").cause(error)
+        Error::new(Code::InputUnreadable, "standard input cannot be read").at(Stage::Arguments).cause(error)
     })?;
     let (tips, known) = refs(&text);
     if tips.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rmcp::model::Extensions;
 use tenure_client::Client;
 use tenure_core::session::agent_name;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::op::resume;
 use tenure_kernel::query::peek::Peek;
@@ -85,7 +85,7 @@ impl Desk for HttpDesk {
 
     fn run_on_paths(&self, who: &Who, request_id: Option<&str>, typed: &[String], op: &OnPaths<'_>) -> Result<String> {
         if self.visitor()?.call.checkout.is_none() {
-            return Err(Error::usage("no_checkout", "paths belong to a working tree, and the session names none")
+            return Err(Error::usage(Code::NoCheckout, "paths belong to a working tree, and the session names none")
                 .hint(
                     "Connect with the header `Tenure-Checkout: HOST:PATH`, or use `tenure mcp` in the working tree.",
                 ));
@@ -106,7 +106,7 @@ impl Desk for HttpDesk {
     }
 
     fn artifact(&self, _path: &str) -> Result<Artifact> {
-        Err(Error::usage("no_files", "the server does not see the files of your working tree")
+        Err(Error::usage(Code::NoFiles, "the server does not see the files of your working tree")
             .hint("Note artifacts with `tenure note --artifact`, or with `tenure mcp`, where the files are."))
     }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_core::message::Urgency;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::Op;
 use tenure_kernel::op::{inbox, send};
 use tenure_kernel::query::message_id::MessageId;
@@ -69,8 +69,9 @@ fn look(visit: &Visit<'_>, request: &Request) -> Result<Answer> {
 }
 
 fn dispatch(visit: &Visit<'_>, request: Request) -> Result<Answer> {
-    let text =
-        request.text.ok_or_else(|| Error::usage("bad_arguments", "`text` is missing: send needs it").entity("text"))?;
+    let text = request
+        .text
+        .ok_or_else(|| Error::usage(Code::BadArguments, "`text` is missing: send needs it").entity("text"))?;
     let about = request.about.map(|typed| visit.any_id(&typed)).transpose()?;
     let urgency = if request.urgent { Urgency::Urgent } else { Urgency::Normal };
     visit.run(&Op::new(send::Send { to: request.to, about, text, urgency, request: request.request }))

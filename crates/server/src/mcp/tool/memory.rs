@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tenure_core::memory::Kind;
-use tenure_core::{Error, Result};
+use tenure_core::{Code, Error, Result};
 use tenure_kernel::op::remember::{Item, Reach};
 use tenure_kernel::query::memories::Memories;
 use tenure_kernel::query::memory_id::MemoryId;
@@ -125,5 +125,5 @@ fn word(scope: Reach) -> &'static str {
 }
 
 fn missing(field: &'static str, action: &str) -> Error {
-    Error::usage("bad_arguments", format!("`{field}` is missing: {action} needs it")).entity(field)
+    Error::usage(Code::BadArguments, format!("`{field}` is missing: {action} needs it")).entity(field)
 }

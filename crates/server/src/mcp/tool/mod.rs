@@ -18,7 +18,7 @@ use rmcp::model::ToolAnnotations;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tenure_core::{Error, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 use tenure_kernel::op::note::Artifact;
 use tenure_kernel::query::any_id::AnyId;
 use tenure_kernel::query::task_id::TaskId;
@@ -183,7 +183,7 @@ fn value<T: Serialize>(answer: &T) -> Result<Value> {
 
 /// Reads arguments that fit the schema.
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T> {
-    serde_json::from_value(arguments).map_err(|error| Error::usage("bad_arguments", error.to_string()))
+    serde_json::from_value(arguments).map_err(|error| Error::usage(Code::BadArguments, error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,11 +1,20 @@
-//! The one error type and the one table that maps a kind of error to exit code, HTTP status and retry advice.
+//! The error type, the table of codes, and the table that maps a kind to exit code, HTTP status and retry advice.
 
-mod whole;
+mod code;
+pub mod detail;
+mod table;
+mod wire;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+pub use code::Code;
+pub use detail::Detail;
+pub use wire::Wire;
+
+use crate::action::{Action, Advice, Phrasing};
 
 /// What every fallible function of Tenure returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -110,61 +119,67 @@ pub enum Stage {
     Reply,
 }
 
+/// Most actions of an error: more would bury the one that helps.
+const MOST_ACTIONS: usize = 3;
+
 /// An error with everything a person or an agent needs to act on it.
 ///
-/// A refusal has four parts: what (`message`), who stands in the way (`who`), at most three commands that help now
-/// (`tries`) and how a person overrides it (`person`). `hint` is advice for errors that are not refusals.
+/// A refusal has four parts: what (`message`), who stands in the way (`who`), at most three actions that help now
+/// (`actions`) and how a person overrides it (`person`). `hint` is advice for errors that are not refusals. Actions are
+/// data: the door that reports the error has the words for them.
 #[derive(Debug)]
 pub struct Error(Box<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    code: &'static str,
+    code: Code,
     kind: Kind,
     stage: Stage,
     entity: Option<String>,
     message: String,
     who: Option<String>,
-    tries: Vec<String>,
-    person: Option<String>,
-    hint: Option<String>,
+    actions: Vec<Action>,
+    person: Option<Advice>,
+    hint: Option<Advice>,
     details: Map<String, Value>,
     retryable: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
-    /// A new error. `code` is a stable snake_case word that has a page in `docs/errors`.
-    pub fn new(kind: Kind, code: &'static str, stage: Stage, message: impl Into<String>) -> Error {
+    /// A new error: its kind is the one of the table, its stage [`Stage::Decide`].
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error(Box::new(Parts {
             code,
-            kind,
-            stage,
+            kind: code.kind(),
+            stage: Stage::Decide,
             entity: None,
             message: message.into(),
             who: None,
-            tries: Vec::new(),
+            actions: Vec::new(),
             person: None,
             hint: None,
             details: Map::new(),
-            retryable: kind.retryable(),
+            retryable: code.kind().retryable(),
             source: None,
         }))
     }
 
-    /// A usage error found while reading the request.
-    pub fn usage(code: &'static str, message: impl Into<String>) -> Error {
-        Error::new(Kind::Usage, code, Stage::Arguments, message)
+    /// An error found while reading the request.
+    pub fn usage(code: Code, message: impl Into<String>) -> Error {
+        Error::new(code, message).at(Stage::Arguments)
     }
 
-    /// A refusal decided on rows that were read under the lock.
-    pub fn refused(kind: Kind, code: &'static str, message: impl Into<String>) -> Error {
-        Error::new(kind, code, Stage::Decide, message)
+    /// Another kind than the one of the table: `no_socket` and `not_held` have two.
+    pub fn with_kind(mut self, kind: Kind) -> Error {
+        self.0.kind = kind;
+        self.0.retryable = kind.retryable();
+        self
     }
 
     /// A state that the code promises cannot be reached.
     pub fn bug(message: impl Into<String>) -> Error {
-        Error::new(Kind::Internal, "internal", Stage::Decide, message)
+        Error::new(Code::Internal, message)
             .hint("This is a defect in Tenure. Please report it with the command that led here.")
     }
 
@@ -180,33 +195,37 @@ impl Error {
         self
     }
 
-    /// One command that helps now; only the first three are kept.
-    pub fn attempt(mut self, command: impl Into<String>) -> Error {
-        if self.0.tries.len() < 3 {
-            self.0.tries.push(command.into());
+    /// One action that helps now; only the first three are kept.
+    pub fn attempt(mut self, action: Action) -> Error {
+        if self.0.actions.len() < MOST_ACTIONS {
+            self.0.actions.push(action);
         }
         self
     }
 
-    /// Says commands that help the way the door would type them.
+    /// Replaces each action that helps now, where a caller knows a better one.
     #[must_use]
-    pub fn attempts_as(mut self, say: impl Fn(&str) -> String) -> Error {
-        for command in &mut self.0.tries {
-            *command = say(command);
-        }
+    pub fn map_actions(mut self, better: impl FnMut(Action) -> Action) -> Error {
+        self.0.actions = self.0.actions.into_iter().map(better).collect();
         self
     }
 
     /// How a person overrides the refusal, in words, never as a complete destructive command.
-    pub fn person(mut self, how: impl Into<String>) -> Error {
+    pub fn person(mut self, how: impl Into<Advice>) -> Error {
         self.0.person = Some(how.into());
         self
     }
 
     /// Advice.
-    pub fn hint(mut self, hint: impl Into<String>) -> Error {
+    pub fn hint(mut self, hint: impl Into<Advice>) -> Error {
         self.0.hint = Some(hint.into());
         self
+    }
+
+    /// A detail that code reads back; see [`Error::read`].
+    pub fn with<D: Detail>(self, detail: &D) -> Error {
+        let value = serde_json::to_value(detail).unwrap_or_default();
+        self.detail(D::KEY, value)
     }
 
     /// One more machine-readable detail.
@@ -237,7 +256,7 @@ impl Error {
             entity: parts.entity.clone(),
             message: parts.message.clone(),
             who: parts.who.clone(),
-            tries: parts.tries.clone(),
+            actions: parts.actions.clone(),
             person: parts.person.clone(),
             hint: parts.hint.clone(),
             details: parts.details.clone(),
@@ -252,7 +271,7 @@ impl Error {
     }
 
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         self.0.code
     }
 
@@ -276,19 +295,36 @@ impl Error {
         self.0.who.as_deref()
     }
 
-    /// The commands that help now.
-    pub fn attempts(&self) -> &[String] {
-        &self.0.tries
+    /// The actions that help now.
+    pub fn actions(&self) -> &[Action] {
+        &self.0.actions
+    }
+
+    /// What helps now, in the words of a door; what the door cannot do is left out.
+    pub fn attempts(&self, phrasing: &dyn Phrasing) -> Vec<String> {
+        self.attempted(phrasing).into_iter().map(|(_, said)| said).collect()
+    }
+
+    fn attempted(&self, phrasing: &dyn Phrasing) -> Vec<(&Action, String)> {
+        let mut said: Vec<(&Action, String)> =
+            self.0.actions.iter().filter_map(|action| Some((action, phrasing.say(action)?))).collect();
+        said.dedup_by(|one, before| one.1 == before.1);
+        said
     }
 
     /// How a person overrides it.
-    pub fn override_by_person(&self) -> Option<&str> {
-        self.0.person.as_deref()
+    pub fn override_by_person(&self) -> Option<&Advice> {
+        self.0.person.as_ref()
     }
 
     /// Plain advice.
-    pub fn advice(&self) -> Option<&str> {
-        self.0.hint.as_deref()
+    pub fn advice(&self) -> Option<&Advice> {
+        self.0.hint.as_ref()
+    }
+
+    /// A detail that [`Error::with`] added, if it is there and reads as what it should be.
+    pub fn read<D: Detail>(&self) -> Option<D> {
+        self.get(D::KEY).and_then(|value| D::deserialize(value).ok())
     }
 
     /// A detail by name.
@@ -307,35 +343,43 @@ impl Error {
             && matches!(self.0.kind, Kind::Usage | Kind::Denied | Kind::NotFound | Kind::Conflict | Kind::Stale)
     }
 
-    /// The error as JSON: `{"code","kind","message","hint","retryable","details"}`.
-    pub fn to_json(&self) -> Value {
+    /// The error as JSON, in the words of a door: `{"code","kind","message","hint","retryable","details"}`, and
+    /// `actions` where something helps now.
+    pub fn to_json(&self, phrasing: &dyn Phrasing) -> Value {
         let parts = &self.0;
+        let (actions, tries): (Vec<&Action>, Vec<String>) = self.attempted(phrasing).into_iter().unzip();
         let mut hint: Vec<String> = Vec::new();
-        hint.extend(parts.hint.clone());
-        if !parts.tries.is_empty() {
-            hint.push(format!("Try: {}.", parts.tries.join("; ")));
+        hint.extend(parts.hint.as_ref().map(|hint| hint.say(phrasing)));
+        if !tries.is_empty() {
+            hint.push(format!("Try: {}.", tries.join("; ")));
         }
-        hint.extend(parts.person.clone());
+        hint.extend(parts.person.as_ref().map(|how| how.say(phrasing)));
         let mut details = parts.details.clone();
         details.insert("stage".into(), json!(parts.stage));
         details.insert("entity".into(), json!(parts.entity));
         if let Some(who) = &parts.who {
             details.insert("who".into(), json!(who));
         }
-        if !parts.tries.is_empty() {
-            details.insert("try".into(), json!(parts.tries));
+        if !tries.is_empty() {
+            details.insert("try".into(), json!(tries));
         }
         if let Some(source) = &parts.source {
             details.insert("cause".into(), json!(source.to_string()));
         }
-        json!({
+        // An error whose actions the door cannot do has an empty hint, not none: that is how the MCP door answers.
+        let hint = (!hint.is_empty() || !parts.actions.is_empty()).then(|| hint.join(" "));
+        let mut json = json!({
             "code": parts.code,
             "kind": parts.kind.as_str(),
             "message": parts.message,
-            "hint": if hint.is_empty() { Value::Null } else { Value::String(hint.join(" ")) },
+            "hint": hint,
             "retryable": parts.retryable,
             "details": details,
-        })
+        });
+        if !actions.is_empty() {
+            json["actions"] = json!(actions);
+        }
+        json
     }
 }
 
@@ -354,27 +398,29 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::action::Plain;
 
     #[test]
     fn inv_t8_an_error_carries_code_kind_stage_entity_retryable_and_hint() {
-        let error = Error::refused(Kind::Conflict, "task_held", "task t-1 is held")
+        let error = Error::new(Code::TaskHeld, "task t-1 is held")
             .entity("t-1")
             .who("b, alive")
-            .attempt("tenure next")
+            .attempt(Action::NextTask)
             .person("A person can take it over with --force.");
-        let json = error.to_json();
+        let json = error.to_json(&Plain);
         assert_eq!(json["code"], "task_held");
         assert_eq!(json["kind"], "conflict");
         assert_eq!(json["retryable"], false);
         assert_eq!(json["details"]["stage"], "decide");
         assert_eq!(json["details"]["entity"], "t-1");
-        assert_eq!(json["hint"], "Try: tenure next. A person can take it over with --force.");
+        assert_eq!(json["hint"], r#"Try: {"action":"next_task"}. A person can take it over with --force."#);
+        assert_eq!(json["actions"], json!([{ "action": "next_task" }]));
     }
 
     #[test]
-    fn a_refusal_names_at_most_three_commands() {
-        let error = (0..9).fold(Error::usage("x", "y"), |error, n| error.attempt(format!("c{n}")));
-        assert_eq!(error.attempts().len(), 3);
+    fn a_refusal_names_at_most_three_actions() {
+        let error = (0..9).fold(Error::usage(Code::BadId, "y"), |error, n| error.attempt(Action::show(n)));
+        assert_eq!((error.actions().len(), error.attempts(&Plain).len()), (3, 3));
     }
 
     #[test]
