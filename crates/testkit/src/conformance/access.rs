@@ -252,7 +252,7 @@ fn who_gives(world: &World) {
         }
         assert_eq!(
             code_of(world.kernel.ask(
-                &call(world, "person:bob", &bob),
+                &call(world, "person:bob", &bob).about_store(),
                 &query::tokens::Tokens { principal: None, limit: 10, cursor: None }
             )),
             code
@@ -267,7 +267,7 @@ fn who_gives(world: &World) {
     let narrowed = Grants { scope: Scope { role: None, projects: Some(words(&["name:p"])) }, ..bob };
     assert_eq!(
         code_of(world.kernel.ask(
-            &call(world, "person:bob", &narrowed),
+            &call(world, "person:bob", &narrowed).about_store(),
             &query::tokens::Tokens { principal: None, limit: 10, cursor: None }
         )),
         "unknown_project"

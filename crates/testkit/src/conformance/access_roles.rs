@@ -154,19 +154,18 @@ fn queries(_: &World) {
     let needed = |name: &str, key: &str| find(name).unwrap().access.needed(key);
     assert_eq!((needed("list", "name:p"), needed("list", WHOLE_STORE)), (Some(Role::Viewer), None));
     assert_eq!((needed("tokens", "name:p"), needed("tokens", WHOLE_STORE)), (None, Some(Role::Admin)));
-    let mut rows: BTreeMap<Role, BTreeSet<String>> = BTreeMap::new();
+    let mut rows: BTreeMap<Role, BTreeSet<&str>> = BTreeMap::new();
     let mut store = BTreeSet::new();
     for entry in QUERIES {
-        let name = format!("`{}`", entry.name);
         if let Some(role) = entry.access.project {
-            rows.entry(role).or_default().insert(name.clone());
+            rows.entry(role).or_default().insert(entry.name);
         }
         if let Some(role) = entry.access.store {
-            assert_eq!(role, Role::Admin, "{name}");
-            store.insert(name);
+            assert_eq!(role, Role::Admin, "{}", entry.name);
+            store.insert(entry.name);
         }
     }
-    let words = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" ");
+    let words = |names: BTreeSet<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ");
     let mut rows: BTreeSet<String> =
         rows.into_iter().map(|(role, names)| format!("| {} | {} |", words(names), role.as_str())).collect();
     rows.insert(format!("| {}, of the whole store | admin |", words(store)));
