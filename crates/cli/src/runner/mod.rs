@@ -55,12 +55,13 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
     }
     let released = match &finish {
         // Another agent would run beside what is left.
-        Finish::Surviving(_) => Ok(()),
+        Finish::Surviving(_) | Finish::Unwatched => Ok(()),
         Finish::Over(_) | Finish::NotStarted(_) => give_back(context, &taken.hold),
     };
     match finish {
         Finish::NotStarted(why) => Err(not_startable(words, &taken.hold, why)),
         Finish::Surviving(surviving) => Ok(report::surviving(context, &taken.hold, &surviving, running.why)),
+        Finish::Unwatched => Ok(report::unwatched(context, &taken.hold)),
         Finish::Over(end) => Ok(report::over(context, &taken.hold, &end, &released, running.why)),
     }
 }
@@ -116,6 +117,8 @@ enum Finish {
     NotStarted(NotStarted),
     /// The lock is over, and these are not.
     Surviving(Processes),
+    /// The watch over the command failed, so nothing proves that it has ended.
+    Unwatched,
 }
 
 /// A command that runs under a lock.
@@ -154,6 +157,7 @@ impl Running {
             match self.kept.next(wait.min(Duration::from_secs(1))) {
                 Some(Event::Over(end)) => return Finish::Over(end),
                 Some(Event::NotStarted(why)) => return Finish::NotStarted(why),
+                Some(Event::Unwatched) => return Finish::Unwatched,
                 Some(Event::Surviving(surviving)) => {
                     if self.is_lost && since_boot() >= self.ends_at + SURVIVORS {
                         return Finish::Surviving(surviving);
@@ -212,7 +216,7 @@ fn not_startable(words: &[OsString], hold: &Hold, why: NotStarted) -> Error {
                 .entity(cut(&hold.subject, 120))
                 .hint("Give it a longer --ttl, or try again.");
         }
-        NotStarted::NoKeeper => "the process that keeps it was ended".to_owned(),
+        NotStarted::NoKeeper => "the process that keeps it was killed or does not answer".to_owned(),
         NotStarted::System(number) => std::io::Error::from_raw_os_error(number).to_string(),
     };
     Error::new(Code::CommandNotStarted, format!("{shown} cannot be started: {reason}"))

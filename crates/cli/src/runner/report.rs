@@ -83,6 +83,22 @@ pub(super) fn surviving(context: &Context<'_>, hold: &Hold, surviving: &Processe
     NOT_ENDED
 }
 
+/// Says that nothing proves the end of a command: the watch over it failed. The lock is not released, and the keeper ends
+/// the command as soon as this process is gone.
+pub(super) fn unwatched(context: &Context<'_>, hold: &Hold) -> u8 {
+    let shown = cut(&hold.subject, 120);
+    let message =
+        format!("the watch over the command under the lock {shown} failed, and nothing proves that it has ended");
+    let error = Error::refused(Kind::Stale, "command_not_ended", message)
+        .entity(shown)
+        .hint("This is a defect of tenure. The lock is kept until it expires. Look for processes of the command first.")
+        .attempt("tenure holds --kind name")
+        .attempt(format!("tenure why {}", hold.id))
+        .detail("exit", NOT_ENDED);
+    failure::report(context.out, &error);
+    NOT_ENDED
+}
+
 /// Says what is waited for.
 pub(super) fn waiting(context: &Context<'_>, surviving: &Processes) {
     context.out.complain(&format!("tenure: killed, and waited for: {}", listed(surviving)));

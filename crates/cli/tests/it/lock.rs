@@ -46,7 +46,8 @@ impl<'a> Run<'a> {
         std::fs::write(self.home.path("pipe"), "go\n").unwrap();
     }
 
-    pub(crate) fn end(self) -> (i32, Value) {
+    pub(crate) fn end(mut self) -> (i32, Value) {
+        wait_until("the runner has ended", || self.child.try_wait().unwrap().is_some());
         let output = self.child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let last = said.lines().last().unwrap_or("null").to_owned();
