@@ -236,6 +236,12 @@ pub fn sentence(kind: &str, actor: &str, subject: &str, data: &Value) -> String 
     };
     match kind {
         kind::PROJECT_CREATED => format!("{actor} used this project for the first time"),
+        kind::PROJECT_RESTORED if flag("copied") => {
+            format!(
+                "the file of the store was copied or put back: this project continues after event {}",
+                number("last_event")
+            )
+        }
         kind::PROJECT_RESTORED => {
             format!("{actor} restored this project from a backup that ends with event {}", number("last_event"))
         }

@@ -10,7 +10,7 @@ use tenure_core::action::{Action, Advice};
 use tenure_core::error::detail::OtherStore;
 use tenure_core::{Code, Error, Result, Span, Stage};
 use tenure_store::table::{agent, checkout, hold, place, project, request};
-use tenure_store::{Entered, Entropy, Options, Part, Store, Tx, Verdict};
+use tenure_store::{Continued, Entered, Entropy, Options, Part, Store, Tx, Verdict};
 
 use crate::access::{self, Doing};
 use crate::call::{self, Actor, Call, Words, sight};
@@ -29,7 +29,7 @@ const RETENTION_STEP: Span = Span::days(1);
 /// In how many projects what is due is settled at once.
 const DUE_PROJECTS: usize = 64;
 /// Who settles where nobody else does anything.
-const SETTLER: &str = tenure_core::access::OURS;
+pub(crate) const SETTLER: &str = tenure_core::access::OURS;
 /// How many events pass between two looks for answers whose time is over.
 const PRUNE_EVERY: i64 = 64;
 
@@ -38,6 +38,7 @@ pub struct Kernel {
     store: Store,
     entropy: Arc<dyn Entropy>,
     words: Words,
+    continued: Option<Arc<dyn Continued>>,
 }
 
 /// An op that was checked and prepared: all that is left to do needs the store.
@@ -101,8 +102,8 @@ impl Part<Result<Reply>> for Job<'_> {
 impl Kernel {
     /// A kernel on a store. `words` are those of the doors: a brief names commands or tools, and is part of an answer.
     pub fn new(location: tenure_store::Location, options: Options, words: Words) -> Result<Kernel> {
-        let entropy = options.entropy.clone();
-        Ok(Kernel { store: Store::new(location, options)?, entropy, words })
+        let (entropy, continued) = (options.entropy.clone(), options.continued.clone());
+        Ok(Kernel { store: Store::new(location, options)?, entropy, words, continued })
     }
 
     /// The store, for what is not an op: its identity and its health.
@@ -116,6 +117,10 @@ impl Kernel {
 
     pub(crate) fn entropy(&self) -> &dyn Entropy {
         self.entropy.as_ref()
+    }
+
+    pub(crate) fn continued(&self) -> Option<&dyn Continued> {
+        self.continued.as_deref()
     }
 
     /// Runs an op: all of it or nothing, once for each request id.
@@ -133,8 +138,7 @@ impl Kernel {
         // The outer result is the engine's: an error rolls everything back. The inner one is the op's own: a refusal
         // takes back the op's rows while settling and presence are committed.
         let offers = Cell::new(0);
-        let answer =
-            self.store.write(&call.project, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
+        let answer = self.write(call, |tx, entered| self.once(tx, entered, call, (op, &checked), &offers))?;
         // A hint, and only after the commit: whoever waits looks by itself as well.
         if offers.get() > 0 {
             self.store.ring();
@@ -162,12 +166,10 @@ impl Kernel {
     /// transaction that begins no further op after `longest`, each in a savepoint of its own. An op whose asker has left
     /// when its turn comes is not carried out.
     pub fn run_many(&self, orders: &[Order<'_>], longest: Duration) -> Vec<Result<Reply>> {
-        if orders.is_empty() {
-            return Vec::new();
-        }
+        let Some(first) = orders.first() else { return Vec::new() };
         let jobs: Vec<_> = orders.iter().map(|order| Job { kernel: self, order, offers: Cell::new(0) }).collect();
         let parts: Vec<&dyn Part<Result<Reply>>> = jobs.iter().map(|job| job as _).collect();
-        let done = self.store.write_many(&parts, longest);
+        let done = self.write_many(first.call, &parts, longest);
         // A hint, and only after the commit.
         if jobs.iter().take(done.len()).any(|job| job.offers.get() > 0) {
             self.store.ring();
@@ -293,7 +295,8 @@ impl Kernel {
         let due = self.store.read("", |tx, entered| project::due(tx, entered.clock, DUE_PROJECTS))?;
         let offers = Cell::new(0);
         for name in &due {
-            self.store.write(name, |tx, entered| self.settle_one(tx, entered, name, &offers))?;
+            let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
+            self.write(&call, |tx, entered| self.settle_one(tx, entered, &call, &offers))?;
         }
         if offers.get() > 0 {
             self.store.ring();
@@ -301,24 +304,17 @@ impl Kernel {
         Ok(due.len())
     }
 
-    fn settle_one(
-        &self,
-        tx: &mut dyn Tx,
-        entered: Entered,
-        name: &project::Name,
-        offers: &Cell<usize>,
-    ) -> Result<Verdict<()>> {
+    fn settle_one(&self, tx: &mut dyn Tx, entered: Entered, call: &Call, offers: &Cell<usize>) -> Result<Verdict<()>> {
         let (now, stepped) = entered.reading();
         let project = entered.project.ok_or_else(|| Error::bug("a write without a project"))?;
         let id = project.id.clone();
-        let call = Call::new(name.clone(), Actor::named(SETTLER), self.entropy.as_ref());
         let (due, quiet, in_line) = tx.fetch((
             hold::due(&id, now, settle::AT_MOST),
             agent::due(&id, now - tenure_core::hold::TASK_TTL, now),
             place::due(&id, now),
         ))?;
         let mut unit =
-            Unit::new(tx, (self.entropy.as_ref(), self.words), &call, "settle", (now, entered.clock), project, None);
+            Unit::new(tx, (self.entropy.as_ref(), self.words), call, "settle", (now, entered.clock), project, None);
         if let Some(back) = stepped {
             settle::stepped_back(&mut unit, back)?;
         }

@@ -9,6 +9,7 @@ mod brief;
 mod call;
 mod checkouts;
 mod condition;
+mod copied_file;
 mod end_task;
 mod focus;
 mod json_lines;

@@ -50,6 +50,15 @@ impl Ledger<'_> {
     pub const NONE: Ledger<'static> = Ledger { earlier: None, record: &|_| {} };
 }
 
+/// Why a project continues from an earlier state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A backup was restored.
+    Backup,
+    /// The file of the store is a copy, or was put in place of another.
+    Copy,
+}
+
 /// A restore that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
@@ -98,7 +107,7 @@ impl Kernel {
                     _ => error,
                 })?;
                 taken_away.again(tx)?;
-                project::set_incarnation(tx, &incarnation)?;
+                project::set_incarnation(tx, &incarnation, Time(0))?;
                 let rows = copy::projects(tx)?;
                 let start = resumed(&rows, &present, ledger.earlier)?;
                 (ledger.record)(Point { number: start, at: present.clock });
@@ -108,7 +117,7 @@ impl Kernel {
                 for row in rows {
                     let before = present.projects.iter().find(|before| before.key == row.key);
                     projects += i64::from(row.is_switched_on());
-                    ended_holds += self.begin_again(tx, call, &present, row, before, start)?;
+                    ended_holds += self.begin_again(tx, call, &present, (row, before), start, Cause::Backup)?;
                 }
                 Ok(Verdict::Commit(Restored {
                     store: backup.identity().id.clone(),
@@ -129,15 +138,16 @@ impl Kernel {
             })
     }
 
-    /// Lets a project continue from its backup, with numbers above `start`. Returns how many holds ended.
-    fn begin_again(
+    /// Lets a project continue from its backup, with numbers above `start`. `before` is what was here under its key.
+    /// Returns how many holds ended.
+    pub(crate) fn begin_again(
         &self,
         tx: &mut dyn Tx,
         call: &Call,
         present: &Present,
-        mut row: project::Row,
-        before: Option<&project::Row>,
+        (mut row, before): (project::Row, Option<&project::Row>),
         start: i64,
+        cause: Cause,
     ) -> Result<i64> {
         let (last_event, last_time) = (row.last_event, row.last_time);
         row.last_event = start;
@@ -159,7 +169,10 @@ impl Kernel {
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
         let mut unit = Unit::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
-        let data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
+        let mut data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
+        if cause == Cause::Copy {
+            data["copied"] = true.into();
+        }
         let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
         if let Some(back) = stepped {
             let data = json!({ "seconds": back.as_seconds() });

@@ -10,6 +10,7 @@ use tenure_store::{Clock, Durability, Options, SystemClock};
 
 use super::silence::Silence;
 use super::{Context, HOOK_ANSWER};
+use crate::place::restores::Records;
 use crate::place::{Location, config, server};
 
 /// The least that a hook waits for a server elsewhere: a name to be found, a connection made safe, an answer.
@@ -135,6 +136,7 @@ impl Context<'_> {
             one_connection: can_write,
             one_shot: !can_write,
             any_file_system: self.env.says_yes("TENURE_FORCE_FILE_SYSTEM"),
+            continued: Some(Arc::new(Records::of(self.env))),
             ..Options::default()
         })
     }

@@ -5,12 +5,12 @@
 //! costs one look, and nothing is written. Files of several checkouts are as many transactions, and what the first ones
 //! took is given back where a later one is refused.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use tenure_core::error::Detail;
 use tenure_core::error::detail::NobodySeen;
 use tenure_core::guard::Treatment;
-use tenure_core::pattern::Pattern;
+use tenure_core::pattern::{BYTES_MAX, Pattern};
 use tenure_core::session::Start;
 use tenure_core::{Code, Error, Result, name};
 use tenure_kernel::op::{guard as op, release, tool_used};
@@ -27,7 +27,7 @@ use crate::context::is_unconfirmed;
 use crate::env::Env;
 use crate::guard;
 use crate::place::ignored::Ignored;
-use crate::place::typed;
+use crate::place::{git, typed};
 
 /// What a guard found out about a part of a call.
 enum Finding {
@@ -293,7 +293,9 @@ fn command(door: &Door<'_>, risk: &shell::Risk) -> Result<Finding> {
 pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in named.iter().filter(|name| !name.contains('\0')) {
-        let Some(path) = plain(&cwd.join(name)) else { continue };
+        let Some(path) = git::plain(&cwd.join(name)).filter(|path| path.as_os_str().len() <= BYTES_MAX) else {
+            continue;
+        };
         // A tool may name a file by another way to the same directory than git does.
         let real =
             |path: &Path| path.parent()?.canonicalize().ok().map(|dir| dir.join(path.file_name().unwrap_or_default()));
@@ -303,28 +305,11 @@ pub(super) fn inside(top: &Path, cwd: &Path, named: &[String]) -> Vec<String> {
             .ok()
             .or_else(|| real(&path)?.strip_prefix(top).map(Path::to_path_buf).ok());
         let Some(text) = inside.and_then(|path| path.to_str().map(str::to_owned)) else { continue };
-        if !text.is_empty() && text.len() <= 4_096 && !found.contains(&text) {
+        if !text.is_empty() && !found.contains(&text) {
             found.push(text);
         }
     }
     found
-}
-
-/// A path without `.` and `..`; none for one that leads above the root.
-fn plain(path: &Path) -> Option<PathBuf> {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !out.pop() {
-                    return None;
-                }
-            }
-            other => out.push(other),
-        }
-    }
-    Some(out)
 }
 
 #[cfg(test)]

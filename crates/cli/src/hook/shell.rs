@@ -108,7 +108,7 @@ fn patterns(top: &Path, risk: &Risk) -> Result<Option<Vec<String>>> {
     let Some(paths) = &risk.paths else { return Ok(None) };
     let mut patterns = Vec::new();
     for path in paths {
-        let path = risk.dir.join(path);
+        let path = git::nameable(risk.dir.join(path))?;
         let real = match (path.parent(), path.file_name()) {
             (Some(parent), Some(last)) => git::canonical(parent)?.join(last),
             _ => git::canonical(&path)?,

@@ -58,6 +58,9 @@ pub(crate) fn run(context: &Context<'_>, taken: &Taken, words: &[OsString]) -> R
         Finish::Surviving(_) | Finish::Unwatched => Ok(()),
         Finish::Over(_) | Finish::NotStarted(_) => give_back(context, &taken.hold),
     };
+    if !matches!(finish, Finish::NotStarted(_)) {
+        context.out.was_shared();
+    }
     match finish {
         Finish::NotStarted(why) => Err(not_startable(words, &taken.hold, why)),
         Finish::Surviving(surviving) => Ok(report::surviving(context, &taken.hold, &surviving, running.why)),

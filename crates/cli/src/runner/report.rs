@@ -89,7 +89,7 @@ pub(super) fn unwatched(context: &Context<'_>, hold: &Hold) -> u8 {
     let shown = cut(&hold.subject, 120);
     let message =
         format!("the watch over the command under the lock {shown} failed, and nothing proves that it has ended");
-    let error = Error::refused(Kind::Stale, "command_not_ended", message)
+    let error = Error::new(Code::CommandNotEnded, message)
         .entity(shown)
         .hint("This is a defect of tenure. The lock is kept until it expires. Look for processes of the command first.")
         .attempt("tenure holds --kind name")

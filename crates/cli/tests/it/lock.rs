@@ -125,6 +125,13 @@ fn inv_r14_the_exit_code_is_that_of_the_command() {
         assert_eq!((told.code, out), (3, "out --json"));
         assert_eq!((&document["ok"], &document["data"]["exit"]), (&json!(true), &json!(3)));
         assert_eq!(keys(&document["data"]), "exit hold leftovers released signal");
+        // Output that does not end in a line break, and none at all.
+        for (script, said) in [("printf unfinished", "unfinished"), ("true", "")] {
+            let told = run(&["lock", "deploy", "--json", "--", "sh", "-c", script]);
+            let (out, document) = told.stdout.trim_end().rsplit_once('\n').unwrap_or(("", told.stdout.trim_end()));
+            let document: Value = serde_json::from_str(document).unwrap_or_else(|_| panic!("{:?}", told.stdout));
+            assert_eq!((out, &document["ok"]), (said, &json!(true)));
+        }
         home.replayed();
         assert!(home.ok(&["holds"])["items"].as_array().unwrap().is_empty());
     }

@@ -174,7 +174,7 @@ impl Postgres {
                 return Err(error::newer_schema(found, VERSION));
             }
             let projects = copy::projects(tx)?;
-            body(tx, Present { identity, projects, clock })
+            body(tx, Present { identity, projects, clock, is_copied: false })
         })
     }
 

@@ -4,16 +4,19 @@
 //! it, whoever took them, so nothing but SQLite opens the file; the one exception is making it, see `APPEARING`.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use rustix::fs::Access;
 use tenure_core::action::{Action, Advice};
 use tenure_core::error::detail::Directory;
 use tenure_core::{Code, Error, Result, Stage};
+
+use crate::table::project::File;
 
 /// Held while the file is made, and by everyone who looks whether it is there.
 ///
@@ -226,6 +229,32 @@ pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
+/// The file at `path` by inode and birth time, if one is there. Not every file system has birth times.
+pub(crate) fn file(path: &Path) -> Option<File> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let born = meta.created().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Some(File {
+        inode: meta.ino().cast_signed(),
+        born: born.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0),
+        copied_at: 0,
+    })
+}
+
+/// Whether a file keeps its inode for as long as it lives. FAT has none, and file systems that are served by another process
+/// or machine may number files as they come.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) fn keeps_inodes(dir: &Path) -> bool {
+    const FAT: i64 = 0x4D44;
+    const EXFAT: i64 = 0x2011_BAB0;
+    rustix::fs::statfs(or_here(dir))
+        .is_ok_and(|stat| network_name(stat.f_type).is_none() && ![FAT, EXFAT].contains(&(stat.f_type & 0xFFFF_FFFF)))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn keeps_inodes(_dir: &Path) -> bool {
+    true
+}
+
 /// Bytes of the database and of its write-ahead log; 0 for what is not there.
 pub(crate) fn sizes(path: &Path) -> (u64, u64) {
     let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |meta| meta.len());
@@ -278,7 +307,7 @@ fn make_directories(store: &Path) -> Result<()> {
 /// refuse the store.
 #[expect(clippy::disallowed_methods, reason = "a directory, never the database")]
 fn sync_directory(dir: &Path) {
-    let _ = File::open(dir).and_then(|dir| dir.sync_all());
+    let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
 }
 
 fn appearing() -> MutexGuard<'static, ()> {
