@@ -46,7 +46,7 @@ pub(crate) fn result(outcome: &Result<Answer>) -> CallToolResult {
 
 /// An error as its table says it, with tools named where commands are: the agent that reads it calls tools, and may have no
 /// shell. A command without a tool is left out.
-fn for_tools(error: &Error) -> Value {
+pub fn for_tools(error: &Error) -> Value {
     let mut value = error.to_json();
     if error.attempts().is_empty() {
         return value;

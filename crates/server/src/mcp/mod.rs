@@ -16,6 +16,7 @@ use rmcp::transport::io::stdio_pipes;
 use tenure_core::{Error, Kind, Result, Stage};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+pub use answer::for_tools;
 use connection::Connection;
 pub use desk::{Defaults, Desk, OnPaths, Query, Thread, Who};
 
