@@ -8,6 +8,7 @@
 //! `TENURE_TEST_GOLDEN=write cargo test -p tenure-testkit --test conformance -- --skip evidence` rewrites the files; read
 //! the diff before you keep it. With the name of a case it rewrites the lines of that case.
 
+mod events;
 mod refusals;
 mod stable;
 
@@ -59,7 +60,7 @@ pub(crate) struct Golden {
 }
 
 /// All golden files.
-const FILES: &[Golden] = &[refusals::FILE];
+const FILES: &[Golden] = &[events::FILE, refusals::FILE];
 
 /// The lines of each file, read once.
 static GOLDEN: LazyLock<Vec<Vec<Line>>> = LazyLock::new(|| FILES.iter().map(Golden::read).collect());
