@@ -10,6 +10,7 @@ mod call;
 mod checkouts;
 mod condition;
 mod end_task;
+mod fact;
 mod focus;
 mod json_lines;
 mod kernel;

@@ -1,6 +1,6 @@
 //! `why`: the story of a task, a hold, a lock or a memory, in plain sentences. That of a path is in [`super::why_path`].
 
-use tenure_core::event::{About, about, kind};
+use tenure_core::event::{Topic, kind};
 use tenure_core::hold::lapsed;
 use tenure_core::text::cut;
 use tenure_core::{Result, id, lock as rule};
@@ -9,6 +9,7 @@ use tenure_store::table::{event, hold, memory, project, task};
 
 use super::{Scene, thing};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
 use crate::shape::{Event, Sentence, Story};
@@ -58,7 +59,7 @@ impl Kernel {
                 return tell(scene, subject, found, &OF_MEMORY);
             }
             tx.fetch(task::get(project, subject))?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
-            let found = newest(tx, project, subject, About::Other, LONGEST)?;
+            let found = newest(tx, project, subject, Topic::Other, LONGEST)?;
             tell(scene, subject, found, &OF_TASK)
         })
     }
@@ -67,7 +68,7 @@ impl Kernel {
     pub fn why_lock(&self, call: &Call, name: &str) -> Result<Story> {
         rule::name(name)?;
         self.ask(call, |tx, scene| {
-            let found = newest(tx, scene.project_id(), name, About::Lock, LONGEST)?;
+            let found = newest(tx, scene.project_id(), name, Topic::Lock, LONGEST)?;
             // It began when it was first taken, and the oldest event that is kept is of that.
             tell(scene, name, found, &[kind::LOCK_TAKEN])
         })
@@ -80,7 +81,7 @@ pub(super) fn newest(
     tx: &mut dyn Tx,
     project: &str,
     subject: &str,
-    what: About,
+    what: Topic,
     limit: usize,
 ) -> Result<(Vec<event::Row>, bool)> {
     let filter = event::Filter { subject: subject.to_owned(), ..event::Filter::default() };
@@ -89,10 +90,7 @@ pub(super) fn newest(
     for _ in 0..PAGES {
         let page = tx.fetch(event::page(project, &filter, (0, below), true, limit + 1))?;
         let last = page.last().filter(|_| page.len() > limit).map(|row| row.number);
-        found.extend(page.into_iter().filter(|row| {
-            let data = serde_json::from_str(&row.data).unwrap_or_default();
-            about(&row.kind, &data) == what
-        }));
+        found.extend(page.into_iter().filter(|row| fact::seen(&row.kind, &row.data).topic() == what));
         match last {
             Some(last) if found.len() <= limit => below = last,
             _ => break,
@@ -106,7 +104,7 @@ pub(super) fn newest(
 /// The events of a memory, which may be one of the whole store. What was forgotten is known by its events alone.
 fn of_memory(tx: &mut dyn Tx, scene: &Scene<'_>, id: &str) -> Result<(Vec<event::Row>, bool)> {
     let own = scene.project_id().to_owned();
-    let (events, more) = newest(tx, &own, id, About::Other, LONGEST)?;
+    let (events, more) = newest(tx, &own, id, Topic::Other, LONGEST)?;
     if !events.is_empty() {
         return Ok((events, more));
     }
@@ -114,7 +112,7 @@ fn of_memory(tx: &mut dyn Tx, scene: &Scene<'_>, id: &str) -> Result<(Vec<event:
     let Some(whole) = whole.filter(|_| memory::get(tx, &own, id).is_ok_and(|row| row.is_none())) else {
         return Ok((events, more));
     };
-    let (events, more) = newest(tx, &whole.id, id, About::Other, LONGEST)?;
+    let (events, more) = newest(tx, &whole.id, id, Topic::Other, LONGEST)?;
     if events.is_empty() { Err(id::unknown(id, id::Sort::Memory)) } else { Ok((events, more)) }
 }
 

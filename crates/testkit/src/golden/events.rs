@@ -3,8 +3,8 @@
 //! The file is in `core`, whose own tests read each line into a payload and write it again.
 
 use serde_json::{Value, json};
+use tenure_core::event::Event;
 use tenure_core::event::kind::{GUARDS_ON, PRINCIPAL_ADDED, PRINCIPAL_ENABLED};
-use tenure_core::event::sentence;
 use tenure_store::Sql;
 
 use super::Golden;
@@ -37,8 +37,9 @@ fn lines(world: &World, _: &[Value]) -> Vec<Value> {
             }
             let mut line = json!({ "kind": kind, "actor": actor, "subject": subject, "data": data });
             stable(&mut line);
-            let word = |key: &str| line[key].as_str().unwrap().to_owned();
-            line["sentence"] = sentence(&word("kind"), &word("actor"), &word("subject"), &line["data"]).into();
+            let word = |key: &str| line[key].as_str().unwrap();
+            let event = Event::read(word("kind"), &line["data"]);
+            line["sentence"] = event.sentence(word("actor"), word("subject")).into();
             Some(line)
         })
         .collect()
