@@ -25,10 +25,6 @@ use crate::text::{cut, quote};
 
 /// A fact, with everything that is stored about it besides its actor and its subject.
 #[expect(missing_docs, reason = "a variant says what its payload says")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an event lives from a decision to its row, or from its row to an answer"
-)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     #[serde(rename = "project.created")]

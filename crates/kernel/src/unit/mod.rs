@@ -240,7 +240,7 @@ impl<'a> Unit<'a> {
     }
 
     /// Makes the next event without storing it.
-    #[expect(clippy::needless_pass_by_value, reason = "an event is made for its row and is over with it")]
+    #[allow(clippy::needless_pass_by_value, reason = "an event is made for its row and is over with it")]
     pub(crate) fn event(&mut self, about: About<'_>, event: Event) -> log::Row {
         self.project.last_event += 1;
         self.project.events += 1;
