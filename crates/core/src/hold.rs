@@ -20,7 +20,8 @@ pub const PATH_TTL: Span = Span::hours(1);
 pub const GUARD_TTL: Span = Span::minutes(30);
 
 /// Whether others may have the same at the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// They may, if they share it too.
     Shared,

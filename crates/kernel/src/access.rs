@@ -6,14 +6,16 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, Sort, WHOLE_STORE};
 use tenure_core::action::Action;
-use tenure_core::{Code, Error, Result, Stage, Time, event, name};
+use tenure_core::event::Event;
+use tenure_core::event::access::PrincipalAdded;
+use tenure_core::{Code, Error, Kind, Result, Stage, Time, event, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 
 use crate::call::Call;
 use crate::op::{Domain, Erased};
 use crate::query::Query;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// A secret: 256 random bits in hexadecimal behind a prefix that says what it is. Drawn by a door and shown by it once;
 /// the kernel is only ever given its hash, so that no answer, event, record, log or backup has it.
@@ -217,7 +219,7 @@ pub(crate) fn known(unit: &mut Unit<'_>, name: &str) -> Result<principal::Row> {
         disabled_at: Time(0),
     };
     principal::insert(unit.tx, &row)?;
-    unit.append(event::kind::PRINCIPAL_ADDED, name, "", None, &serde_json::json!({}))?;
+    unit.append(About::of(name), Event::PrincipalAdded(PrincipalAdded {}))?;
     Ok(row)
 }
 

@@ -11,6 +11,7 @@ mod checkouts;
 mod condition;
 mod copied_file;
 mod end_task;
+mod fact;
 mod focus;
 mod json_lines;
 mod kernel;

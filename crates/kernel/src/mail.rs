@@ -1,11 +1,12 @@
 //! Messages that end: with the hold they are about, or because what they asked for was acknowledged.
 
-use serde_json::json;
+use tenure_core::Result;
+use tenure_core::event::Event;
+use tenure_core::event::message::Ended;
 use tenure_core::message::is_notice;
-use tenure_core::{Result, event};
 use tenure_store::table::{mail, message};
 
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// A hold that has ended while there were messages about it.
 #[derive(Debug)]
@@ -33,8 +34,8 @@ pub(crate) fn end_with_holds(unit: &mut Unit<'_>) -> Result<()> {
 
 /// Ends a message and puts that into the mail of whoever wrote it.
 pub(crate) fn end(unit: &mut Unit<'_>, row: &message::Row, how: &str, by: &str, cause: Option<i64>) -> Result<()> {
-    let data = json!({ "author": row.author, "about": row.about, "how": how, "by": by });
-    let number = unit.append(event::kind::MESSAGE_ENDED, &row.id, &row.hold, cause, &data)?;
+    let ended = Ended { author: row.author.clone(), about: row.about.clone(), how: how.to_owned(), by: by.to_owned() };
+    let number = unit.append(About::of(&row.id).hold(&row.hold).cause(cause), Event::MessageEnded(ended))?;
     let project = unit.project.id.clone();
     message::end(unit.tx, &project, &row.id, unit.now, how, by)?;
     // Nobody waits for what becomes of a notice.

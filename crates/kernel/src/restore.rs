@@ -7,7 +7,9 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::hold::Expired;
+use tenure_core::event::project::{self as of_project, ClockStepped};
 use tenure_core::hold::Ending;
 use tenure_core::number::Point;
 use tenure_core::task::Status;
@@ -23,7 +25,7 @@ use crate::kernel::Kernel;
 use crate::mail::{self, Over};
 use crate::query::export::read_through;
 use crate::settle;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// What happens to a store that has something in it.
 #[derive(Clone, Copy, Debug)]
@@ -169,14 +171,16 @@ impl Kernel {
         let ended = i64::try_from(live.len()).unwrap_or(i64::MAX);
         let project = row.id.clone();
         let mut unit = Unit::new(tx, (self.entropy(), self.words()), call, "restore", (now, present.clock), row, None);
-        let mut data = json!({ "last_event": last_event, "last_time": last_time, "ended_holds": ended });
-        if cause == Cause::Copy {
-            data["copied"] = true.into();
-        }
-        let number = unit.append(event::kind::PROJECT_RESTORED, &project, "", None, &data)?;
+        let restored = Event::ProjectRestored(of_project::Restored {
+            last_event,
+            last_time,
+            ended_holds: ended,
+            copied: cause == Cause::Copy,
+        });
+        let number = unit.append(About::of(&project), restored)?;
         if let Some(back) = stepped {
-            let data = json!({ "seconds": back.as_seconds() });
-            unit.append(event::kind::CLOCK_STEPPED, "", "", Some(number), &data)?;
+            let stepped = Event::ClockStepped(ClockStepped { seconds: back.as_seconds() });
+            unit.append(About::of("").cause(number), stepped)?;
         }
         for chunk in live.chunks(256) {
             end_all(&mut unit, chunk, number)?;
@@ -296,16 +300,17 @@ fn end_all(unit: &mut Unit<'_>, holds: &[hold::Row], restored: i64) -> Result<()
     let mut tasks = task::get_many(unit.tx, &unit.project.id, &ids)?;
     for held in holds {
         let ended_at = if tenure_core::hold::lapsed(unit.now, held.expires_at) { held.expires_at } else { unit.now };
-        let data = json!({
-            "kind": held.kind,
-            "holder": held.holder,
-            "fence": held.fence,
-            "granted_at": held.granted_at,
-            "expires_at": held.expires_at,
-            "ended_at": ended_at,
-            "restored": true,
+        let expired = Event::HoldExpired(Expired {
+            kind: Some(held.kind.clone()),
+            holder: held.holder.clone(),
+            fence: held.fence,
+            granted_at: held.granted_at,
+            expires_at: held.expires_at,
+            ended_at,
+            restored: true,
+            ..Expired::default()
         });
-        let cause = unit.append(event::kind::HOLD_EXPIRED, &held.subject, &held.id, Some(restored), &data)?;
+        let cause = unit.append(About::of(&held.subject).hold(&held.id).cause(restored), expired)?;
         hold::end(unit.tx, &unit.project.id, &held.id, ended_at, Ending::Expired)?;
         if held.asked > 0 {
             unit.over.push(Over { hold: held.id.clone(), how: "restored", by: unit.me().to_owned(), cause });

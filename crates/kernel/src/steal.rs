@@ -3,6 +3,7 @@
 use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
+use tenure_core::event::hold::PathReleased;
 use tenure_core::hold::Ending;
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result};
@@ -28,8 +29,10 @@ pub(crate) fn end(unit: &mut Unit<'_>, rows: &[hold::Row], reason: &str) -> Resu
         }
     }
     for row in rows {
-        let data = json!({ "reason": reason, "overrode": row.holder, "stolen": true });
-        paths::end(unit, row, Ending::Forced, None, data)?;
+        let overrode = Some(Some(row.holder.clone()));
+        let stolen =
+            PathReleased { reason: Some(reason.to_owned()), overrode, stolen: true, ..PathReleased::default() };
+        paths::end(unit, row, Ending::Forced, None, stolen)?;
     }
     Ok(())
 }

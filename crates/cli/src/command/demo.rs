@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args as _;
 use serde_json::json;
+use tenure_core::event::Event as Fact;
 use tenure_core::{Code, Error, Kind, Result, Stage};
 use tenure_kernel::op::{add_many, claim, done};
 use tenure_kernel::query;
@@ -305,7 +306,8 @@ fn report(
     failed: usize,
 ) -> u8 {
     let count = |kind: &str, who: &str| events.iter().filter(|event| event.kind == kind && event.actor == who).count();
-    let took_over = |event: &&Event| event.kind == "task.claimed" && event.data["lapsed_from"].is_string();
+    let took_over =
+        |event: &&Event| matches!(event.fact(), Fact::TaskClaimed(claimed) if claimed.lapsed_from.is_some());
     let mut finished: BTreeMap<&str, usize> = BTreeMap::new();
     for event in events.iter().filter(|event| event.kind == "task.done") {
         *finished.entry(&event.subject).or_default() += 1;

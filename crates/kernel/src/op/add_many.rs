@@ -4,15 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::task::Added;
 use tenure_core::task::{PRIORITY_DEFAULT, Status};
 use tenure_core::text::excerpt;
-use tenure_core::{Code, Error, Result, event, graph, id};
+use tenure_core::{Code, Error, Kind, Result, event, graph, id};
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, Draft};
 use super::operation::{Access, Decision, Door, Operation, Role};
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 use crate::{json_lines, shape};
 
 /// Most tasks in one request: other projects in the same file wait while they are written, about two seconds for so many.
@@ -250,8 +251,10 @@ fn write(unit: &mut Unit<'_>, batch: &Batch) -> Result<shape::Added> {
                 .iter()
                 .map(|label| (label.as_str(), status, ready, row.priority, row.number, id.as_str())),
         );
-        let data = json!({ "title": row.title, "priority": row.priority, "number": row.number, "after": after });
-        events.push(unit.event(event::kind::TASK_ADDED, &row.id, "", None, &data));
+        let (title, priority, number) = (row.title.clone(), row.priority, row.number);
+        let after = after.into_iter().map(str::to_owned).collect();
+        let added = Added { title, priority, number, after, ..Added::default() };
+        events.push(unit.event(About::of(&row.id), Event::TaskAdded(added)));
         rows.push(row);
     }
     task::insert_many(unit.tx, &project, &rows)?;

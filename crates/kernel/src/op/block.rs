@@ -6,9 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::Blocked;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Code, Error, Result, event, graph, id, text};
+use tenure_core::{Code, Error, Kind, Result, event, graph, id, text};
 use tenure_store::table::{dep, task};
 
 use super::operation::{Access, Door, Operation, Role};
@@ -58,8 +60,10 @@ impl Operation for Block {
             check_blocker(unit, &leaving.task, on)?;
         }
         let reason = text::required(&self.reason, "reason")?;
-        let data = json!({ "reason": reason, "on": self.on, "late": leaving.right == Right::Late });
-        leaving.end(unit, event::kind::TASK_BLOCKED, Ending::Finished, data, |row| {
+        let late = leaving.right == Right::Late;
+        let blocked = Blocked { reason: reason.clone(), on: self.on.clone(), late, overrode: None };
+        let event = |overrode| Event::TaskBlocked(Blocked { overrode, ..blocked });
+        leaving.end(unit, Ending::Finished, event, |row| {
             row.reason = reason;
             row.blocked_on = self.on.clone().unwrap_or_default();
         })?;

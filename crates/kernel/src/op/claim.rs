@@ -6,7 +6,7 @@ use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
 use tenure_core::task::{State, Status, Verb, transition, view};
-use tenure_core::{Code, Error, Result, Span, event, hold as rule, id, text};
+use tenure_core::{Code, Error, Kind, Result, Span, event, hold as rule, id, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 
@@ -109,10 +109,9 @@ pub(crate) fn take(
     let before = full.task.class();
     let last_fence = full.task.last_fence;
     let ttl = ttl_s.map_or(rule::TASK_TTL, Span::seconds);
-    let grant =
-        Grant { kind: event::kind::TASK_CLAIMED, data: json!({ "rule": chosen_by, "lapsed_from": lapsed_from }) };
+    let grant = Grant::Claim { rule: chosen_by, lapsed_from: lapsed_from.clone() };
     let (me, expires_at) = (unit.me(), unit.now + ttl);
-    let hold = unit.grant(full, fresh, me, (ttl, expires_at), &grant)?;
+    let hold = unit.grant(full, fresh, me, (ttl, expires_at), grant)?;
     full.task.set_status(next);
     full.task.version += 1;
     full.task.updated_at = unit.now;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{PathCommitted, PathReleased};
+use tenure_core::event::message::Sent;
 use tenure_core::hold::Ending;
 use tenure_core::message::{Urgency, about_commit, is_notice};
 use tenure_core::pattern::{Form, Pattern};
@@ -15,7 +17,7 @@ use tenure_store::table::{delivery, hold, mail, message};
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths::{self, Files};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// Most files of one commit that are looked at.
 pub const PATHS_MAX: usize = 10_000;
@@ -70,16 +72,16 @@ impl Operation for Committed {
     fn apply(&self, unit: &mut Unit<'_>) -> Result<shape::Committed> {
         let (me, project) = (unit.me(), unit.project.id.clone());
         super::tool_used::fired(unit, "git", "post-commit")?;
-        let named: Vec<&String> = self.paths.iter().take(NAMED_MAX).collect();
+        let named: Vec<String> = self.paths.iter().take(NAMED_MAX).cloned().collect();
         let more = self.more.max(0) + i64::try_from(self.paths.len() - named.len()).unwrap_or(0);
-        let data = json!({
-            "commit": self.commit,
-            "paths": named,
-            "more": more,
-            "task": unit.focus(),
-            "checkout": unit.checkout,
-        });
-        let number = unit.append(event::kind::PATH_COMMITTED, &self.commit, "", None, &data)?;
+        let committed = PathCommitted {
+            commit: self.commit.clone(),
+            paths: named,
+            more,
+            task: unit.focus().to_owned(),
+            checkout: unit.checkout.clone(),
+        };
+        let number = unit.append(About::of(&self.commit), Event::PathCommitted(committed))?;
         let files = Files::of(&self.paths, self.fold_case);
         let everywhere = paths::scope(unit.tx, &project, "")?;
         let mut held = files.held(unit.tx, &project, &everywhere)?;
@@ -115,8 +117,12 @@ fn release(
         let here = !row.checkout.is_empty() && row.checkout == unit.checkout;
         let is_done = here && pattern.form() == Form::Path && (row.task.is_empty() || row.task == focus);
         if is_done && files.within(&pattern).next().is_some() {
-            let data = json!({ "commit": request.commit, "task": row.task });
-            paths::end(unit, &row, Ending::Released, Some(number), data)?;
+            let said = PathReleased {
+                commit: Some(request.commit.clone()),
+                task: Some(row.task.clone()),
+                ..PathReleased::default()
+            };
+            paths::end(unit, &row, Ending::Released, Some(number), said)?;
             if released.len() < NAMED_MAX {
                 released.push(row.id);
             }
@@ -142,8 +148,8 @@ fn tell(
         None => fresh(unit)?,
     };
     let about = about_commit(&request.commit);
-    let data = json!({ "to": [row.holder], "about": about, "urgency": "normal", "request": false, "notice": true });
-    let number = unit.append(event::kind::MESSAGE_SENT, &id, &row.id, Some(cause), &data)?;
+    let sent = Sent { to: vec![row.holder.clone()], about: about.clone(), notice: true, ..Sent::default() };
+    let number = unit.append(About::of(&id).hold(&row.id).cause(cause), Event::MessageSent(sent))?;
     let lines = std::iter::once(line.as_str());
     let before = unread.as_ref().map_or("", |old| old.text.as_str());
     let text: Vec<&str> = lines.chain(before.lines()).take(LINES_MAX).collect();

@@ -4,13 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::{Changes, Edited};
 use tenure_core::task::{Status, priority};
-use tenure_core::{Code, Error, Result, event, graph, text};
+use tenure_core::{Code, Error, Kind, Result, event, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request. What is absent stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -94,38 +96,33 @@ impl Operation for Edit {
             .attempt(Action::show(&old.id))
             .detail("version", old.version));
         }
-        let mut changes = Map::new();
-        let mut changed = |field: &str, from: Value, to: Value| {
-            if from != to {
-                changes.insert(field.to_owned(), json!([from, to]));
-            }
-        };
+        let mut changes = Changes::default();
         let row = &mut loaded.full.task;
         if let Some(title) = &self.title {
             row.title = text::title(title)?;
-            changed("title", json!(old.title), json!(row.title));
+            changes.title = differs(&old.title, &row.title);
         }
         if let Some(description) = &self.description {
             row.description = text::body(description, "description")?;
-            changed("description", json!(old.description), json!(row.description));
+            changes.description = differs(&old.description, &row.description);
         }
         if let Some(acceptance) = &self.acceptance {
             row.acceptance = text::body(acceptance, "acceptance")?;
-            changed("acceptance", json!(old.acceptance), json!(row.acceptance));
+            changes.acceptance = differs(&old.acceptance, &row.acceptance);
         }
         if let Some(rank) = self.priority {
             row.priority = priority(rank)?;
-            changed("priority", json!(old.priority), json!(row.priority));
+            changes.priority = differs(&old.priority, &row.priority);
         }
         let removed = text::labels(&self.remove_labels)?;
         let mut labels: Vec<String> = row.labels.iter().filter(|label| !removed.contains(label)).cloned().collect();
         labels.extend(self.add_labels.iter().cloned());
         row.labels = text::labels(&labels)?;
-        changed("labels", json!(old.labels), json!(row.labels));
+        changes.labels = differs(&old.labels, &row.labels);
         if let Some(assignee) = &self.assignee {
             row.assignee = if assignee.is_empty() { String::new() } else { unit.known_agent(assignee)?.name };
             unit.reserve_for(&row.assignee)?;
-            changed("assignee", json!(old.assignee), json!(row.assignee));
+            changes.assignee = differs(&old.assignee, &row.assignee);
         }
         if let Some(after) = &self.after {
             let from: Vec<String> = loaded.edges.iter().map(|edge| edge.after.clone()).collect();
@@ -135,17 +132,17 @@ impl Operation for Edit {
                 ids.sort();
                 ids
             };
-            changed("after", json!(sorted(from)), json!(sorted(to)));
+            changes.after = differs(&sorted(from), &sorted(to));
             loaded.edges = edges;
         }
-        if changes.is_empty() {
+        if changes == Changes::default() {
             return Ok(unit.view(&loaded.full, &loaded.edges));
         }
         let row = &mut loaded.full.task;
         row.version += 1;
         row.updated_at = unit.now;
         let id = row.id.clone();
-        unit.append(event::kind::TASK_EDITED, &id, "", None, &json!({ "changes": changes, "version": row.version }))?;
+        unit.append(About::of(&id), Event::TaskEdited(Edited { changes, version: row.version }))?;
         unit.store_task(old.class(), &loaded.full.task)?;
         if loaded.full.task.labels.is_empty() && !old.labels.is_empty() {
             let project = unit.project.id.clone();
@@ -153,6 +150,11 @@ impl Operation for Edit {
         }
         Ok(unit.view(&loaded.full, &loaded.edges))
     }
+}
+
+/// A field before and after, if it was changed.
+fn differs<T: PartialEq + Clone>(from: &T, to: &T) -> Option<[T; 2]> {
+    (from != to).then(|| [from.clone(), to.clone()])
 }
 
 /// Puts new dependencies in place of the old ones; a cycle is refused and told.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::error::detail::UsesTools;
+use tenure_core::event::hold::PathReserved;
 use tenure_core::hold::{GUARD_TTL, Mode};
 use tenure_core::pattern::GLOB;
 use tenure_core::{Code, Error, Result};
@@ -62,7 +63,11 @@ impl Operation for Guard {
             reason: "",
             by_session: false,
             force: false,
-            data: json!({ "by": "guard", "sub_agent": self.says.sub_agent }),
+            said: PathReserved {
+                by: Some("guard".to_owned()),
+                sub_agent: Some(self.says.sub_agent.clone()),
+                ..PathReserved::default()
+            },
         };
         let first = unit.project.last_event;
         let taken = match reserve::take(unit, &patterns, &taking)? {

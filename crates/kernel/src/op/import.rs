@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
+use tenure_core::event::Event;
+use tenure_core::event::project::AgentRegistered;
+use tenure_core::event::task::{Added, Noted};
 use tenure_core::task::{Status, priority};
-use tenure_core::{Code, Error, Result, Time, event, graph, id, name, text};
+use tenure_core::{Code, Error, Kind, Result, Time, event, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::Plan;
@@ -22,7 +25,7 @@ use crate::call::Call;
 use crate::json_lines;
 use crate::kernel::Kernel;
 use crate::shape::export::{Imported, Note, Task};
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// Most tasks in one request. Other projects in the same file wait while they are written, and give up after ten seconds.
 pub const TASKS_MAX: usize = 200_000;
@@ -322,7 +325,8 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
             owner: String::new(),
         };
         agent::insert(unit.tx, &project, &row)?;
-        unit.append(event::kind::AGENT_REGISTERED, name, "", None, &json!({ "imported": true }))?;
+        let registered = AgentRegistered { tool: None, imported: true };
+        unit.append(About::of(name), Event::AgentRegistered(registered))?;
     }
     for name in plan.assignees().filter(|name| !strangers.contains(name)) {
         unit.reserve_for(name)?;
@@ -332,13 +336,21 @@ fn meet(unit: &mut Unit<'_>, plan: &Plan<'_>) -> Result<usize> {
 
 /// The event of a task that came in.
 fn added(unit: &mut Unit<'_>, number: i64, given: &Task) -> log::Row {
-    let data = json!({
-        "title": given.title, "priority": given.priority, "number": number, "after": given.after,
-        "imported": true, "status": given.status.as_str(), "reason": given.reason, "was_held_by": given.was_held_by,
-        "attempt": given.attempt, "version": given.version, "created_by": given.created_by,
-        "created_at": given.created_at,
-    });
-    unit.event(event::kind::TASK_ADDED, &given.id, "", None, &data)
+    let added = Added {
+        title: given.title.clone(),
+        priority: given.priority,
+        number,
+        after: given.after.clone(),
+        imported: true,
+        status: Some(given.status),
+        reason: Some(given.reason.clone()),
+        was_held_by: Some(given.was_held_by.clone()),
+        attempt: Some(given.attempt),
+        version: Some(given.version),
+        created_by: Some(given.created_by.clone()),
+        created_at: Some(given.created_at.clone()),
+    };
+    unit.event(About::of(&given.id), Event::TaskAdded(added))
 }
 
 fn add_tasks(unit: &mut Unit<'_>, project: &str, plan: &Plan<'_>, page: &[(i64, &Task)]) -> Result<()> {
@@ -407,11 +419,16 @@ fn row(given: &Task, number: i64, deps: &[Status]) -> Result<task::Row> {
 fn add_notes(unit: &mut Unit<'_>, project: &str, page: &[&(Note, String)]) -> Result<()> {
     let (mut rows, mut events) = (Vec::new(), Vec::new());
     for (given, data) in page {
-        let told = json!({
-            "note": given.id, "text": given.text, "late": given.late, "imported": true, "agent": given.agent,
-            "at": given.at,
-        });
-        let event = unit.event(event::kind::TASK_NOTED, &given.task, "", None, &told);
+        let noted = Noted {
+            note: given.id.clone(),
+            text: given.text.clone(),
+            late: given.late,
+            artifacts: Vec::new(),
+            imported: true,
+            agent: Some(given.agent.clone()),
+            at: Some(given.at.clone()),
+        };
+        let event = unit.event(About::of(&given.task), Event::TaskNoted(noted));
         rows.push(note::Row {
             id: given.id.clone(),
             task: given.task.clone(),

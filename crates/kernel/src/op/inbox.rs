@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::message::Acked;
 use tenure_core::message::{self, ACKS_MAX};
 use tenure_core::{Code, Error, Result, Time, event, id};
 use tenure_store::table::{delivery, mail};
@@ -13,7 +15,7 @@ use tenure_store::table::{delivery, mail};
 use super::operation::{Access, Door, Offered, Operation, Role};
 use crate::query::mail::look;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -77,8 +79,8 @@ fn acknowledge(unit: &mut Unit<'_>, id: &str) -> Result<()> {
         if row.what == mail::What::Ending {
             continue;
         }
-        let data = json!({ "author": row.message.author });
-        let number = unit.append(event::kind::MESSAGE_ACKED, id, "", None, &data)?;
+        let acked = Acked { author: row.message.author.clone() };
+        let number = unit.append(About::of(id), Event::MessageAcked(acked))?;
         let is_open = row.message.request && row.message.hold.is_empty() && row.message.ended_at == Time(0);
         if is_open {
             crate::mail::end(unit, &row.message, "acknowledged", &me, Some(number))?;

@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tenure_core::{Code, Error, Result, event};
+use tenure_core::event::Event;
+use tenure_core::event::project::CheckoutJoined;
+use tenure_core::{Code, Error, Kind, Result, event};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request. The checkout is the one the call comes from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +31,8 @@ impl Operation for Join {
             return Err(Error::new(Code::NoCheckout, "there is no repository here to join"));
         };
         // The checkout itself was written down when the unit registered what it sees for the first time.
-        unit.append(event::kind::CHECKOUT_JOINED, &here.path, "", None, &json!({ "host": here.host }))?;
+        let joined = CheckoutJoined { host: here.host.clone() };
+        unit.append(About::of(&here.path), Event::CheckoutJoined(joined))?;
         Ok(shape::Joined { checkout: here.path.clone(), project: unit.project.key.clone() })
     }
 }

@@ -3,13 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginClosed;
 use tenure_core::{Code, Error, Result, access, event};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{in_store, of_store, unknown_principal};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request: one of the two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +62,7 @@ impl Operation for LoginClose {
             (None, None) => return Err(Error::bug("a request that was checked names nothing")),
         };
         if closed > 0 {
-            unit.append(event::kind::LOGIN_CLOSED, &whose, "", None, &json!({ "closed": closed }))?;
+            unit.append(About::of(&whose), Event::LoginClosed(LoginClosed { closed }))?;
         }
         Ok(shape::LoginsClosed { closed: i64::try_from(closed).unwrap_or(i64::MAX) })
     }

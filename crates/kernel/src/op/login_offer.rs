@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::access::{self, Sort};
-use tenure_core::{Code, Error, Result, Span, Time, event};
+use tenure_core::event::Event;
+use tenure_core::event::access::LoginOffered;
+use tenure_core::{Code, Error, Kind, Result, Span, Time, event};
 use tenure_store::table::{login, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};
 use crate::access::{known, of_store};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// How long after its end a link or a session is kept, for whoever wonders what became of it.
 const KEPT: Span = Span::days(7);
@@ -71,8 +72,8 @@ impl Operation for LoginOffer {
             used_at: Time(0),
         };
         login::insert(unit.tx, &self.hash, &row)?;
-        let data = json!({ "expires_at": row.expires_at });
-        unit.append(event::kind::LOGIN_OFFERED, &row.principal, "", None, &data)?;
+        let offered = LoginOffered { expires_at: row.expires_at };
+        unit.append(About::of(&row.principal), Event::LoginOffered(offered))?;
         Ok(shape::LoginOffered { principal: row.principal, expires_at: row.expires_at.to_string() })
     }
 }

@@ -4,15 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::memory::Pinned;
 use tenure_core::memory::PINS_MAX;
-use tenure_core::{Code, Error, Result, event};
+use tenure_core::{Code, Error, Kind, Result, event};
 use tenure_store::table::memory as table;
 
 use super::memory_forget::own;
 use super::operation::{Access, Door, Operation, Role};
 use crate::access::operator;
 use crate::shape;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -54,10 +56,13 @@ impl Operation for MemoryPin {
             }
             row.pinned = self.pinned;
             table::set_pinned(unit.tx, &unit.project.id, &row.id, row.pinned)?;
-            let data = json!({
-                "pinned": row.pinned, "key": row.key, "scope": row.scope.word(), "of": row.scope.subject(),
-            });
-            unit.append(event::kind::MEMORY_PINNED, &row.id, "", None, &data)?;
+            let pinned = Pinned {
+                pinned: row.pinned,
+                key: row.key.clone(),
+                scope: Some(row.scope.word().to_owned()),
+                of: row.scope.subject().to_owned(),
+            };
+            unit.append(About::of(&row.id), Event::MemoryPinned(pinned))?;
         }
         Ok(shape::Memory::of(&row))
     }

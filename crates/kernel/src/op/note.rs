@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
+use tenure_core::event::Event;
+use tenure_core::event::task::{self as told, Noted};
 use tenure_core::hold::Right;
 use tenure_core::{Code, Error, Result, event, id, text};
 use tenure_store::table::{artifact as table, note};
@@ -10,7 +12,7 @@ use tenure_store::table::{artifact as table, note};
 use super::operation::{Access, Door, Input, Operation, Role};
 use super::remember;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +56,18 @@ pub struct Artifact {
 const ARTIFACTS_MAX: usize = 50;
 /// Longest path of a file.
 const PATH_MAX: usize = 4_096;
+
+impl Artifact {
+    /// The file as the event has it.
+    fn told(&self) -> told::Artifact {
+        told::Artifact {
+            path: self.path.clone(),
+            kind: self.kind.clone().unwrap_or_default(),
+            sha256: self.sha256.clone(),
+            size: self.size,
+        }
+    }
+}
 
 fn artifact(given: &Artifact) -> Result<Artifact> {
     let bad = |what: String| Err(Error::usage(Code::BadArtifact, what).entity(text::excerpt(&given.path)));
@@ -158,11 +172,14 @@ impl Operation for Note {
         };
         let words = text::required(&self.text, "note")?;
         let artifacts = self.artifacts.iter().map(artifact).collect::<Result<Vec<_>>>()?;
-        let mut event = json!({ "note": fresh, "text": words, "late": late });
-        if let (false, Some(event)) = (artifacts.is_empty(), event.as_object_mut()) {
-            event.insert("artifacts".into(), json!(artifacts));
-        }
-        let number = unit.append(event::kind::TASK_NOTED, &task, "", None, &event)?;
+        let noted = Noted {
+            note: fresh.clone(),
+            text: words.clone(),
+            late,
+            artifacts: artifacts.iter().map(Artifact::told).collect(),
+            ..Noted::default()
+        };
+        let number = unit.append(About::of(&task), Event::TaskNoted(noted))?;
         let row = note::Row {
             id: fresh,
             task: task.clone(),
@@ -196,6 +213,8 @@ impl Operation for Note {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -3,12 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tenure_core::{Result, Span, Time, event, guard};
+use tenure_core::event::Event;
+use tenure_core::event::project::{GuardsOff, GuardsOn};
+use tenure_core::{Result, Span, Time, guard};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape::Guards;
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -49,15 +50,10 @@ impl Operation for Off {
         unit.project.off_until = until;
         by.clone_into(&mut unit.project.off_by);
         if span > Span(0) {
-            unit.append(
-                event::kind::GUARDS_OFF,
-                &project,
-                "",
-                None,
-                &json!({ "until": until, "for_s": span.as_seconds() }),
-            )?;
+            let off = GuardsOff { until: Some(until), for_s: span.as_seconds() };
+            unit.append(About::of(&project), Event::GuardsOff(off))?;
         } else if before.is_some() {
-            unit.append(event::kind::GUARDS_ON, &project, "", None, &json!({}))?;
+            unit.append(About::of(&project), Event::GuardsOn(GuardsOn {}))?;
         }
         Ok(Guards::of(&unit.project, unit.now))
     }

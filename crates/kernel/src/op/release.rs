@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::Action;
+use tenure_core::event::Event;
+use tenure_core::event::task::Released;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Code, Error, Result, event, lock, text};
+use tenure_core::{Code, Error, Kind, Result, event, lock, text};
 use tenure_store::table::task;
 
 use super::operation::{Access, Door, Operation, Role};
@@ -90,7 +92,8 @@ impl Operation for Release {
         let acting = Acting { task: task.as_deref(), fence: self.fence, force: self.force };
         let mut leaving = Leaving::begin_if(unit, &acting, Verb::Release, is_held)?;
         let reason = text::body(&self.reason, "reason")?;
-        leaving.end(unit, event::kind::TASK_RELEASED, Ending::Released, json!({ "reason": reason }), |_| {})?;
+        let event = |overrode| Event::TaskReleased(Released { reason, overrode });
+        leaving.end(unit, Ending::Released, event, |_| {})?;
         Ok(shape::Released::Task(Box::new(leaving.view(unit))))
     }
 }

@@ -2,14 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use tenure_core::event::Event;
+use tenure_core::event::memory::{Added, Old};
 use tenure_core::memory::{self, Kind, Scope};
 use tenure_core::{Code, Error, Result, Span, Time, event, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape::{self, Outcome};
-use crate::unit::{Unit, people_only};
+use crate::unit::{About, Unit, people_only};
 
 /// The request: all or none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -125,15 +126,21 @@ fn write_one(unit: &mut Unit<'_>, item: &Item, about: Option<&str>, from: &[i64]
         Some(row) => row.id.clone(),
         None => unit.redraw(id::Sort::Memory)?,
     };
-    let mut data = json!({ "key": key, "scope": scope.word(), "of": scope.subject(), "kind": item.kind, "text": text });
-    if let (Some(old), Some(data)) = (live, data.as_object_mut()) {
-        data.insert("old".into(), json!({ "text": old.text, "kind": old.kind, "author": old.author }));
-    }
-    if let (false, Some(data)) = (from.is_empty(), data.as_object_mut()) {
-        data.insert("from".into(), json!(from));
-    }
-    let kind = if live.is_some() { event::kind::MEMORY_CHANGED } else { event::kind::MEMORY_ADDED };
-    let number = unit.append(kind, &id, "", from.last().copied(), &data)?;
+    let added = Added {
+        key: key.clone(),
+        scope: Some(scope.word().to_owned()),
+        of: scope.subject().to_owned(),
+        kind: item.kind,
+        text: text.clone(),
+        from: from.to_vec(),
+    };
+    let event = match live {
+        Some(old) => {
+            Event::MemoryChanged(added.over(Old { text: old.text.clone(), kind: old.kind, author: old.author.clone() }))
+        }
+        None => Event::MemoryAdded(added),
+    };
+    let number = unit.append(About::of(&id).cause(from.last().copied()), event)?;
     let terms = words::words(&format!("{key} {text}"));
     let row = table::Row {
         id,

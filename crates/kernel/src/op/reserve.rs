@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::action::Action;
 use tenure_core::error::detail::FreePaths;
+use tenure_core::event::Event;
+use tenure_core::event::hold::{PathChanged, PathReserved};
+use tenure_core::event::place::OfferTaken;
 use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Result, Span, Time, event, text};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, event, text};
 use tenure_store::table::{hold, path};
 
 use super::operation::{Access, Door, Input, Operation, Role};
@@ -18,10 +21,10 @@ use crate::checkouts::Checkouts;
 use crate::limit;
 use crate::line::{self, Asking, InTheWay, Want};
 use crate::paths::elsewhere::Own;
-use crate::paths::{self, ANOTHER_TASK, Granting};
+use crate::paths::{self, ANOTHER_TASK, Granting, PathGrant};
 use crate::shape;
 use crate::steal;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -81,8 +84,8 @@ pub(super) struct Taking<'a> {
     pub(super) by_session: bool,
     /// Whether holds that stand in the way are ended, by the rules for that.
     pub(super) force: bool,
-    /// What else the events say.
-    pub(super) data: Value,
+    /// What the events say besides the holds.
+    pub(super) said: PathReserved,
 }
 
 impl Taking<'_> {
@@ -127,7 +130,7 @@ impl Operation for Reserve {
             reason: &reason,
             by_session: true,
             force: self.force,
-            data: json!({}),
+            said: PathReserved::default(),
         };
         let taken = match take(unit, &patterns, &taking)? {
             Ok(taken) => taken,
@@ -318,9 +321,10 @@ fn carry_out(
             }
             Step::Change(at) => {
                 let mode = taking.mode;
-                let data = json!({ "holder": me, "mode": mode.as_str(), "fence": live[*at].fence });
+                let changed = PathChanged { holder: me.to_owned(), mode: Some(mode), fence: live[*at].fence };
                 unit.freed |= mode < live[*at].mode;
-                unit.append(event::kind::PATH_CHANGED, &live[*at].subject, &live[*at].id, None, &data)?;
+                let about = About::of(&live[*at].subject).hold(&live[*at].id);
+                unit.append(about, Event::PathChanged(changed))?;
                 live[*at] = renew(unit, &live[*at], mode, (taking, given), (bound, true))?;
                 live[*at].clone()
             }
@@ -336,7 +340,7 @@ fn carry_out(
                     place: "",
                 };
                 let id = fresh.next().ok_or_else(|| Error::bug("fewer ids than grants"))?;
-                let row = paths::grant(unit, id, &granting, (event::kind::PATH_RESERVED, taking.data.clone()))?;
+                let row = paths::grant(unit, id, &granting, PathGrant::Reserve(taking.said.clone()))?;
                 if !taking.by_session && row.task.is_empty() {
                     path::renewed_by_edits(unit.tx, &unit.project.id, &row.id)?;
                 }
@@ -383,12 +387,17 @@ fn renew(
     path::change(unit.tx, &unit.project.id, &row.id, &change)?;
     if !row.place.is_empty() {
         // Taken: the fence stays, the time begins.
-        let data = json!({
-            "kind": row.kind, "holder": row.holder, "fence": row.fence, "place": row.place, "task": row.task,
-            "checkout": row.checkout, "ttl_s": row.ttl.as_seconds(), "expires_at": row.expires_at,
-        });
-        unit.append(event::kind::OFFER_TAKEN, &row.subject, &row.id, None, &data)?;
-        row.place.clear();
+        let taken = OfferTaken {
+            kind: Some(row.kind.clone()),
+            holder: row.holder.clone(),
+            fence: row.fence,
+            place: std::mem::take(&mut row.place),
+            ttl_s: row.ttl.as_seconds(),
+            expires_at: row.expires_at,
+            task: Some(row.task.clone()),
+            checkout: Some(row.checkout.clone()),
+        };
+        unit.append(About::of(&row.subject).hold(&row.id), Event::OfferTaken(taken))?;
         unit.freed = true;
     }
     Ok(row)

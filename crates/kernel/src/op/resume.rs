@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenure_core::choice::Rule;
+use tenure_core::event::Event;
+use tenure_core::event::memory::{Added, Changed, Forgotten, Pinned};
 use tenure_core::task::Status;
 use tenure_core::{Result, Span, brief as budget, event, hold as rule, id, text};
 use tenure_store::Tx;
@@ -13,6 +15,7 @@ use super::operation::{Access, Door, Input, Offered, Operation, Role};
 use super::unblock::go_on;
 use crate::brief::{self, Ask};
 use crate::call::Tree;
+use crate::fact;
 use crate::focus::{Seeker, own};
 use crate::query::mail::look;
 use crate::shape;
@@ -234,12 +237,17 @@ pub(crate) fn kept_from(first_kept: i64, place: &delivery::Row) -> Option<i64> {
 
 /// What is remembered for a task or an agent is nobody else's to read; whom it is for finds it in the brief.
 fn is_for_few(row: &log::Row) -> Result<bool> {
-    use event::kind::{MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED};
-    if ![MEMORY_ADDED, MEMORY_CHANGED, MEMORY_FORGOTTEN, MEMORY_PINNED].contains(&row.kind.as_str()) {
+    if !row.kind.starts_with("memory.") {
         return Ok(false);
     }
-    let event = shape::Event::of(row.clone())?;
-    Ok(event.data["scope"].as_str().is_none_or(|scope| scope == "task" || scope == "agent"))
+    let scope = match fact::read(row)? {
+        Event::MemoryAdded(Added { scope, .. })
+        | Event::MemoryChanged(Changed { scope, .. })
+        | Event::MemoryForgotten(Forgotten { scope, .. })
+        | Event::MemoryPinned(Pinned { scope, .. }) => scope,
+        _ => return Ok(false),
+    };
+    Ok(scope.is_none_or(|scope| scope == "task" || scope == "agent"))
 }
 
 /// Events that tell an agent nothing it could act on.

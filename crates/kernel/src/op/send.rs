@@ -4,14 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::{Action, Advice};
+use tenure_core::event::Event;
+use tenure_core::event::message::Sent;
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
-use tenure_core::{Code, Error, Result, Span, Time, event, hold as rule, id, message, name};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, event, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::query::any_id::sort;
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{self, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -91,8 +93,14 @@ impl Operation for Send {
             ));
         }
         let (id, agents, longest) = known(unit, &to)?;
-        let data = json!({ "to": to, "about": about.named, "urgency": self.urgency, "request": self.request });
-        let number = unit.append(event::kind::MESSAGE_SENT, &id, &hold, None, &data)?;
+        let sent = Sent {
+            to: to.clone(),
+            about: about.named.clone(),
+            urgency: self.urgency,
+            request: self.request,
+            notice: false,
+        };
+        let number = unit.append(unit::About::of(&id).hold(&hold), Event::MessageSent(sent))?;
         let row = table::Row {
             id,
             number,

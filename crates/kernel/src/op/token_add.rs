@@ -2,15 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
-use tenure_core::{Code, Error, Result, Span, Time, event, id, text};
+use tenure_core::event::Event;
+use tenure_core::event::access::TokenAdded;
+use tenure_core::{Code, Error, Kind, Result, Span, Time, event, id, text};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};
 use crate::access::{known, of_store};
 use crate::shape;
-use crate::unit::Unit;
+use crate::unit::{About, Unit};
 
 /// The request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -91,11 +92,14 @@ impl Operation for TokenAdd {
             revoked_by: String::new(),
         };
         token::insert(unit.tx, &row, &self.hash)?;
-        let data = json!({
-            "principal": row.principal, "label": row.label, "role": row.scope.role, "projects": row.scope.projects,
-            "expires_at": row.expires_at,
-        });
-        unit.append(event::kind::TOKEN_ADDED, &row.id, "", None, &data)?;
+        let added = TokenAdded {
+            principal: row.principal.clone(),
+            label: row.label.clone(),
+            role: row.scope.role,
+            projects: row.scope.projects.clone(),
+            expires_at: row.expires_at,
+        };
+        unit.append(About::of(&row.id), Event::TokenAdded(added))?;
         Ok(shape::Token::of(&row, unit.now))
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::{Code, Error, Result, event, id, name};
+use tenure_core::{Code, Error, Kind, Result, event, id, name};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths;
@@ -75,12 +75,9 @@ impl Operation for Transfer {
         let before = full.task.class();
         let next_number = unit.project.last_event + 1;
         unit.end_hold(full, Ending::Transferred, next_number, overrode.as_deref())?;
-        let grant = Grant {
-            kind: event::kind::HOLD_TRANSFERRED,
-            data: json!({ "from": held.holder, "ended_hold": held.id, "overrode": overrode }),
-        };
+        let grant = Grant::Transfer { from: held.holder, ended_hold: held.id, overrode: overrode.clone() };
         // A new row for the new grant: the old one keeps its own story.
-        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), &grant)?;
+        let hold = unit.grant(full, fresh, &to, (held.ttl, held.expires_at), grant)?;
         full.task.version += 1;
         full.task.updated_at = unit.now;
         unit.store_task(before, &full.task)?;

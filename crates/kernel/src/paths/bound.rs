@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use tenure_core::action::Action;
+use tenure_core::event::hold::{PathReleased, PathReserved, Transferred};
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Result, event};
+use tenure_core::{Code, Error, Kind, Result, event};
 use tenure_store::table::{hold, path};
 
-use super::{Granting, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
+use super::{Granting, PathGrant, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};
 use crate::line;
 use crate::shape;
 use crate::unit::Unit;
@@ -38,7 +39,9 @@ pub(crate) fn end_with_task(
             continue;
         }
         let how = if overrode.is_some() { Ending::Forced } else { how };
-        end(unit, &row, how, Some(number), json!({ "task": row.task, "overrode": overrode }))?;
+        let overrode = Some(overrode.map(str::to_owned));
+        let said = PathReleased { task: Some(row.task.clone()), overrode, ..PathReleased::default() };
+        end(unit, &row, how, Some(number), said)?;
     }
     Ok(())
 }
@@ -83,8 +86,8 @@ pub(crate) fn take_over(unit: &mut Unit<'_>, task: &hold::Row, last: (i64, &str)
                         until: (task.expires_at, task.ttl),
                         place: "",
                     };
-                    let data = json!({ "lapsed_from": row.holder });
-                    let granted = grant(unit, fresh, &granting, (event::kind::PATH_RESERVED, data))?;
+                    let said = PathReserved { lapsed_from: Some(row.holder.clone()), ..PathReserved::default() };
+                    let granted = grant(unit, fresh, &granting, PathGrant::Reserve(said))?;
                     regained.holds.push(super::shown(unit, &granted)?);
                     around.live.push(granted);
                 }
@@ -162,7 +165,8 @@ pub(crate) fn hand_over(
         if has {
             // Both share it: one row for a holder and a pattern is enough.
             debug_assert_eq!(row.mode, Mode::Shared);
-            end(unit, &row, Ending::Transferred, None, json!({ "task": row.task }))?;
+            let said = PathReleased { task: Some(row.task.clone()), ..PathReleased::default() };
+            end(unit, &row, Ending::Transferred, None, said)?;
             continue;
         }
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Transferred };
@@ -179,8 +183,9 @@ pub(crate) fn hand_over(
             until: (row.expires_at, row.ttl),
             place: "",
         };
-        let data = json!({ "from": row.holder, "ended_hold": row.id, "overrode": overrode });
-        let granted = grant(unit, fresh, &granting, (event::kind::HOLD_TRANSFERRED, data))?;
+        let (from, ended_hold) = (row.holder.clone(), row.id.clone());
+        let said = Transferred { from, ended_hold, overrode: overrode.map(str::to_owned), ..Transferred::default() };
+        let granted = grant(unit, fresh, &granting, PathGrant::Transfer(said))?;
         unit.ended(&row.id, row.asked, how, granted.fence);
         moved.push(super::shown(unit, &granted)?);
     }

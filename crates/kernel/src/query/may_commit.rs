@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use tenure_core::event::hold::{PathReserved, Transferred};
+use tenure_core::event::place::OfferTaken;
+use tenure_core::event::{self, Event};
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::site::{Site, Top};
-use tenure_core::{Result, Time, event};
+use tenure_core::{Result, Time};
 use tenure_store::Tx;
 use tenure_store::table::{agent, event as log, hold, path, project, touched};
 
@@ -16,6 +18,7 @@ use super::Scene;
 use super::check::here;
 use super::query::{Access, Query, Role};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::line::InTheWay;
 use crate::paths::nested::{self, Nested, Spot};
@@ -191,15 +194,19 @@ impl Look {
         for kind in [event::kind::PATH_RESERVED, event::kind::OFFER_TAKEN, event::kind::HOLD_TRANSFERRED] {
             let filter = log::Filter { kind: kind.to_owned(), ..log::Filter::default() };
             for row in tx.fetch(log::page(project, &filter, (above, i64::MAX), true, SINCE_MAX))? {
-                let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
-                let holder = data["holder"].as_str().unwrap_or_default();
                 // The hold on a task has no checkout, nor has a lock.
-                let is_here = data["checkout"].as_str().is_some_and(|place| place.is_empty() || place == self.here);
+                let (holder, checkout) = match fact::seen(&row.kind, &row.data) {
+                    Event::PathReserved(PathReserved { holder, checkout, .. }) => (holder, Some(checkout)),
+                    Event::OfferTaken(OfferTaken { holder, checkout, .. })
+                    | Event::HoldTransferred(Transferred { holder, checkout, .. }) => (holder, checkout),
+                    _ => continue,
+                };
+                let is_here = checkout.is_some_and(|place| place.is_empty() || place == self.here);
                 if !is_here || holder == me {
                     continue;
                 }
                 if let Ok(pattern) = Pattern::parse(&row.subject, files.case()) {
-                    files.within(&pattern).for_each(|path| note(path, row.at, holder, false));
+                    files.within(&pattern).for_each(|path| note(path, row.at, &holder, false));
                 }
             }
         }

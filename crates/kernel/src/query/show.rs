@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::About;
+use tenure_core::event::Topic;
 use tenure_core::task::Status;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
@@ -51,7 +51,7 @@ pub(super) fn show(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> Result<Sh
     let notes = note::newest_within(tx, project, named, (MANY, super::PAGE_BYTES))?;
     let notes = notes.rows.into_iter().map(Note::of).collect::<Result<_>>()?;
     let dependents = dep::dependents(tx, project, named, MANY)?.into_iter().map(|edge| edge.after).collect();
-    let (mut events, _) = super::why::newest(tx, project, named, About::Other, EVENTS)?;
+    let (mut events, _) = super::why::newest(tx, project, named, Topic::Other, EVENTS)?;
     events.reverse();
     let mut views = views(tx, scene, std::slice::from_ref(&full))?;
     let task = views.pop().ok_or_else(|| id::unknown(named, id::Sort::Task))?;

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::{About, about, kind};
+use tenure_core::event::{About, Topic, about, kind};
 use tenure_core::hold::lapsed;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
@@ -14,6 +14,7 @@ use super::Scene;
 use super::look_up::by_id;
 use super::query::{Access, Query, Role};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
 use crate::shape::{Event, Sentence, Story};
@@ -77,7 +78,7 @@ impl Query for Why {
                 return tell(scene, subject, found, &OF_MEMORY);
             }
             tx.fetch(task::get(project, subject))?.ok_or_else(|| id::unknown(subject, id::Sort::Task))?;
-            let found = newest(tx, project, subject, About::Other, LONGEST)?;
+            let found = newest(tx, project, subject, Topic::Other, LONGEST)?;
             tell(scene, subject, found, &OF_TASK)
         })
     }
@@ -89,7 +90,7 @@ pub(super) fn newest(
     tx: &mut dyn Tx,
     project: &str,
     subject: &str,
-    what: About,
+    what: Topic,
     limit: usize,
 ) -> Result<(Vec<event::Row>, bool)> {
     let filter = event::Filter { subject: subject.to_owned(), ..event::Filter::default() };
@@ -98,10 +99,7 @@ pub(super) fn newest(
     for _ in 0..PAGES {
         let page = tx.fetch(event::page(project, &filter, (0, below), true, limit + 1))?;
         let last = page.last().filter(|_| page.len() > limit).map(|row| row.number);
-        found.extend(page.into_iter().filter(|row| {
-            let data = serde_json::from_str(&row.data).unwrap_or_default();
-            about(&row.kind, &data) == what
-        }));
+        found.extend(page.into_iter().filter(|row| fact::seen(&row.kind, &row.data).topic() == what));
         match last {
             Some(last) if found.len() <= limit => below = last,
             _ => break,
@@ -115,7 +113,7 @@ pub(super) fn newest(
 /// The events of a memory, which may be one of the whole store. What was forgotten is known by its events alone.
 fn of_memory(tx: &mut dyn Tx, scene: &Scene<'_>, id: &str) -> Result<(Vec<event::Row>, bool)> {
     let own = scene.project_id().to_owned();
-    let (events, more) = newest(tx, &own, id, About::Other, LONGEST)?;
+    let (events, more) = newest(tx, &own, id, Topic::Other, LONGEST)?;
     if !events.is_empty() {
         return Ok((events, more));
     }
@@ -123,7 +121,7 @@ fn of_memory(tx: &mut dyn Tx, scene: &Scene<'_>, id: &str) -> Result<(Vec<event:
     let Some(whole) = whole.filter(|_| memory::get(tx, &own, id).is_ok_and(|row| row.is_none())) else {
         return Ok((events, more));
     };
-    let (events, more) = newest(tx, &whole.id, id, About::Other, LONGEST)?;
+    let (events, more) = newest(tx, &whole.id, id, Topic::Other, LONGEST)?;
     if events.is_empty() { Err(id::unknown(id, id::Sort::Memory)) } else { Ok((events, more)) }
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::{About, kind};
+use tenure_core::event::{Topic, kind};
 use tenure_core::{Result, lock as rule};
 
 use super::query::{Access, Query, Role};
@@ -29,7 +29,7 @@ impl Query for WhyLock {
     fn answer(&self, kernel: &Kernel, call: &Call) -> Result<Story> {
         rule::name(&self.name)?;
         kernel.in_snapshot(call, |tx, scene| {
-            let found = newest(tx, scene.project_id(), &self.name, About::Lock, LONGEST)?;
+            let found = newest(tx, scene.project_id(), &self.name, Topic::Lock, LONGEST)?;
             // It began when it was first taken, and the oldest event that is kept is of that.
             tell(scene, &self.name, found, &[kind::LOCK_TAKEN])
         })

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tenure_core::event::Event;
+use tenure_core::event::kind::PATH_COMMITTED;
 use tenure_core::pattern::{GLOB, Pattern};
 use tenure_core::text::cut;
 use tenure_core::{Code, Error, Result, Time};
@@ -16,6 +18,7 @@ use super::check;
 use super::query::{Access, Query, Role};
 use super::why::{LONGEST, over, sentence};
 use crate::call::Call;
+use crate::fact;
 use crate::kernel::Kernel;
 use crate::paths;
 use crate::shape::{Sentence, Story};
@@ -30,9 +33,6 @@ const CHANGES: usize = 500;
 const COMMITS: usize = 500;
 /// How many notes of a task are looked through for the commit that a change was in.
 const NOTES: usize = 50;
-
-/// The event that says that files were committed.
-const COMMITTED: &str = "path.committed";
 
 /// The story of one path or pattern, in all checkouts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -113,7 +113,7 @@ fn held(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<To
         for event in tx.fetch(event::page(project, &filter, (0, i64::MAX), false, EVENTS))? {
             let (at, number) = (event.at, event.number);
             // Mail about it is private, and commits are told below.
-            if event.kind == COMMITTED || event.kind.starts_with("message.") {
+            if event.kind == PATH_COMMITTED || event.kind.starts_with("message.") {
                 continue;
             }
             let mut sentence = sentence(scene, event)?;
@@ -166,16 +166,15 @@ fn literal(pattern: &Pattern) -> &str {
 
 /// The commits that files of the pattern were in.
 fn committed(tx: &mut dyn Tx, scene: &Scene<'_>, pattern: &Pattern, told: &mut Vec<Told>) -> Result<()> {
-    let filter = event::Filter { kind: COMMITTED.to_owned(), ..event::Filter::default() };
+    let filter = event::Filter { kind: PATH_COMMITTED.to_owned(), ..event::Filter::default() };
     for row in tx.fetch(event::page(scene.project_id(), &filter, (0, i64::MAX), true, COMMITS))? {
-        let data: Value = serde_json::from_str(&row.data).unwrap_or_default();
-        let paths = data["paths"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let its: Vec<&str> = paths.filter(|path| pattern.matches(path.trim_start_matches("./"))).collect();
+        let Event::PathCommitted(committed) = fact::seen(&row.kind, &row.data) else { continue };
+        let is_its = |path: &&String| pattern.matches(path.trim_start_matches("./"));
+        let its: Vec<&String> = committed.paths.iter().filter(is_its).collect();
         let Some(first) = its.first() else { continue };
         let rest = if its.len() > 1 { format!(" and {} more", its.len() - 1) } else { String::new() };
-        let task = data["task"].as_str().filter(|task| !task.is_empty());
-        let task = task.map_or(String::new(), |task| format!(" for {task}"));
-        let commit = cut(data["commit"].as_str().unwrap_or_default(), 12);
+        let task = if committed.task.is_empty() { String::new() } else { format!(" for {}", committed.task) };
+        let commit = cut(&committed.commit, 12);
         let text = format!("{} committed {}{rest}{task} as {commit}", row.actor, cut(first, 200));
         told.push((row.at, row.number, Sentence { number: row.number, at: row.at.to_string(), text }));
     }

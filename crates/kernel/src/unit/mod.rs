@@ -5,8 +5,10 @@ mod of_task;
 use serde_json::{Value, json};
 use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::Rank;
+use tenure_core::event::Event;
+use tenure_core::event::project::{AgentOwned, AgentRegistered, Created};
 use tenure_core::hold::Ending;
-use tenure_core::{Code, Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Kind, Result, Time, event, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };
@@ -18,6 +20,31 @@ use crate::call::{Call, Door, Sighting, Words};
 use crate::checkouts::Checkouts;
 use crate::line::Sight;
 use crate::mail::Over;
+
+/// What an event is about.
+#[derive(Clone, Copy)]
+pub(crate) struct About<'a> {
+    subject: &'a str,
+    hold: &'a str,
+    cause: Option<i64>,
+}
+
+impl<'a> About<'a> {
+    /// A task, a path, an agent or anything else that has a name; empty for the project as a whole.
+    pub(crate) fn of(subject: &'a str) -> About<'a> {
+        About { subject, hold: "", cause: None }
+    }
+
+    /// With the hold that it is about, empty for none.
+    pub(crate) fn hold(self, hold: &'a str) -> About<'a> {
+        About { hold, ..self }
+    }
+
+    /// With the event that caused it.
+    pub(crate) fn cause(self, cause: impl Into<Option<i64>>) -> About<'a> {
+        About { cause: cause.into(), ..self }
+    }
+}
 
 /// One op under way. It has no way to the store itself, so a transaction inside a transaction cannot be written down.
 pub struct Unit<'a> {
@@ -146,8 +173,8 @@ impl<'a> Unit<'a> {
     pub(crate) fn register(&mut self, sighting: Sighting) -> Result<()> {
         let project = self.project.id.clone();
         if !self.project.is_switched_on() {
-            let data = json!({ "key": self.project.key, "label": self.project.label });
-            self.append(event::kind::PROJECT_CREATED, &project, "", None, &data)?;
+            let created = Created { key: self.project.key.clone(), label: self.project.label.clone() };
+            self.append(About::of(&project), Event::ProjectCreated(created))?;
         }
         if self.agent.is_none() {
             let actor = &self.call.actor;
@@ -164,8 +191,8 @@ impl<'a> Unit<'a> {
                 owner: owner_of(self.call).unwrap_or_default().to_owned(),
             };
             agent::insert(self.tx, &project, &row)?;
-            let number =
-                self.append(event::kind::AGENT_REGISTERED, &actor.name, "", None, &json!({ "tool": actor.tool }))?;
+            let registered = AgentRegistered { tool: Some(actor.tool.clone()), imported: false };
+            let number = self.append(About::of(&actor.name), Event::AgentRegistered(registered))?;
             // From here on there is something to tell it.
             let begins = delivery::Row { offered: number, confirmed: number, ..delivery::Row::default() };
             delivery::put(self.tx, &project, &actor.name, &begins)?;
@@ -175,8 +202,8 @@ impl<'a> Unit<'a> {
         {
             let was = std::mem::replace(&mut row.owner, owner.to_owned());
             agent::own(self.tx, &project, &self.call.actor.name, owner)?;
-            let data = json!({ "owner": owner, "was": was });
-            self.append(event::kind::AGENT_OWNED, &self.call.actor.name, "", None, &data)?;
+            let owned = AgentOwned { owner: owner.to_owned(), was };
+            self.append(About::of(&self.call.actor.name), Event::AgentOwned(owned))?;
         }
         if let (Sighting::New(moved), Some(here)) = (sighting, &self.call.checkout) {
             for one in &moved {
@@ -204,15 +231,8 @@ impl<'a> Unit<'a> {
     }
 
     /// Appends an event and returns its number.
-    pub(crate) fn append(
-        &mut self,
-        kind: &str,
-        subject: &str,
-        hold: &str,
-        cause: Option<i64>,
-        data: &Value,
-    ) -> Result<i64> {
-        let row = self.event(kind, subject, hold, cause, data);
+    pub(crate) fn append(&mut self, about: About<'_>, event: Event) -> Result<i64> {
+        let row = self.event(about, event);
         log::insert(self.tx, &self.project.id, &row)?;
         Ok(row.number)
     }
@@ -223,36 +243,26 @@ impl<'a> Unit<'a> {
     }
 
     /// Makes the next event without storing it.
-    pub(crate) fn event(
-        &mut self,
-        kind: &str,
-        subject: &str,
-        hold: &str,
-        cause: Option<i64>,
-        data: &Value,
-    ) -> log::Row {
+    #[allow(clippy::needless_pass_by_value, reason = "an event is made for its row and is over with it")]
+    pub(crate) fn event(&mut self, about: About<'_>, event: Event) -> log::Row {
         self.project.last_event += 1;
         self.project.events += 1;
         // Who stands behind an agent is part of what happened: of force above all.
-        let data = match (owner_of(self.call), data) {
-            (Some(owner), Value::Object(fields)) => {
-                let mut fields = fields.clone();
-                fields.insert("principal".to_owned(), owner.into());
-                Value::Object(fields).to_string()
-            }
-            _ => data.to_string(),
-        };
+        let (kind, mut data) = event.columns();
+        if let Some(owner) = owner_of(self.call) {
+            data.insert("principal".to_owned(), owner.into());
+        }
         log::Row {
             number: self.project.last_event,
             at: self.now,
-            kind: kind.to_owned(),
+            kind,
             actor: self.me().to_owned(),
-            subject: subject.to_owned(),
-            hold: hold.to_owned(),
+            subject: about.subject.to_owned(),
+            hold: about.hold.to_owned(),
             op: self.op.to_owned(),
             request_id: self.call.request_id.as_str().to_owned(),
-            cause,
-            data,
+            cause: about.cause,
+            data: Value::Object(data).to_string(),
         }
     }
 

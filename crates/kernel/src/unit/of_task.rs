@@ -2,13 +2,17 @@
 
 use serde_json::{Value, json};
 use tenure_core::action::{Action, Tasks};
+use tenure_core::choice::Rule;
+use tenure_core::event::Event;
+use tenure_core::event::hold::Transferred;
+use tenure_core::event::task::{Claimed, Ready, Waiting};
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
 use tenure_core::{Code, Error, Kind, Result, Span, Time, event, hold as rule, id};
 use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
 
-use super::{Unit, exists, people_only};
+use super::{About, Unit, exists, people_only};
 use crate::settle;
 use crate::shape;
 use crate::shape::Blockers;
@@ -25,10 +29,12 @@ pub(crate) struct Loaded {
 /// What the store knows of a task, as [`Unit::load`] reads it: the task, what was shown of it, its dependencies, its paths.
 type Found = (Option<task::Full>, Option<i64>, Vec<dep::Edge>, Vec<hold::Row>);
 
-/// The event that grants a hold.
-pub(crate) struct Grant<'a> {
-    pub(crate) kind: &'a str,
-    pub(crate) data: Value,
+/// Why the hold on a task is granted.
+pub(crate) enum Grant {
+    /// Its holder took it.
+    Claim { rule: Rule, lapsed_from: Option<String> },
+    /// It was handed over.
+    Transfer { from: String, ended_hold: String, overrode: Option<String> },
 }
 
 impl Unit<'_> {
@@ -178,17 +184,31 @@ impl Unit<'_> {
         fresh: String,
         holder: &str,
         (ttl, expires_at): (Span, Time),
-        grant: &Grant<'_>,
+        grant: Grant,
     ) -> Result<hold::Row> {
         let attempt = full.task.attempt + 1;
-        let mut data = grant.data.clone();
-        if let Value::Object(map) = &mut data {
-            map.insert("holder".into(), json!(holder));
-            map.insert("attempt".into(), json!(attempt));
-            map.insert("ttl_s".into(), json!(ttl.as_seconds()));
-            map.insert("expires_at".into(), json!(expires_at));
-        }
-        let fence = self.append(grant.kind, &full.task.id, &fresh, None, &data)?;
+        let ttl_s = ttl.as_seconds();
+        let event = match grant {
+            Grant::Claim { rule, lapsed_from } => Event::TaskClaimed(Claimed {
+                holder: holder.to_owned(),
+                rule: Some(rule),
+                lapsed_from,
+                attempt,
+                ttl_s,
+                expires_at,
+            }),
+            Grant::Transfer { from, ended_hold, overrode } => Event::HoldTransferred(Transferred {
+                from,
+                ended_hold,
+                overrode,
+                holder: holder.to_owned(),
+                attempt: Some(attempt),
+                ttl_s,
+                expires_at,
+                ..Transferred::default()
+            }),
+        };
+        let fence = self.append(About::of(&full.task.id).hold(&fresh), event)?;
         let row = hold::Row {
             granted_at: self.now,
             expires_at,
@@ -237,15 +257,15 @@ impl Unit<'_> {
             let is_ready = row.status == Status::Open && row.unmet == 0;
             let was_ready = row.status == Status::Open && row.unmet - unmet == 0;
             if is_ready && !was_ready {
-                let data = json!({ "unlocked_by": task });
-                events.push(self.event(event::kind::TASK_READY, &row.id, "", Some(cause), &data));
+                let event = Event::TaskReady(Ready { unlocked_by: task.to_owned() });
+                events.push(self.event(About::of(&row.id).cause(cause), event));
                 if row.labelled {
                     labelled_ready.push(row.id.clone());
                 }
                 ready.push(row.id);
             } else if was_ready && !is_ready {
-                let data = json!({ "waits_for": task });
-                events.push(self.event(event::kind::TASK_WAITING, &row.id, "", Some(cause), &data));
+                let event = Event::TaskWaiting(Waiting { waits_for: task.to_owned() });
+                events.push(self.event(About::of(&row.id).cause(cause), event));
                 if row.labelled {
                     labelled_waiting.push(row.id.clone());
                 }

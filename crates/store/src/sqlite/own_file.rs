@@ -83,7 +83,8 @@ fn is_another(recorded: File, found: File, path: &Path) -> bool {
 fn copied(path: &Path) -> Error {
     let message =
         format!("{} is not the file that the store was written in: it is a copy, or was put back", path.display());
-    Error::new(COPIED, message).at(Stage::Lock)
+    Error::new(COPIED, message)
+        .at(Stage::Lock)
         .entity(path.display().to_string())
         .hint("Nothing was written. The next write continues the store as after a restore; call again.")
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use tenure_client::phrasing::Commands;
+use tenure_core::event::{self, Event};
 use tenure_core::text::{LABEL_MAX, LABELS_MAX, TEXT_MAX, TITLE_MAX};
-use tenure_core::{Error, Kind, Span, Time, event, id, name, text};
+use tenure_core::{Error, Kind, Span, Time, id, name, text};
 use tenure_store::{Location, Options, Store, redact};
 
 /// A refusal of words: of kind usage or not found, in one line that does nothing to a terminal.
@@ -123,7 +124,7 @@ pub(super) fn texts(input: &[u8]) {
     for kind in event::kind::ALL {
         let data =
             json!({ "title": words, "text": words, "reason": words, "imported": labels.len().is_multiple_of(2) });
-        plain(&event::sentence(kind, "a", "t-00000", &data), &[]);
+        plain(&Event::read(kind, &data).sentence("a", "t-00000"), &[]);
     }
 }
 

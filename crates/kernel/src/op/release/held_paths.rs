@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use tenure_core::action::{Action, Advice};
+use tenure_core::event::hold::PathReleased;
 use tenure_core::hold::{Ending, lapsed};
 use tenure_core::pattern::Pattern;
 use tenure_core::text::cut;
@@ -74,7 +75,7 @@ pub(super) fn by_pattern(unit: &mut Unit<'_>, request: &Release) -> Result<shape
     }
     let mut released = finish(unit, request, ending)?;
     for place in own.iter().filter(|place| left.contains(&place.0.id)) {
-        line::leave(unit, &place.0, None)?;
+        line::leave(unit, &place.0)?;
         released.left.push(place.0.id.clone());
     }
     Ok(released)
@@ -120,7 +121,7 @@ fn leave(unit: &mut Unit<'_>, named: &str) -> Result<shape::Reserved> {
         let offered = held.into_iter().filter(|hold| hold.place == row.id && !lapsed(unit.now, hold.expires_at));
         return finish(unit, &Release::default(), offered.collect());
     }
-    line::leave(unit, &row, None)?;
+    line::leave(unit, &row)?;
     Ok(shape::Reserved { left: vec![row.id], ..shape::Reserved::default() })
 }
 
@@ -205,7 +206,9 @@ pub(super) fn finish(unit: &mut Unit<'_>, request: &Release, ending: Vec<hold::R
         }
         let overrode = (row.holder != me).then(|| row.holder.clone());
         let how = if overrode.is_some() { Ending::Forced } else { Ending::Released };
-        paths::end(unit, &row, how, None, json!({ "reason": request.reason, "overrode": overrode }))?;
+        let said =
+            PathReleased { reason: Some(request.reason.clone()), overrode: Some(overrode), ..PathReleased::default() };
+        paths::end(unit, &row, how, None, said)?;
         row.ended_at = unit.now;
         row.ended_how = how.as_str().to_owned();
         holds.push(paths::shown(unit, &row)?);

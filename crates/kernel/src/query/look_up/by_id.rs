@@ -2,13 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::About;
+use tenure_core::event::hold::Expired;
+use tenure_core::event::place::{LockOffered, OfferTaken, PathOffered};
+use tenure_core::event::{Event, Topic};
 use tenure_core::hold::lapsed;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{event, mail, message, note, place};
 
+use super::Scene;
+use super::why::{LONGEST, newest, sentence};
+use crate::fact;
 use crate::line;
 use crate::query::Scene;
 use crate::query::why::{LONGEST, newest, sentence};
@@ -109,7 +114,7 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> 
     let (story, more) = match named.split_once('-').map_or("", |(letter, _)| letter) {
         "w" => {
             let row = place::get(tx, project, named)?.ok_or_else(|| id::unknown(named, id::Sort::Place))?;
-            let (mut events, more) = newest(tx, project, named, About::Other, LONGEST)?;
+            let (mut events, more) = newest(tx, project, named, Topic::Other, LONGEST)?;
             events.reverse();
             let mut story = events.into_iter().map(told).collect::<Result<Vec<_>>>()?;
             story.extend(offered(tx, scene, &row)?);
@@ -131,7 +136,7 @@ pub(in crate::query) fn why(tx: &mut dyn Tx, scene: &Scene<'_>, named: &str) -> 
         }
         "g" => {
             show_message(tx, scene, named)?;
-            let (mut events, more) = newest(tx, project, named, About::Other, LONGEST)?;
+            let (mut events, more) = newest(tx, project, named, Topic::Other, LONGEST)?;
             events.reverse();
             (events.into_iter().map(told).collect::<Result<Vec<_>>>()?, more)
         }
@@ -151,8 +156,14 @@ fn offered(tx: &mut dyn Tx, scene: &Scene<'_>, row: &place::Row) -> Result<Vec<S
     for wanted in row.wanted.iter().take(LONGEST) {
         let filter = event::Filter { subject: wanted.clone(), ..event::Filter::default() };
         for event in tx.fetch(event::page(scene.project_id(), &filter, (row.ticket, i64::MAX), false, LONGEST))? {
-            let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
-            if data["place"] == row.id.as_str() {
+            let place = match fact::seen(&event.kind, &event.data) {
+                Event::PathOffered(PathOffered { place, .. })
+                | Event::LockOffered(LockOffered { place, .. })
+                | Event::OfferTaken(OfferTaken { place, .. }) => Some(place),
+                Event::HoldExpired(Expired { place, .. }) => place,
+                _ => None,
+            };
+            if place.as_ref() == Some(&row.id) {
                 told.push(sentence(scene, event)?);
             }
         }
