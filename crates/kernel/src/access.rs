@@ -8,7 +8,7 @@ use tenure_core::access::{self, EVERY_PROJECT, Grants, Role, SECRET, SERVICE, So
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::access::PrincipalAdded;
-use tenure_core::{Code, Error, Kind, Result, Stage, Time, event, name};
+use tenure_core::{Code, Error, Result, Stage, Time, name};
 use tenure_store::table::{agent, member, principal};
 use tenure_store::{Entropy, Tx};
 

@@ -7,8 +7,7 @@
 use std::time::Duration;
 
 use tenure_core::number::{self, Point};
-use tenure_core::{Error, Kind, Result, id};
-use tenure_store::error::COPIED;
+use tenure_core::{Code, Error, Result, id};
 use tenure_store::table::{login, project, web_session};
 use tenure_store::{Entered, Part, Present, Tx, Verdict};
 
@@ -20,7 +19,7 @@ impl Kernel {
     /// A write of the store, which first continues a copy.
     pub(crate) fn write<T>(&self, call: &Call, body: impl Fn(&mut dyn Tx, Entered) -> Result<Verdict<T>>) -> Result<T> {
         match self.store().write(&call.project, &body) {
-            Err(error) if error.code() == COPIED => {
+            Err(error) if error.code() == Code::CopiedFile => {
                 self.continue_in_copy(call)?;
                 self.store().write(&call.project, body)
             }
@@ -33,7 +32,7 @@ impl Kernel {
         let answers = self.store().write_many(parts, longest);
         match answers.first() {
             // Nothing was written for any of them: they share the file.
-            Some(Err(error)) if error.code() == COPIED => match self.continue_in_copy(call) {
+            Some(Err(error)) if error.code() == Code::CopiedFile => match self.continue_in_copy(call) {
                 Ok(()) => self.store().write_many(parts, longest),
                 Err(error) => answers.into_iter().map(|_| Err(error.repeated())).collect(),
             },

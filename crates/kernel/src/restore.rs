@@ -14,7 +14,7 @@ use tenure_core::hold::Ending;
 use tenure_core::number::Point;
 use tenure_core::task::Status;
 use tenure_core::time::reading;
-use tenure_core::{Code, Error, Kind, Result, Stage, Time, event, id, number};
+use tenure_core::{Code, Error, Kind, Result, Stage, Time, id, number};
 use tenure_store::copy::{self, Backup, Existing, Progress};
 use tenure_store::table::{agent, hold, login, place, principal, project, task, token, web_session};
 use tenure_store::{Entered, Present, Tx, Verdict};

@@ -1,6 +1,5 @@
 //! Taking what another holds: people may, agents only from a holder that is gone.
 
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::agent::Liveness;
 use tenure_core::event::hold::PathReleased;

@@ -20,10 +20,6 @@ pub(crate) fn corrupt_row(column: usize, wanted: &str, found: Option<&Value>) ->
     corrupt(format!("a stored row is damaged: column {column} should be {wanted} and is {found}"))
 }
 
-/// The code of a write in a file that is not the one that the store was written in. Nothing was written; the store has to
-/// continue as after a restore first.
-pub const COPIED: &str = "copied_file";
-
 /// A store whose content cannot be trusted.
 pub fn corrupt(message: impl Into<String>) -> Error {
     Error::new(Code::CorruptStore, message)

@@ -247,7 +247,7 @@ impl Store {
     /// Runs `body` in a write transaction that holds the project's lock from before the first read until commit.
     ///
     /// The store and the project's row are made if they do not exist. A project row made for a body that failed may
-    /// stay, empty. An embedded store in a file that is not its own is refused ([`error::COPIED`]) until [`Store::rewrite`]
+    /// stay, empty. An embedded store in a file that is not its own is refused ([`Code::CopiedFile`](tenure_core::Code::CopiedFile)) until [`Store::rewrite`]
     /// has committed. `body` may be run more than once; it must not touch the world and must not assume that an earlier
     /// run left nothing: a run whose commit was not acknowledged may have been committed.
     pub fn write<T>(

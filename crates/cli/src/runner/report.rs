@@ -92,8 +92,8 @@ pub(super) fn unwatched(context: &Context<'_>, hold: &Hold) -> u8 {
     let error = Error::new(Code::CommandNotEnded, message)
         .entity(shown)
         .hint("This is a defect of tenure. The lock is kept until it expires. Look for processes of the command first.")
-        .attempt("tenure holds --kind name")
-        .attempt(format!("tenure why {}", hold.id))
+        .attempt(Action::holds_of("name"))
+        .attempt(Action::why(&hold.id))
         .detail("exit", NOT_ENDED);
     failure::report(context.out, &error);
     NOT_ENDED

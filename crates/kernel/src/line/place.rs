@@ -11,7 +11,7 @@ use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::site::Site;
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Kind, Result, Span, event, id};
+use tenure_core::{Code, Error, Result, Span, id};
 use tenure_store::table::place::{self as table, Row, State};
 use tenure_store::table::{hold, path};
 

@@ -8,7 +8,7 @@ use tenure_core::event::Event;
 use tenure_core::event::task::Added;
 use tenure_core::task::{PRIORITY_DEFAULT, Status};
 use tenure_core::text::excerpt;
-use tenure_core::{Code, Error, Kind, Result, event, graph, id};
+use tenure_core::{Code, Error, Result, graph, id};
 use tenure_store::table::{dep, label, task};
 
 use super::add::{self, Draft};

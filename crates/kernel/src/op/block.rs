@@ -4,13 +4,12 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::task::Blocked;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Code, Error, Kind, Result, event, graph, id, text};
+use tenure_core::{Code, Error, Result, graph, id, text};
 use tenure_store::table::{dep, task};
 
 use super::operation::{Access, Door, Operation, Role};

@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::choice::{Counts, Rank, Rule, nothing, reason};
 use tenure_core::task::{State, Status, Verb, transition, view};
-use tenure_core::{Code, Error, Kind, Result, Span, event, hold as rule, id, text};
+use tenure_core::{Code, Error, Result, Span, hold as rule, id, text};
 use tenure_store::table::project::Class;
 use tenure_store::table::{agent, dep, hold, path, project, shown, task};
 

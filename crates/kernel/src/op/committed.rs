@@ -11,7 +11,7 @@ use tenure_core::hold::Ending;
 use tenure_core::message::{Urgency, about_commit, is_notice};
 use tenure_core::pattern::{Form, Pattern};
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, id};
 use tenure_store::table::{delivery, hold, mail, message};
 
 use super::operation::{Access, Door, Operation, Role};

@@ -7,7 +7,7 @@ use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::task::{Changes, Edited};
 use tenure_core::task::{Status, priority};
-use tenure_core::{Code, Error, Kind, Result, event, graph, text};
+use tenure_core::{Code, Error, Result, graph, text};
 use tenure_store::table::{dep, label, task};
 
 use super::operation::{Access, Door, Operation, Role};

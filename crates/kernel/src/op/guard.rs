@@ -3,7 +3,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::error::detail::UsesTools;
 use tenure_core::event::hold::PathReserved;
 use tenure_core::hold::{GUARD_TTL, Mode};

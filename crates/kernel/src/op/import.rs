@@ -7,14 +7,13 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::{Action, Advice};
 use tenure_core::agent::Process;
 use tenure_core::event::Event;
 use tenure_core::event::project::AgentRegistered;
 use tenure_core::event::task::{Added, Noted};
 use tenure_core::task::{Status, priority};
-use tenure_core::{Code, Error, Kind, Result, Time, event, graph, id, name, text};
+use tenure_core::{Code, Error, Result, Time, graph, id, name, text};
 use tenure_store::table::{agent, dep, event as log, label, note, task};
 
 use self::plan::Plan;

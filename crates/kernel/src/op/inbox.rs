@@ -4,12 +4,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::message::Acked;
 use tenure_core::message::{self, ACKS_MAX};
-use tenure_core::{Code, Error, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, id};
 use tenure_store::table::{delivery, mail};
 
 use super::operation::{Access, Door, Offered, Operation, Role};

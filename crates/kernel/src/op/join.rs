@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::event::Event;
 use tenure_core::event::project::CheckoutJoined;
-use tenure_core::{Code, Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::shape;

@@ -2,14 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::hold::LockTaken;
 use tenure_core::event::place::OfferTaken;
 use tenure_core::lock::{self, Held, RUNNER_TTL, Step, TTL, decide};
 use tenure_core::text::{self, cut};
-use tenure_core::{Code, Error, Kind, Result, Span, event, hold as rule};
+use tenure_core::{Code, Error, Result, Span, hold as rule};
 use tenure_store::table::{hold, lock as table};
 
 use super::operation::{Access, Door, Input, Operation, Role};

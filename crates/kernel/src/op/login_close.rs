@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::event::Event;
 use tenure_core::event::access::LoginClosed;
-use tenure_core::{Code, Error, Result, access, event};
+use tenure_core::{Code, Error, Result, access};
 use tenure_store::table::{principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};

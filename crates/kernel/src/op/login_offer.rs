@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::access::{self, Sort};
 use tenure_core::event::Event;
 use tenure_core::event::access::LoginOffered;
-use tenure_core::{Code, Error, Kind, Result, Span, Time, event};
+use tenure_core::{Code, Error, Result, Span, Time};
 use tenure_store::table::{login, web_session};
 
 use super::operation::{Access, Domain, Door, Operation, Role};

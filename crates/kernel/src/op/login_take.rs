@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
 use tenure_core::event::access::LoginTaken;
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Kind, Result, Span, Time, access, event};
+use tenure_core::{Code, Error, Result, Span, Time, access};
 use tenure_store::table::{login, principal, web_session};
 
 use super::operation::{Access, Domain, Door, Operation};

@@ -2,12 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::memory::Pinned;
 use tenure_core::memory::PINS_MAX;
-use tenure_core::{Code, Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::memory as table;
 
 use super::memory_forget::own;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tenure_core::event::Event;
 use tenure_core::event::task::{self as told, Noted};
 use tenure_core::hold::Right;
-use tenure_core::{Code, Error, Result, event, id, text};
+use tenure_core::{Code, Error, Result, id, text};
 use tenure_store::table::{artifact as table, note};
 
 use super::operation::{Access, Door, Input, Operation, Role};

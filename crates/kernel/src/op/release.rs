@@ -5,13 +5,12 @@ mod named_lock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::task::Released;
 use tenure_core::hold::{Ending, Right};
 use tenure_core::task::{Status, Verb};
-use tenure_core::{Code, Error, Kind, Result, event, lock, text};
+use tenure_core::{Code, Error, Result, lock, text};
 use tenure_store::table::task;
 
 use super::operation::{Access, Door, Operation, Role};

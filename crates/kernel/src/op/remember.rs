@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
 use tenure_core::event::memory::{Added, Old};
 use tenure_core::memory::{self, Kind, Scope};
-use tenure_core::{Code, Error, Result, Span, Time, event, id, words};
+use tenure_core::{Code, Error, Result, Span, Time, id, words};
 use tenure_store::table::{memory as table, project, task};
 
 use super::operation::{Access, Door, Operation, Role};

@@ -12,7 +12,7 @@ use tenure_core::hold::{self as rule, Mode};
 use tenure_core::pattern::Pattern;
 use tenure_core::reserve::{Step, Wanted, decide};
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Kind, Result, Span, Time, event, text};
+use tenure_core::{Code, Error, Result, Span, Time, text};
 use tenure_store::table::{hold, path};
 
 use super::operation::{Access, Door, Input, Operation, Role};

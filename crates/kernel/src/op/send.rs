@@ -2,12 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::{Action, Advice};
 use tenure_core::event::Event;
 use tenure_core::event::message::Sent;
 use tenure_core::message::{RECIPIENTS_MAX, Urgency};
-use tenure_core::{Code, Error, Kind, Result, Span, Time, event, hold as rule, id, message, name};
+use tenure_core::{Code, Error, Result, Span, Time, hold as rule, id, message, name};
 use tenure_store::table::{agent, hold, mail, message as table};
 
 use super::operation::{Access, Door, Operation, Role};

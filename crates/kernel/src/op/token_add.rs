@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::access::{self, EVERY_PROJECT, Role, Scope};
 use tenure_core::event::Event;
 use tenure_core::event::access::TokenAdded;
-use tenure_core::{Code, Error, Kind, Result, Span, Time, event, id, text};
+use tenure_core::{Code, Error, Result, Span, Time, id, text};
 use tenure_store::table::token;
 
 use super::operation::{Access, Domain, Door, Operation};

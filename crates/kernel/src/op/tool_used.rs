@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tenure_core::event::Event;
 use tenure_core::event::tool::{Failed, Worked};
 use tenure_core::tool::{self, Past, Remark};
-use tenure_core::{Code, Error, Result, Span, Time, event, redact, session};
+use tenure_core::{Code, Error, Result, Span, Time, redact, session};
 use tenure_store::Tx;
 use tenure_store::table::{event as log, fired as hooks, session as table, touched};
 

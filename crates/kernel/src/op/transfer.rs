@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::hold::{Ending, Right};
-use tenure_core::{Code, Error, Kind, Result, event, id, name};
+use tenure_core::{Code, Error, Result, id, name};
 
 use super::operation::{Access, Door, Operation, Role};
 use crate::paths;

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::hold::{PathReleased, PathReserved, Transferred};
 use tenure_core::hold::{Ending, Mode, lapsed};
 use tenure_core::reserve::{Step, Wanted};
 use tenure_core::text::cut;
-use tenure_core::{Code, Error, Kind, Result, event};
+use tenure_core::{Code, Error, Result};
 use tenure_store::table::{hold, path};
 
 use super::{Granting, PathGrant, around, blockers, candidates, end, expire, fresh_ids, grant, held, pattern, scope};

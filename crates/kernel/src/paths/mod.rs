@@ -17,7 +17,7 @@ use tenure_core::hold::{Ending, Mode, Renewal, lapsed};
 use tenure_core::pattern::{Case, Pattern};
 use tenure_core::reserve::{Held, PATTERNS_MAX};
 use tenure_core::site::{Site, Top};
-use tenure_core::{Code, Error, Result, Span, Time, event, id};
+use tenure_core::{Code, Error, Result, Span, Time, id};
 use tenure_store::error::corrupt;
 use tenure_store::table::checkout::Near;
 use tenure_store::table::{checkout, hold, path};

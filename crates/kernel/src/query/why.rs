@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tenure_core::event::{About, Topic, about, kind};
+use tenure_core::event::{Topic, kind};
 use tenure_core::hold::lapsed;
 use tenure_core::text::cut;
 use tenure_core::{Result, id};

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tenure_core::event::Event;
 use tenure_core::event::kind::PATH_COMMITTED;
 use tenure_core::pattern::{GLOB, Pattern};

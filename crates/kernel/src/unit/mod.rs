@@ -8,7 +8,7 @@ use tenure_core::choice::Rank;
 use tenure_core::event::Event;
 use tenure_core::event::project::{AgentOwned, AgentRegistered, Created};
 use tenure_core::hold::Ending;
-use tenure_core::{Code, Error, Kind, Result, Time, event, id};
+use tenure_core::{Code, Error, Result, Time, id};
 use tenure_store::table::{
     agent, checkout, delivery, event as log, hold, memory, message, note, place, project, task, token,
 };

@@ -8,7 +8,7 @@ use tenure_core::event::hold::Transferred;
 use tenure_core::event::task::{Claimed, Ready, Waiting};
 use tenure_core::hold::{Claim, Ending, Right, Standing};
 use tenure_core::task::Status;
-use tenure_core::{Code, Error, Kind, Result, Span, Time, event, hold as rule, id};
+use tenure_core::{Code, Error, Kind, Result, Span, Time, hold as rule, id};
 use tenure_store::Batch;
 use tenure_store::table::{agent, dep, event as log, hold, label, path, project, shown, task};
 

@@ -3,16 +3,15 @@
 //! A copy of the file, or an old one that git or a person put back, has a past that is not the store's: numbers that were
 //! issued since would be issued again. The store therefore records its file by inode and birth time. The device is not part
 //! of it: its number changes with a reboot. A file that differs is continued as after a restore, by the next write; the
-//! kernel does that when a write is refused with [`COPIED`]. Queries read such a file as it is.
+//! kernel does that when a write is refused with [`Code::CopiedFile`]. Queries read such a file as it is.
 //!
 //! What cannot be noticed: a copy that is written over the file in place keeps both, and so does a disk that is rolled back.
 
 use std::path::Path;
 
-use tenure_core::{Error, Kind, Result, Stage};
+use tenure_core::{Code, Error, Result, Stage};
 
 use super::{Sqlite, place};
-use crate::error::COPIED;
 use crate::store::FileState;
 use crate::table::project::{self, File};
 use crate::tx::Tx;
@@ -83,7 +82,7 @@ fn is_another(recorded: File, found: File, path: &Path) -> bool {
 fn copied(path: &Path) -> Error {
     let message =
         format!("{} is not the file that the store was written in: it is a copy, or was put back", path.display());
-    Error::new(COPIED, message)
+    Error::new(Code::CopiedFile, message)
         .at(Stage::Lock)
         .entity(path.display().to_string())
         .hint("Nothing was written. The next write continues the store as after a restore; call again.")

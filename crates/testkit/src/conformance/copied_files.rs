@@ -7,7 +7,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use tenure_core::Span;
 use tenure_core::number::{GAP, Point};
 use tenure_kernel::op::{add, done};
-use tenure_kernel::query::log::{Filter, Since};
+use tenure_kernel::query::log::{Log, Since};
+use tenure_kernel::query::status::Status;
 use tenure_kernel::{Call, Kernel, Op, Order, Ready};
 use tenure_store::{Continued, FileState, Location, Sql, SystemClock, Verdict};
 
@@ -29,9 +30,9 @@ pub(super) const CASES: &[Case] = &[
 
 /// Changes the file while no kernel of this process has it open.
 fn closed<T>(world: &mut World, change: impl FnOnce(&Path) -> T) -> T {
-    world.kernel = Kernel::new(Location::Memory, world.options.clone()).unwrap();
+    world.kernel = Kernel::new(Location::Memory, world.options.clone(), tenure_client::phrasing::of).unwrap();
     let answer = change(&raw::file(world).to_owned());
-    world.kernel = Kernel::new(world.location.clone(), world.options.clone()).unwrap();
+    world.kernel = Kernel::new(world.location.clone(), world.options.clone(), tenure_client::phrasing::of).unwrap();
     answer
 }
 
@@ -76,8 +77,8 @@ fn put_back(_: &World) {
     let after = world.kernel.store().identity().unwrap().unwrap();
     assert_eq!(after.id, before.id);
     assert_ne!(after.incarnation, before.incarnation);
-    let filter = Filter { since: Some(Since::Cursor(cursor)), limit: 1, ..Filter::default() };
-    assert_eq!(code_of(world.kernel.log(&world.call("a"), &filter)), "stale_cursor");
+    let newer = Log { since: Some(Since::Cursor(cursor)), limit: 1, ..Log::default() };
+    assert_eq!(code_of(world.kernel.ask(&world.call("a"), &newer)), "stale_cursor");
     let finish = Op::new(done::Done { task: Some(one.clone()), fence: Some(held), ..done::Done::default() });
     assert_eq!(code_of(world.run("a", finish)), "stale_fence");
     let restored = world.events().into_iter().find(|event| event.kind == "project.restored").unwrap();
@@ -201,7 +202,7 @@ fn queries(_: &World) {
     put(&mut world, &aside);
     let before = closed(&mut world, raw::bytes);
     assert_eq!(world.show(&task)["hold"]["holder"], "a", "as the file has it");
-    world.kernel.status(&world.call("b")).unwrap();
+    world.kernel.ask(&world.call("b"), &Status {}).unwrap();
     world.kernel.store().create().unwrap();
     assert_eq!(world.events().len(), 4);
     assert_eq!(state(&world), FileState::Copied);

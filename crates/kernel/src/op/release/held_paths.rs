@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
 use tenure_core::action::{Action, Advice};
 use tenure_core::event::hold::PathReleased;
 use tenure_core::hold::{Ending, lapsed};

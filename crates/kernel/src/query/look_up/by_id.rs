@@ -11,8 +11,6 @@ use tenure_core::{Result, id};
 use tenure_store::Tx;
 use tenure_store::table::{event, mail, message, note, place};
 
-use super::Scene;
-use super::why::{LONGEST, newest, sentence};
 use crate::fact;
 use crate::line;
 use crate::query::Scene;
