@@ -1,6 +1,6 @@
 //! Places: how they are taken, renewed, served and left.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::hold::PathChanged;

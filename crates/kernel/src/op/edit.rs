@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use tenure_core::action::Action;
 use tenure_core::event::Event;
 use tenure_core::event::task::{Changes, Edited};

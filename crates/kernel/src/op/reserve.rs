@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tenure_core::action::Action;
 use tenure_core::error::detail::FreePaths;
 use tenure_core::event::Event;

@@ -2,7 +2,7 @@
 
 mod of_task;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tenure_core::action::{Action, Phrasing};
 use tenure_core::choice::Rank;
 use tenure_core::event::Event;

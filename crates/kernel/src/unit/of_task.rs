@@ -1,6 +1,5 @@
 //! What an op does with a task: finds it with everything it decides on, with what right, and grants or ends its hold.
 
-use serde_json::{Value, json};
 use tenure_core::action::{Action, Tasks};
 use tenure_core::choice::Rule;
 use tenure_core::event::Event;
